@@ -1,0 +1,165 @@
+"""How a check is declared: a small function from the facts of its stage to findings.
+
+    @check("plan/port", "The server listens on port 8000", stage=Stage.PLAN, rule=contract.LISTENS_ON_PORT,
+           why="The service connects to port 8000 and to no other.", requires=("plan/starts-server",))
+    def port(plan: LaunchPlan) -> Findings:
+        '''The page that `npu-adapter explain plan/port` prints.'''
+        if plan.port != contract.PORT:
+            yield fail(expected="port 8000", seen=f"--port {plan.port}", fix="write --port 8000")
+
+Yielding nothing is a pass. `raise NotApplicable(reason)` is a skip. Any other exception is the kit's own error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from healthcheck.contract import Rule
+from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
+
+Facts = TypeVar("Facts")
+Findings = Iterator[Finding]
+
+
+class NotApplicable(Exception):  # noqa: N818 - it is an outcome, not an error
+    """The check has nothing to say about these facts; the text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Generic[Facts]):
+    """A declared check.
+
+    Attributes:
+        why: one sentence: why the service cares.
+        page: what `npu-adapter explain` prints: the reason at length, and the repair.
+        requires: ids of checks that must not have failed or been skipped before this one makes sense.
+        run: from facts to findings.
+    """
+
+    id: str
+    title: str
+    stage: Stage
+    why: str
+    page: str
+    rule: Rule | None
+    requires: tuple[str, ...]
+    run: Callable[[Facts], Iterable[Finding]]
+
+    def judge(self, facts: Facts) -> CheckResult:
+        """Run the check over the facts; an exception in it is the kit's error, never the submission's failure."""
+        began = time.monotonic()
+        outcome, findings, because = Outcome.PASS, (), ""  # type: tuple[Outcome, tuple[Finding, ...], str]
+        try:
+            findings = tuple(self.run(facts))
+            outcome = _outcome(findings)
+        except NotApplicable as reason:
+            outcome, because = Outcome.SKIP, str(reason)
+        except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
+            outcome, because = Outcome.ERROR, f"{type(error).__name__}: {error}"
+        return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
+
+    def result(
+        self, outcome: Outcome, *, findings: tuple[Finding, ...] = (), because: str = "", seconds: float = 0.0
+    ) -> CheckResult:
+        """A result of this check, for the engine and for tests."""
+        return CheckResult(
+            id=self.id,
+            stage=self.stage,
+            title=self.title,
+            outcome=outcome,
+            why=self.why,
+            rule=next((f.rule for f in findings if f.level is Level.FAIL and f.rule), self.rule),
+            findings=findings,
+            because=because,
+            settled=not any(finding.level is Level.UNSETTLED for finding in findings),
+            seconds=seconds,
+        )
+
+
+def _outcome(findings: tuple[Finding, ...]) -> Outcome:
+    levels = {finding.level for finding in findings}
+    if Level.FAIL in levels:
+        return Outcome.FAIL
+    if Level.UNSETTLED in levels:
+        return Outcome.SKIP
+    return Outcome.WARN if Level.WARN in levels else Outcome.PASS
+
+
+def check(
+    id: str,  # noqa: A002 - the word of the report
+    title: str,
+    *,
+    stage: Stage,
+    why: str,
+    rule: Rule | None = None,
+    requires: tuple[str, ...] = (),
+) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
+    """Declare a check; the function's docstring becomes its page."""
+
+    def declare(run: Callable[[Facts], Iterable[Finding]]) -> Check[Facts]:
+        page = inspect.getdoc(run)
+        if not page:
+            raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
+        return Check(id=id, title=title, stage=stage, why=why, page=page, rule=rule, requires=requires, run=run)
+
+    return declare
+
+
+def fail(
+    *,
+    expected: str,
+    seen: str,
+    fix: str,
+    where: str = "",
+    rule: Rule | None = None,
+    evidence: Mapping[str, JsonValue] | None = None,
+) -> Finding:
+    """A documented rule is broken, or a malfunction was observed."""
+    return Finding(
+        level=Level.FAIL,
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=where,
+        rule=rule,
+        evidence=evidence or {},
+    )
+
+
+def warn(
+    *,
+    expected: str,
+    seen: str,
+    fix: str,
+    where: str = "",
+    rule: Rule | None = None,
+    evidence: Mapping[str, JsonValue] | None = None,
+) -> Finding:
+    """Something that rests on an inference about the service, or a risk that is no fault yet."""
+    return Finding(
+        level=Level.WARN,
+        expected=expected,
+        seen=seen,
+        fix=fix,
+        where=where,
+        rule=rule,
+        evidence=evidence or {},
+    )
+
+
+def note(seen: str, *, where: str = "", evidence: Mapping[str, JsonValue] | None = None) -> Finding:
+    """Something worth saying beside a pass."""
+    return Finding(level=Level.NOTE, expected="", seen=seen, where=where, evidence=evidence or {})
+
+
+def unsettled(
+    *, expected: str, seen: str, fix: str, where: str = "", evidence: Mapping[str, JsonValue] | None = None
+) -> Finding:
+    """The question could not be answered: something outside was in the way, or the evidence is too thin."""
+    return Finding(
+        level=Level.UNSETTLED, expected=expected, seen=seen, fix=fix, where=where, evidence=evidence or {}
+    )

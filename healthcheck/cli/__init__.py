@@ -1,0 +1,83 @@
+"""The command line. A command is one module of this package; only the module of the command in use is imported.
+
+Such a module has `arguments(parser)`, which declares its options, and `run(options) -> int`, the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from healthcheck import __version__
+from healthcheck.errors import Blocked, KitError, UsageError
+
+COMMANDS = {
+    "new": "make a new adapter repository from the template",
+    "update": "bring a repository up to date with the template it was made from",
+    "verify": "check a repository and its weights before submission",
+    "probe": "measure the accuracy of a running server",
+    "compare": "compare two probe runs on the same problems",
+    "read": "read a report of the service and recompute it",
+    "diagnose": "find the cause of a failed launch in its log",
+    "runner": "check that this machine can run adapters",
+    "simulate": "serve a simulated endpoint with a known accuracy and chosen faults",
+    "explain": "explain a check",
+}
+EXIT_STATUSES = """\
+exit status:
+  0  ready           2  wrong usage        4  the kit itself failed
+  1  not ready       3  inconclusive: the evidence does not settle it, or something else was in the way
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(arguments)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except UsageError as error:
+        return _say(error, 2)
+    except Blocked as error:
+        return _say(error, 3)
+    except KitError as error:
+        return _say(error, 4)
+    except KeyboardInterrupt:
+        return _say("interrupted", 3)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _say(error: KitError | str, status: int) -> int:
+    print(f"npu-adapter: {error}", file=sys.stderr)
+    return status
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="npu-adapter",
+        description="Scaffold, verify and validate model adapter repositories for Ascend NPU evaluation "
+        "services. A pass here is a pass there.",
+        epilog=EXIT_STATUSES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"npu-adapter-kit {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        if name == asked:
+            module = importlib.import_module(f"healthcheck.cli.{name}")
+            module.arguments(command)
+            command.set_defaults(run=module.run)
+    return parser

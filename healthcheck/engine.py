@@ -1,0 +1,73 @@
+"""The engine: gathers the facts of a stage once, runs its checks over them, keeps the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+from healthcheck.check import Check
+from healthcheck.progress import Progress
+from healthcheck.records import CheckResult, Outcome
+
+Facts = TypeVar("Facts")
+
+
+class Ledger:
+    """The results of a run so far. It only grows."""
+
+    def __init__(self, progress: Progress, *, waived: Collection[str] = ()) -> None:
+        self._progress = progress
+        self._waived = frozenset(waived)
+        self._results: dict[str, CheckResult] = {}
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        return tuple(self._results.values())
+
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that failed so far: with any of them, a dearer stage would only repeat what is known."""
+        return tuple(result for result in self._results.values() if result.outcome is Outcome.FAIL)
+
+    def judge(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:
+        """Gather the facts and run the checks over them, in order.
+
+        A check whose prerequisite failed, was skipped or broke is skipped and names it; where that leaves no
+        check to run, the facts are not gathered and None is returned.
+        """
+        if all(self._obstacle(check) for check in checks):
+            self.skip(checks)
+            return None
+        facts = gather()
+        for check in checks:
+            obstacle = self._obstacle(check)
+            if obstacle:
+                self._record(check.result(Outcome.SKIP, because=obstacle))
+            else:
+                self._record(check.judge(facts))
+        return facts
+
+    def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
+        """Record the checks as skipped, for their own prerequisite or else for this reason."""
+        for check in checks:
+            self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
+
+    def record(self, result: CheckResult) -> None:
+        """Record a result that was judged elsewhere."""
+        self._record(result)
+
+    def _record(self, result: CheckResult) -> None:
+        self._results[result.id] = result
+        self._progress.result(result)
+
+    def _obstacle(self, check: Check[Facts]) -> str:
+        if check.id in self._waived:
+            return "skipped on request (--skip)"
+        for needed in check.requires:
+            result = self._results.get(needed)
+            if needed in self._waived or result is None:
+                continue
+            if result.outcome is Outcome.FAIL:
+                return f"{needed} failed"
+            if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
+                return f"{needed} gave no answer ({result.because or 'see there'})"
+        return ""

@@ -1,0 +1,49 @@
+"""JSON at the edges: bounded, strict, typed. With `wire`, the one user of msgspec."""
+
+from __future__ import annotations
+
+import json
+from typing import TypeVar
+
+import msgspec
+
+from healthcheck.errors import KitError
+from healthcheck.records import JsonValue
+
+T = TypeVar("T")
+
+
+class JsonError(KitError):
+    """The text is not JSON, or not of the shape that is needed; the message says where."""
+
+
+def load(data: bytes | str) -> JsonValue:
+    """Parse JSON text.
+
+    Raises:
+        JsonError: it is not JSON.
+    """
+    return load_as(data, object)  # type: ignore[return-value]
+
+
+def load_as(data: bytes | str, shape: type[T]) -> T:
+    """Parse JSON text into a record (a frozen dataclass, say) without coercion.
+
+    Raises:
+        JsonError: it is not JSON or not of that shape.
+    """
+    try:
+        return msgspec.json.decode(data, type=shape)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise JsonError(str(error)) from error
+
+
+def dump(value: object) -> bytes:
+    """Indented UTF-8 JSON with a final newline; records are written as objects."""
+    plain = msgspec.to_builtins(value)
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+
+
+def dump_line(value: object) -> bytes:
+    """One line of UTF-8 JSON with a newline, for a log of records."""
+    return msgspec.json.encode(value) + b"\n"

@@ -1,0 +1,33 @@
+"""How a run tells what it is doing while it does it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from healthcheck.records import CheckResult, Stage
+
+
+class Progress(Protocol):
+    """Listens to a run. Implementations only show; they never decide."""
+
+    def stage(self, stage: Stage, title: str) -> None:
+        """A stage begins."""
+
+    def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
+        """Something moved: a line of text, and how far it is (total 0: unknown)."""
+
+    def result(self, result: CheckResult) -> None:
+        """A check ended."""
+
+
+class Silent:
+    """A listener that shows nothing."""
+
+    def stage(self, stage: Stage, title: str) -> None:
+        pass
+
+    def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
+        pass
+
+    def result(self, result: CheckResult) -> None:
+        pass

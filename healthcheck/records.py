@@ -1,0 +1,133 @@
+"""The records that a run is made of: findings, results, the report. Plain data, no behaviour but reading."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+from healthcheck.contract import Rule
+
+JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
+SCHEMA = 1
+
+
+class Stage(enum.Enum):
+    """The stages of a verification in the order in which they run."""
+
+    REPO = "repo"
+    PLAN = "plan"
+    WEIGHTS = "weights"
+    SERVICE = "service"
+    ENDPOINT = "endpoint"
+    PROBE = "probe"
+    RUNNER = "runner"
+
+
+class Level(enum.Enum):
+    """What a finding means for its check, mildest first."""
+
+    NOTE = "note"
+    WARN = "warn"
+    UNSETTLED = "unsettled"
+    FAIL = "fail"
+
+
+class Outcome(enum.Enum):
+    """How a check ended. ERROR is the kit's own failure and never counts as the submission's."""
+
+    PASS = "pass"
+    WARN = "warn"
+    SKIP = "skip"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+class Verdict(enum.Enum):
+    """What a run says about the submission."""
+
+    READY = "ready"
+    NOT_READY = "not-ready"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One observed fact and what to do about it, in words for a person at 2 a.m.
+
+    Attributes:
+        level: NOTE informs, WARN rests on an inference, FAIL breaks a documented rule or is an observed
+            malfunction, UNSETTLED says that the evidence does not settle the question.
+        expected: what was expected.
+        seen: what was seen, quoted.
+        fix: the one-line repair, empty only for notes.
+        where: file and line ("deploy.sh:7"), or the recorded command.
+        rule: the service's rule that is broken; None takes the check's own.
+        evidence: machine-readable details for the report.
+    """
+
+    level: Level
+    expected: str
+    seen: str
+    fix: str = ""
+    where: str = ""
+    rule: Rule | None = None
+    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """How one check ended, and why.
+
+    Attributes:
+        settled: False where the check was meant to give an answer and could not.
+        because: for a skip, the failed prerequisite or the reason; for an error, what broke in the kit.
+        seconds: time that the check itself took.
+    """
+
+    id: str
+    stage: Stage
+    title: str
+    outcome: Outcome
+    why: str
+    rule: Rule | None = None
+    findings: tuple[Finding, ...] = ()
+    because: str = ""
+    settled: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that a run found; every renderer is a function of this record.
+
+    Attributes:
+        asked: what was asked for, in words ("repo to probe"), so that a partial pass cannot read as a whole one.
+        metrics: figures by name, as JSON values with their intervals.
+        provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
+    """
+
+    verdict: Verdict
+    results: tuple[CheckResult, ...]
+    asked: str
+    metrics: Mapping[str, JsonValue] = field(default_factory=dict)
+    provenance: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def verdict_of(results: tuple[CheckResult, ...]) -> Verdict:
+    """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive."""
+    if any(result.outcome is Outcome.FAIL for result in results):
+        return Verdict.NOT_READY
+    if not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
+        return Verdict.INCONCLUSIVE
+    return Verdict.READY
+
+
+def exit_status(report: Report) -> int:
+    """0 ready, 1 not ready, 3 inconclusive, 4 where only the kit's own failure stands in the way."""
+    if report.verdict is Verdict.READY:
+        return 0
+    if report.verdict is Verdict.NOT_READY:
+        return 1
+    return 4 if any(result.outcome is Outcome.ERROR for result in report.results) else 3
