@@ -1,0 +1,118 @@
+"""A problem, the program that settles its answer, and dice that fall alike on every Python."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+T = TypeVar("T")
+TIERS = ("easy", "medium", "hard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One operation on the running value: its sign is one of + - * /."""
+
+    sign: str
+    number: int
+
+    def on(self, value: Fraction) -> Fraction:
+        """The value after this step; exact.
+
+        Raises:
+            ValueError: the sign is none of the four.
+        """
+        match self.sign:
+            case "+":
+                return value + self.number
+            case "-":
+                return value - self.number
+            case "*":
+                return value * self.number
+            case "/":
+                return value / self.number
+        raise ValueError(f"{self.sign!r} is no operation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A start value and the steps from it: the canonical solution of a word problem."""
+
+    start: int
+    steps: tuple[Step, ...] = ()
+
+    def value(self) -> Fraction:
+        """The exact answer, from running the steps."""
+        value = Fraction(self.start)
+        for step in self.steps:
+            value = step.on(value)
+        return value
+
+    def worked(self) -> str:
+        """The steps as equations: "4*2=8. 8+9=17."."""
+        value, lines = Fraction(self.start), []
+        for step in self.steps:
+            after = step.on(value)
+            lines.append(f"{value}{step.sign}{step.number}={after}.")
+            value = after
+        return " ".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One question with a known answer.
+
+    Attributes:
+        id: unique within a bank, and the same for the same family, tier and seed on every machine.
+        tier: "easy", "medium", "hard", or "" for data that has no tiers.
+        question: what is asked; `prompt` makes the message from it.
+        answer: the canonical answer as text.
+        program: runs to the answer exactly; None where the answer is no calculation.
+        worked: a short worked solution that ends in the answer; "" where there is none.
+        images: PNG files that belong to the question, in order.
+        references: further accepted answers, for families with a soft score.
+    """
+
+    id: str
+    family: str
+    tier: str
+    question: str
+    answer: str
+    program: Program | None = None
+    worked: str = ""
+    language: str = "en"
+    images: tuple[bytes, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class Dice:
+    """Seeded choices that are the same on every Python version.
+
+    Only `random.Random.random` is documented to keep its sequence; `choice`, `randint` and `shuffle` are not.
+    """
+
+    def __init__(self, *seed: object) -> None:
+        digest = hashlib.sha256("/".join(map(str, seed)).encode()).digest()
+        self._random = random.Random(int.from_bytes(digest, "big"))
+
+    def number(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return low + int(self._random.random() * (high - low + 1))
+
+    def pick(self, things: Sequence[T]) -> T:
+        return things[self.number(0, len(things) - 1)]
+
+    def coin(self) -> bool:
+        return self._random.random() < 0.5
+
+    def shuffled(self, things: Sequence[T]) -> list[T]:
+        """A new list in random order (Fisher and Yates)."""
+        order = list(things)
+        for last in range(len(order) - 1, 0, -1):
+            other = self.number(0, last)
+            order[last], order[other] = order[other], order[last]
+        return order
