@@ -106,6 +106,7 @@ class Report:
         asked: what was asked for, in words ("repo to probe"), so that a partial pass cannot read as a whole one.
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
+        stopped: why the run ended before its time ("interrupted"), "" where it did not.
     """
 
     verdict: Verdict
@@ -113,13 +114,14 @@ class Report:
     asked: str
     metrics: Mapping[str, JsonValue] = field(default_factory=dict)
     provenance: Mapping[str, JsonValue] = field(default_factory=dict)
+    stopped: str = ""
 
 
-def verdict_of(results: tuple[CheckResult, ...]) -> Verdict:
+def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "") -> Verdict:
     """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive."""
     if any(result.outcome is Outcome.FAIL for result in results):
         return Verdict.NOT_READY
-    if not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
+    if stopped or not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
         return Verdict.INCONCLUSIVE
     return Verdict.READY
 

@@ -1,0 +1,91 @@
+"""The one place that knows how to say a result; every renderer takes its words from here."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+
+SAID = {
+    Outcome.PASS: "passed",
+    Outcome.WARN: "passed with a warning",
+    Outcome.SKIP: "skipped",
+    Outcome.FAIL: "failed",
+    Outcome.ERROR: "the kit's own error",
+}
+ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
+
+
+def plain(text: str) -> str:
+    """The text without what could move a cursor, hide characters or break a line-based format."""
+    return "".join(
+        character if character == "\n" or unicodedata.category(character)[0] != "C" else "�" for character in text
+    )
+
+
+def findings(result: CheckResult) -> tuple[Finding, ...]:
+    """The findings of a result, gravest first."""
+    return tuple(sorted(result.findings, key=lambda finding: ORDER.index(finding.level)))
+
+
+def detail(result: CheckResult) -> str:
+    """What was expected and what was seen, one line a finding; for a skip or an error, why."""
+    lines = [sentence(finding) for finding in findings(result)]
+    if result.because:
+        lines.insert(0, result.because)
+    return plain("\n".join(lines))
+
+
+def sentence(finding: Finding) -> str:
+    """A finding as one line."""
+    where = f" ({finding.where})" if finding.where else ""
+    expected = f"expected {finding.expected}; " if finding.expected else ""
+    return f"{expected}{'saw ' if expected else ''}{finding.seen}{where}"
+
+
+def fix(result: CheckResult) -> str:
+    """The repairs, gravest first."""
+    return plain("\n".join(dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
+
+
+def counted(report: Report) -> str:
+    """How many checks ended how."""
+    parts = [(outcome, sum(r.outcome is outcome for r in report.results)) for outcome in Outcome]
+    return ", ".join(f"{count} {SAID[outcome]}" for outcome, count in parts if count)
+
+
+def headline(report: Report) -> str:
+    """The verdict in one line."""
+    failed = [result.id for result in report.results if result.outcome is Outcome.FAIL]
+    if report.verdict is Verdict.NOT_READY:
+        return f"not ready: {_listed(failed)} failed"
+    if report.verdict is Verdict.INCONCLUSIVE:
+        broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
+        if broken:
+            return f"inconclusive: the kit itself failed in {_listed(broken)}"
+        open_ = [result.id for result in report.results if not result.settled]
+        return f"inconclusive: {report.stopped or (_listed(open_) + ' could not be settled')}"
+    whole = report.asked.endswith(Stage.PROBE.value)
+    partial = "" if whole else f", as far as it was asked ({report.asked}); a launch was not tried"
+    waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
+    return f"ready{partial}" + (f"; skipped on request: {_listed(waived)}" if waived else "")
+
+
+def next_step(report: Report) -> str:
+    """The one thing to do next."""
+    for wanted in (Outcome.FAIL, Outcome.ERROR):
+        for result in report.results:
+            if result.outcome is wanted:
+                return fix(result).split("\n")[0] or detail(result).split("\n")[0]
+    for result in report.results:
+        if not result.settled:
+            return fix(result).split("\n")[0]
+    if report.verdict is Verdict.READY:
+        warned = sum(result.outcome is Outcome.WARN for result in report.results)
+        return f"read the {warned} warning(s), then submit" if warned else "submit"
+    return "run it again"
+
+
+def _listed(ids: list[str]) -> str:
+    shown = ", ".join(ids[:4])
+    return shown if len(ids) <= 4 else f"{shown} and {len(ids) - 4} more"
