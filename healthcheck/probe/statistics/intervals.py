@@ -1,0 +1,113 @@
+"""Intervals, each for the question that it answers.
+
+For other problems like these the unit is the problem: the plus-2 clustered t. For these problems sampled again the
+samples are independent, and a sum of unequal Bernoullis has less variance than a binomial: Wilson on all samples.
+Measured coverage at 95 %: at least .93 for the plus-2 t where the plain clustered interval drops to .15 and a
+Wilson interval on all samples, asked about other problems, to .14.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from healthcheck.probe.statistics.distributions import beta_quantile, normal_quantile, t_quantile
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """An interval, and how it was made."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
+def plus_two_t(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """The clustered t interval for the mean of per-problem values in [0, 1], with two pseudo-problems.
+
+    One all-wrong and one all-right problem are appended (M = N + 2), then m ± t(M-1) s/√M, clipped to [0, 1].
+    """
+    padded = (*values, 0.0, 1.0)
+    mean, variance = _moments(padded)
+    half = t_quantile((1 + level) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
+    return _around(mean, half, level, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
+
+
+def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
+    """Wilson's score interval; for scores in [0, 1] give their sum, whose variance is no larger than a count's."""
+    if trials <= 0:
+        return Interval(low=0.0, high=1.0, level=level, method="pooled Wilson")
+    z = normal_quantile((1 + level) / 2)
+    share, shrink = successes / trials, 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / shrink
+    spread = math.sqrt(max(share * (1 - share), 0.0) / trials + z * z / (4 * trials**2))
+    return _around(centre, z * spread / shrink, level, "pooled Wilson", share)
+
+
+def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval:
+    """The exact interval of a binomial share; used for rare events, such as answers that flip."""
+    tail = (1 - level) / 2
+    low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
+    high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
+    return Interval(low=low, high=high, level=level, method="Clopper-Pearson")
+
+
+def upper_bound(successes: int, trials: int, level: float = LEVEL) -> float:
+    """The exact one-sided upper bound of a binomial share: 0 of 60 is below .049."""
+    return 1.0 if successes >= trials else beta_quantile(level, successes + 1, trials - successes)
+
+
+def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, level: float = LEVEL) -> Interval:
+    """The percentile bootstrap over problems, seeded; an option to compare with other reports.
+
+    It is too narrow for few problems, and [1, 1] where all agree; `plus_two_t` is the default.
+    """
+    draw = random.Random(seed)
+    size = len(values)
+    means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(resamples))
+    tail = (1 - level) / 2
+    return Interval(
+        low=_percentile(means, tail), high=_percentile(means, 1 - tail), level=level, method="bootstrap percentile"
+    )
+
+
+def stratified(tiers: Sequence[Sequence[float]], weights: Sequence[float], level: float = LEVEL) -> Interval:
+    """The interval for tiers mixed in fixed weights: plus-2 in each, Satterthwaite's degrees of freedom."""
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    centre = variance = denominator = 0.0
+    for values, share in zip(tiers, shares, strict=True):
+        padded = (*values, 0.0, 1.0)
+        mean, spread = _moments(padded)
+        part = share * share * spread / len(padded)
+        centre, variance = centre + share * mean, variance + part
+        denominator += part * part / (len(padded) - 1)
+    half = t_quantile((1 + level) / 2, variance * variance / denominator) * math.sqrt(variance)
+    value = sum(share * sum(values) / len(values) for values, share in zip(tiers, shares, strict=True))
+    return _around(centre, half, level, "stratified plus-2 t", value)
+
+
+Maker = Callable[[Sequence[float], float], Interval]
+
+
+def _moments(values: Sequence[float]) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _around(centre: float, half: float, level: float, method: str, value: float) -> Interval:
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(low=min(low, value), high=max(high, value), level=level, method=method)
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

@@ -1,0 +1,54 @@
+"""Metrics of one problem, from c correct samples among n: exact, over all k-subsets of the n samples.
+
+With n = k they are the service's metrics (AISBench's documentation, "Definitions and relationships of pass@k,
+cons@k and avg@n"); with n > k the unbiased estimators (Chen et al. 2021 for pass@k), in integers, so that nothing
+overflows and nothing is rounded before the last division.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+Matrix = Sequence[Sequence[int]]
+HARD_THRESHOLD = 0.5
+
+
+def avg_at_n(n: int, c: int) -> float:
+    """The share of the samples that are correct."""
+    _check(n, c, 1)
+    return c / n
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """P(at least one of k samples is correct) = 1 - C(n-c, k) / C(n, k)."""
+    _check(n, c, k)
+    subsets = math.comb(n, k)
+    return (subsets - math.comb(n - c, k)) / subsets
+
+
+def pass_all_k(n: int, c: int, k: int) -> float:
+    """pass^k = P(all of k samples are correct) = C(c, k) / C(n, k)."""
+    _check(n, c, k)
+    return math.comb(c, k) / math.comb(n, k)
+
+
+def cons_at_k(n: int, c: int, k: int) -> float:
+    """P(more than half of k samples are correct), hypergeometric.
+
+    For n = k it is the service's I(c > k/2). That indicator is wrong for n > k: with n=20, c=3, k=5 it says 1
+    where the probability is 0.0088.
+    """
+    _check(n, c, k)
+    majorities = sum(math.comb(c, j) * math.comb(n - c, k - j) for j in range(k // 2 + 1, min(c, k) + 1))
+    return majorities / math.comb(n, k)
+
+
+def hard(scores: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
+    """Soft scores in [0, 1] to correctness: 1 where the score is strictly above one half."""
+    return tuple(tuple(int(score > HARD_THRESHOLD) for score in row) for row in scores)
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not 1 <= k <= n or not 0 <= c <= n:
+        raise ValueError(f"needs 1 <= k <= n and 0 <= c <= n, got n={n}, c={c}, k={k}")

@@ -1,0 +1,114 @@
+"""From a run's matrix to its figures: every metric, overall and per tier, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, wilson
+from healthcheck.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
+from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+
+ALL = "all"
+Scores = Sequence[Sequence[float]]
+
+
+def summarize(
+    matrix: Matrix,
+    *,
+    scores: Scores | None = None,
+    level: float = LEVEL,
+    maker: Maker = plus_two_t,
+    tier: str = ALL,
+) -> Summary:
+    """The figures of a set of problems.
+
+    Args:
+        matrix: correctness, problem-major, N × n; rows may differ in length, then k goes to the shortest. Empty
+            rows are refused: a problem without samples is a failure to count, not to drop.
+        scores: soft scores of the same shape, where the task has them; otherwise correctness is the score.
+        level: nominal coverage.
+        maker: how an interval about other problems is made; `intervals.bootstrap` is an option.
+        tier: the name of this set.
+
+    Raises:
+        ValueError: a row is empty, or the shapes differ.
+    """
+    if any(not row for row in matrix):
+        raise ValueError("a problem without samples: count its failed requests as wrong, or leave it out by name")
+    soft = matrix if scores is None else scores
+    if [len(row) for row in soft] != [len(row) for row in matrix]:
+        raise ValueError("scores and correctness differ in shape")
+    repeats = min((len(row) for row in matrix), default=0)
+    samples = sum(len(row) for row in matrix)
+    return Summary(
+        tier=tier,
+        problems=len(matrix),
+        samples=samples,
+        correct=sum(map(sum, matrix)),
+        repeats=repeats,
+        estimates=_estimates(matrix, soft, repeats, level, maker) if matrix else (),
+    )
+
+
+def summarize_tiers(
+    matrix: Matrix, tiers: Sequence[str], *, scores: Scores | None = None, level: float = LEVEL
+) -> tuple[Summary, ...]:
+    """One summary for each tier, in the order in which the tiers first appear; `tiers[i]` is that of row i."""
+    if len(tiers) != len(matrix):
+        raise ValueError("one tier for each problem")
+    summaries = []
+    for tier in dict.fromkeys(tiers):
+        chosen = [i for i, name in enumerate(tiers) if name == tier]
+        part = None if scores is None else [scores[i] for i in chosen]
+        summaries.append(summarize([matrix[i] for i in chosen], scores=part, level=level, tier=tier))
+    return tuple(summaries)
+
+
+def summarize_scores(scores: Scores, *, level: float = LEVEL, tier: str = ALL) -> Summary:
+    """The figures of soft scores: soft accuracy, and correctness where a score is strictly above one half."""
+    return summarize(hard(scores), scores=scores, level=level, tier=tier)
+
+
+def per_problem(name: str, values: Sequence[float], interval: Interval, samples: int) -> Estimate:
+    """The estimate of a metric that has one value in [0, 1] for each problem."""
+    return Estimate(
+        name=name,
+        value=sum(values) / len(values),
+        low=interval.low,
+        high=interval.high,
+        level=interval.level,
+        method=interval.method,
+        question=LIKE_THESE,
+        problems=len(values),
+        samples=samples,
+    )
+
+
+def accuracy_name(repeats: int) -> str:
+    """The service's own name for the score averaged over runs."""
+    return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
+
+
+def _estimates(matrix: Matrix, soft: Scores, repeats: int, level: float, maker: Maker) -> tuple[Estimate, ...]:
+    counts = [(len(row), sum(row)) for row in matrix]
+    samples = sum(n for n, _ in counts)
+    averages = (
+        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
+        (f"avg@{repeats}", [avg_at_n(n, c) for n, c in counts]),
+    )
+    by_k = tuple(
+        (f"{name}{k}", [metric(n, c, k) for n, c in counts])
+        for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))
+        for k in range(1, repeats + 1)
+    )
+    estimates = [per_problem(name, values, maker(values, level), samples) for name, values in (*averages, *by_k)]
+    estimates += [_again(name, values, [n for n, _ in counts], level) for name, values in averages]
+    return tuple(estimates)
+
+
+def _again(name: str, values: Sequence[float], repeats: Sequence[int], level: float) -> Estimate:
+    """The same problems sampled again. Problems weigh alike, so unequal n_i count as N² / sum(1/n_i) samples."""
+    trials = len(values) ** 2 / sum(1 / n for n in repeats)
+    interval = wilson(sum(values) / len(values) * trials, trials, level)
+    return replace(per_problem(name, values, interval, sum(repeats)), question=THIS_BANK)

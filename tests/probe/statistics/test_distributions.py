@@ -1,0 +1,42 @@
+"""The distribution functions against scipy."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.probe.statistics import distributions
+
+stats = pytest.importorskip("scipy.stats")
+special = pytest.importorskip("scipy.special")
+
+DEGREES = (1, 1.5, 2, 3, 4.7, 9, 21, 41, 121, 601, 5000, 9999.5, 10001, 1e6, 1e9)
+
+
+@pytest.mark.parametrize("df", DEGREES)
+@pytest.mark.parametrize("probability", [1e-6, 0.005, 0.025, 0.3, 0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.99999])
+def test_t_quantile_is_scipys(probability: float, df: float) -> None:
+    assert distributions.t_quantile(probability, df) == pytest.approx(
+        stats.t.ppf(probability, df), rel=1e-9, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("df", DEGREES)
+@pytest.mark.parametrize("t", [-40.0, -2.0, -1e-9, 0.0, 0.3, 1.96, 5.0, 12.0])
+def test_t_tail_is_scipys(t: float, df: float) -> None:
+    assert distributions.t_upper_tail(t, df) == pytest.approx(stats.t.sf(t, df), rel=1e-8, abs=1e-15)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 1), (2, 59), (61, 1), (300, 301), (3000, 2), (0.5, 4000)])
+def test_beta_is_scipys(a: float, b: float) -> None:
+    for x in (0.0, 1e-9, 0.01, 0.3, 0.5, 0.77, 0.999, 1.0):
+        assert distributions.beta_cdf(x, a, b) == pytest.approx(special.betainc(a, b, x), rel=1e-9, abs=1e-14)
+    for probability in (0.001, 0.025, 0.5, 0.975):
+        expected = special.betaincinv(a, b, probability)
+        assert distributions.beta_quantile(probability, a, b) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+
+
+def test_normal_and_chi_square_tails_are_scipys() -> None:
+    for z in (-3.0, 0.0, 1.0, 6.0):
+        assert distributions.normal_upper_tail(z) == pytest.approx(stats.norm.sf(z), rel=1e-12)
+    for value in (0.0, 0.5, 3.84, 40.0):
+        assert distributions.chi_square_1_upper_tail(value) == pytest.approx(stats.chi2.sf(value, 1), rel=1e-10)

@@ -1,0 +1,112 @@
+"""The intervals against scipy and against the definitions of the statistics reference."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.probe.statistics.intervals import (
+    bootstrap,
+    clopper_pearson,
+    plus_two_t,
+    stratified,
+    upper_bound,
+    wilson,
+)
+from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK
+from healthcheck.probe.statistics.summary import summarize, summarize_tiers
+
+stats = pytest.importorskip("scipy.stats")
+shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(shares, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+def test_plus_two_t_is_a_t_interval_with_two_more_problems(values: list[float], level: float) -> None:
+    padded = [*values, 0.0, 1.0]
+    half = stats.t.ppf((1 + level) / 2, len(padded) - 1) * statistics.stdev(padded) / math.sqrt(len(padded))
+    mean, interval = statistics.fmean(padded), plus_two_t(values, level)
+    assert interval.low == pytest.approx(max(0.0, mean - half), abs=1e-9)
+    assert interval.high == pytest.approx(min(1.0, mean + half), abs=1e-9)
+
+
+@given(shares)
+def test_every_interval_encloses_its_estimate(values: list[float]) -> None:
+    mean = sum(values) / len(values)
+    for interval in (plus_two_t(values), wilson(sum(values), len(values))):
+        assert 0.0 <= interval.low <= mean <= interval.high <= 1.0
+
+
+@pytest.mark.parametrize(("right", "trials"), [(0, 5), (5, 5), (28, 600), (480, 600), (1, 1)])
+def test_wilson_and_clopper_pearson_are_scipys(right: int, trials: int) -> None:
+    test = stats.binomtest(right, trials)
+    for method, interval in (("wilson", wilson(right, trials)), ("exact", clopper_pearson(right, trials))):
+        expected = test.proportion_ci(0.95, method)
+        assert interval.low == pytest.approx(expected.low, abs=1e-9)
+        assert interval.high == pytest.approx(expected.high, abs=1e-9)
+
+
+def test_no_flip_in_sixty_bounds_the_rate_below_five_percent() -> None:
+    assert upper_bound(0, 60) == pytest.approx(1 - 0.05 ** (1 / 60), abs=1e-9)
+    assert upper_bound(0, 60) < 0.049
+
+
+def test_stratified_is_satterthwaites() -> None:
+    tiers, weights = [[1.0, 1.0, 0.8, 0.6], [0.2, 0.0, 0.4]], [4, 3]
+    parts, dfs, centre = [], [], 0.0
+    for values, weight in zip(tiers, weights, strict=True):
+        padded = [*values, 0.0, 1.0]
+        parts.append((weight / 7) ** 2 * statistics.variance(padded) / len(padded))
+        dfs.append(len(padded) - 1)
+        centre += weight / 7 * statistics.fmean(padded)
+    df = sum(parts) ** 2 / sum(part**2 / df for part, df in zip(parts, dfs, strict=True))
+    half = stats.t.ppf(0.975, df) * math.sqrt(sum(parts))
+    interval = stratified(tiers, weights)
+    assert (interval.low, interval.high) == pytest.approx((centre - half, centre + half), abs=1e-9)
+
+
+def test_bootstrap_is_the_same_for_the_same_seed_and_degenerate_when_all_agree() -> None:
+    values = [0.0, 0.4, 0.6, 1.0, 1.0, 0.2]
+    assert bootstrap(values, seed=3) == bootstrap(values, seed=3)
+    assert bootstrap(values, seed=3) != bootstrap(values, seed=4)
+    assert (bootstrap([1.0] * 9, seed=1).low, plus_two_t([1.0] * 9).high) == (1.0, 1.0)
+    assert plus_two_t([1.0] * 9).low < 0.9
+
+
+def test_both_questions_are_answered_and_named() -> None:
+    matrix = [[1, 1, 1, 1, 1]] * 10 + [[0] * 5] * 10
+    summary = summarize(matrix)
+    other, again = summary.estimate("avg@5"), summary.estimate("avg@5", THIS_BANK)
+    assert other is not None
+    assert again is not None
+    assert other.question == LIKE_THESE
+    assert (other.value, again.value) == (0.5, 0.5)
+    # Twenty problems that are all or nothing say little about others, and much about themselves.
+    assert other.high - other.low > 2 * (again.high - again.low)
+    assert (again.low, again.high) == pytest.approx(tuple(stats.binomtest(50, 100).proportion_ci(0.95, "wilson")))
+
+
+def test_uneven_rows_take_k_from_the_shortest_and_weigh_problems_alike() -> None:
+    summary = summarize([[1, 1], [0, 0, 0, 1]])
+    estimate = summary.estimate("avg@2")
+    assert estimate is not None
+    assert estimate.value == 0.625
+    assert summary.estimate("pass@3") is None
+    assert (summary.problems, summary.samples, summary.correct, summary.repeats) == (2, 6, 3, 2)
+
+
+def test_empty_runs_have_no_figures_and_empty_rows_are_refused() -> None:
+    assert summarize([]).estimates == ()
+    with pytest.raises(ValueError, match="without samples"):
+        summarize([[1], []])
+    with pytest.raises(ValueError, match="differ in shape"):
+        summarize([[1]], scores=[[0.5, 0.5]])
+
+
+def test_tiers_keep_their_order_and_their_problems() -> None:
+    easy, hard = summarize_tiers([[1], [0], [1]], ["easy", "hard", "easy"])
+    assert (easy.tier, easy.problems, easy.correct) == ("easy", 2, 2)
+    assert (hard.tier, hard.problems, hard.correct) == ("hard", 1, 0)
