@@ -1,0 +1,64 @@
+"""The model card: the YAML front matter of README.md."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from healthcheck import yaml_text
+
+FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+MAX_FRONT_MATTER = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What the front matter says; empty where it says nothing.
+
+    Attributes:
+        present: whether README.md has front matter.
+        error: why it cannot be read, "" where it can.
+    """
+
+    present: bool = False
+    error: str = ""
+    pipeline_tag: str = ""
+    license: str = ""
+    library_name: str = ""
+    base_model: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def read_card(readme: bytes | None) -> Card:
+    """The card of a README.md; an unreadable one is a card with an error, never an exception."""
+    text = (readme or b"").decode("utf-8", "replace")
+    found = FRONT_MATTER.match(text[:MAX_FRONT_MATTER])
+    if not found:
+        return Card()
+    try:
+        data = yaml_text.load(found.group(1))
+    except yaml_text.YamlError as error:
+        return Card(present=True, error=str(error))
+    if data is None:
+        return Card(present=True)
+    if not isinstance(data, dict):
+        return Card(present=True, error="the front matter is no mapping")
+    return Card(
+        present=True,
+        pipeline_tag=_word(data.get("pipeline_tag")) or _word(data.get("task")),
+        license=_word(data.get("license")),
+        library_name=_word(data.get("library_name")),
+        base_model=_words(data.get("base_model")),
+        hardware=_words(data.get("hardware")),
+        tags=_words(data.get("tags")),
+    )
+
+
+def _word(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _words(value: object) -> tuple[str, ...]:
+    values = value if isinstance(value, list) else [value]
+    return tuple(word for word in map(_word, values) if word)

@@ -1,0 +1,223 @@
+"""Gathers what a submission's repository holds, as a fresh clone of its commit would show it."""
+
+from __future__ import annotations
+
+import enum
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.errors import UsageError
+from healthcheck.repo import git, tree
+from healthcheck.repo.card import Card, read_card
+from healthcheck.repo.tree import read_inside
+
+MAX_TEXT_BYTES = 1024**2
+"""No deploy.sh or requirements file that a person wrote is longer."""
+MAX_LISTED = 200
+DEEPEST_SEARCH = 3
+
+
+class Kind(enum.Enum):
+    """What stands at a path of the tree, links followed within the tree."""
+
+    MISSING = "missing"
+    FILE = "file"
+    FOLDER = "folder"
+    LINK_OUT = "link out of the tree"
+    OTHER = "special file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A file of the tree with its bytes, at most MAX_TEXT_BYTES of them."""
+
+    path: str
+    data: bytes
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A repository, as the service clones it.
+
+    Attributes:
+        root: the repository's root, absolute.
+        commit: the hash of HEAD, "" where the folder is no git repository of its own or has no commit; the files
+            are then those of the folder.
+        uncommitted: why there is no commit ("" where there is one).
+        changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
+        untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
+        ignored: the same for paths that .gitignore names.
+        paths: the tree's files, sorted; links are among them.
+        deploy_sh: the bytes of deploy.sh, None unless it is a regular file or a link to one within the tree.
+        deploy_sh_mode: its permission bits, None where there is no such file.
+        deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
+        requirements: the bytes of requirements.txt, None where there is none.
+        texts: requirements files and others that requirements.txt may include.
+    """
+
+    root: Path
+    commit: str
+    uncommitted: str
+    changed: tuple[str, ...]
+    untracked: tuple[str, ...]
+    ignored: tuple[str, ...]
+    paths: tuple[str, ...]
+    deploy_sh: bytes | None
+    deploy_sh_kind: Kind
+    deploy_sh_mode: int | None
+    deploy_sh_link: str
+    deploy_sh_elsewhere: tuple[str, ...]
+    requirements: bytes | None
+    requirements_kind: Kind
+    texts: tuple[Text, ...]
+    card: Card
+
+    def text(self, path: str) -> bytes | None:
+        """The bytes of one of the gathered text files."""
+        return next((text.data for text in self.texts if text.path == path), None)
+
+
+def read_submission(root: Path) -> Submission:
+    """Read a submission: the commit of a git repository, or the files of a plain folder.
+
+    Raises:
+        UsageError: `root` is no folder, cannot be read, or is too large to be a repository of code.
+    """
+    root = root.expanduser().resolve()
+    if not root.is_dir():
+        raise UsageError(f"{root} is not a folder")
+    commit = git.head(root)
+    if commit is None:
+        changes = git.Changes(changed=(), untracked=(), ignored=())
+        found = _Found(files=root, commit="", paths=tree.paths(root), changes=changes)
+        return _submission(root, found)
+    with git.shadow(commit) as shadow:
+        blobs = shadow.blobs()
+        shadow.check_out(blobs, MAX_TEXT_BYTES)
+        paths = tuple(sorted(blob.path for blob in blobs))
+        changes = shadow.changes(MAX_LISTED)
+        return _submission(root, _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes))
+
+
+@contextmanager
+def export(submission: Submission) -> Iterator[Path]:
+    """A clean writable copy of the submitted tree, as a fresh clone has it, removed afterwards.
+
+    Files above git.MAX_FILE_BYTES are sparse files of their size. Links are copied as links, wherever they point.
+
+    Raises:
+        UsageError: the commit cannot be checked out.
+    """
+    if submission.commit:
+        commit = git.head(submission.root)
+        if commit is None or commit.hash != submission.commit:
+            raise UsageError(f"{submission.root} was committed to while it was verified: run the command again")
+        with git.shadow(commit) as shadow:
+            shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
+            yield shadow.tree
+        return
+    folder = Path(tempfile.mkdtemp(prefix="npu-adapter-"))
+    try:
+        copy = folder / (submission.root.name or "root")
+        tree.copy(submission.root, copy)
+        yield copy
+    finally:
+        git.remove(folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Where the files of a submission can be read, and what is known about them."""
+
+    files: Path
+    commit: str
+    paths: tuple[str, ...]
+    changes: git.Changes
+
+
+def _submission(root: Path, found: _Found) -> Submission:
+    files, paths, changes = found.files, found.paths, found.changes
+    deploy_sh = _entry(files, contract.ENTRY_POINT)
+    requirements = _entry(files, contract.REQUIREMENTS)
+    return Submission(
+        root=root,
+        commit=found.commit,
+        uncommitted="" if found.commit else _why_uncommitted(root),
+        changed=changes.changed,
+        untracked=changes.untracked,
+        ignored=changes.ignored,
+        paths=paths,
+        deploy_sh=deploy_sh.data,
+        deploy_sh_kind=deploy_sh.kind,
+        deploy_sh_mode=deploy_sh.mode,
+        deploy_sh_link=deploy_sh.link,
+        deploy_sh_elsewhere=_elsewhere(paths),
+        requirements=requirements.data,
+        requirements_kind=requirements.kind,
+        texts=tuple(_texts(files, paths)),
+        card=read_card(_entry(files, "README.md").data),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    kind: Kind
+    data: bytes | None = None
+    mode: int | None = None
+    link: str = ""
+
+
+def _entry(files: Path, name: str) -> _Entry:
+    path = files / name
+    if not os.path.lexists(path) or not _spelled(files, name):
+        return _Entry(kind=Kind.MISSING)
+    link = os.readlink(path) if path.is_symlink() else ""
+    try:
+        target = path.resolve(strict=False)
+        if link and not target.is_relative_to(files.resolve()):
+            return _Entry(kind=Kind.LINK_OUT, link=link)
+        mode = path.stat().st_mode
+    except (OSError, RuntimeError):
+        return _Entry(kind=Kind.LINK_OUT if link else Kind.OTHER, link=link)
+    if stat.S_ISDIR(mode):
+        return _Entry(kind=Kind.FOLDER, link=link)
+    if not stat.S_ISREG(mode):
+        return _Entry(kind=Kind.OTHER, link=link)
+    data = read_inside(files, name, MAX_TEXT_BYTES + 1)
+    return _Entry(kind=Kind.FILE, data=data, mode=stat.S_IMODE(mode), link=link)
+
+
+def _spelled(files: Path, name: str) -> bool:
+    """Whether the folder has the name in this case, also on a file system that ignores case."""
+    return name in os.listdir(files)
+
+
+def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
+    wanted = contract.ENTRY_POINT
+    found = [path for path in paths if path.rpartition("/")[2].lower() in {wanted, "deploy", "deploy.sh.txt"}]
+    near = [path for path in found if path != wanted and path.count("/") <= DEEPEST_SEARCH]
+    return tuple(sorted(near, key=lambda path: (path.count("/"), path))[:10])
+
+
+def _texts(files: Path, paths: tuple[str, ...]) -> Iterator[Text]:
+    """Files that a requirements file may include; the first MAX_LISTED of them."""
+    suffixes = (".txt", ".in", ".pip", ".toml")
+    for path in [path for path in paths if path.endswith(suffixes) and path.count("/") <= DEEPEST_SEARCH][
+        :MAX_LISTED
+    ]:
+        data = read_inside(files, path, MAX_TEXT_BYTES + 1)
+        if data is not None:
+            yield Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
+
+
+def _why_uncommitted(root: Path) -> str:
+    if not os.path.lexists(root / ".git"):
+        return "the folder is no git repository of its own"
+    return "nothing is committed yet"

@@ -1,0 +1,237 @@
+"""A commit, checked out as a fresh clone would have it, without trusting the repository that holds it.
+
+A repository's own configuration can name programs (hooks, filters, fsmonitor, ssh commands) that git runs. So none
+of it is read: a shadow repository of our own borrows only the objects, and everything happens there. The one
+command that meets the original asks for its HEAD and the place of its objects, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+
+TIMEOUT_S = 60.0
+MAX_FILES = 100_000
+MAX_TREE_BYTES = 2 * 1024**3
+MAX_FILE_BYTES = 64 * 1024**2
+"""A larger file is checked out as a sparse file of its size: that it is there counts, its bytes do not."""
+REGULAR, EXECUTABLE, SYMLINK = "100644", "100755", "120000"
+Environment = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blob:
+    """One file of a commit. `size_bytes` is the stored size, before line ends are converted."""
+
+    path: str
+    mode: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """How a working copy differs from the commit; paths are relative to the root, folders end in a slash."""
+
+    changed: tuple[str, ...]
+    untracked: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit of the repository at `root`, and the folder that holds its objects."""
+
+    root: Path
+    hash: str
+    objects: Path
+    file_modes: bool
+
+
+def head(root: Path) -> Commit | None:
+    """The commit that the repository's HEAD names; None where `root` has no repository of its own or no commit.
+
+    Raises:
+        UsageError: there is a repository, but git cannot read it.
+    """
+    if not os.path.lexists(root / ".git") or shutil.which("git") is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="npu-adapter-git-") as home:
+        base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
+        environment = _environment(Path(home))
+        place = _git((*base, "rev-parse", "--git-path", "objects"), environment, root)
+        if place.returncode:
+            raise UsageError(f"git cannot read the repository at {root}: {_last_line(place.stderr)}")
+        found = _git((*base, "rev-parse", "--verify", "-q", "HEAD^{commit}"), environment, root)
+        if found.returncode:
+            return None
+        modes = _git((*base, "config", "--type=bool", "core.filemode"), environment, root)
+        return Commit(
+            root=root,
+            hash=found.stdout.decode().strip(),
+            objects=Path(root, os.fsdecode(place.stdout.rstrip(b"\n"))).resolve(),
+            file_modes=modes.stdout.strip() != b"false",
+        )
+
+
+class Shadow:
+    """A repository of our own that borrows a commit's objects, with the commit in its index."""
+
+    def __init__(self, commit: Commit, folder: Path) -> None:
+        self.commit = commit
+        self.tree = folder / "clone" / (commit.root.name or "root")
+        self._git_dir = self.tree / ".git"
+        self._environment = _environment(folder)
+        self.tree.mkdir(parents=True)
+        self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
+        alternates = self._git_dir / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_bytes(os.fsencode(commit.objects) + b"\n")
+        (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
+        self._run("update-ref", "--no-deref", "HEAD", commit.hash)
+        self._run("read-tree", "HEAD")
+
+    def blobs(self) -> tuple[Blob, ...]:
+        """The commit's files.
+
+        Raises:
+            UsageError: there are more of them, or they are larger, than is checked out.
+        """
+        listing = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD").split(b"\0")
+        blobs = tuple(blob for entry in listing if entry for blob in _blob(entry))
+        total = sum(min(blob.size_bytes, MAX_FILE_BYTES) for blob in blobs)
+        if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
+            raise UsageError(
+                f"the commit has {len(blobs)} files and {total} bytes beside weights; "
+                f"at most {MAX_FILES} files and {MAX_TREE_BYTES} bytes are checked out"
+            )
+        return blobs
+
+    def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
+        """Write the files as a clone would (line ends, modes, links), those above the limit as sparse files."""
+        small = [blob for blob in blobs if blob.size_bytes <= limit_bytes]
+        names = b"".join(os.fsencode(blob.path) + b"\0" for blob in small)
+        self._run("checkout-index", "-f", "-z", "--stdin", stdin=names)
+        for blob in blobs:
+            if blob.size_bytes > limit_bytes:
+                path = self.tree / blob.path
+                if path.parent.resolve().is_relative_to(self.tree.resolve()):
+                    sparse_file(path, blob.size_bytes, executable=blob.mode == EXECUTABLE)
+
+    def changes(self, limit: int) -> Changes:
+        """How the repository's working copy differs from the commit, at most `limit` paths of each kind.
+
+        A working copy with CRLF line ends of a file that is stored with LF counts as the same, as it does for git.
+        """
+        options = (
+            "-c",
+            "core.autocrlf=input",
+            "-c",
+            "core.safecrlf=false",
+            "-c",
+            f"core.fileMode={_yes(self.commit)}",
+        )
+        status = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--ignored=matching")
+        listing = self._run(*options, "--work-tree", str(self.commit.root), *status, "--untracked-files=normal")
+        found: dict[str, list[str]] = {"??": [], "!!": [], "": []}
+        for entry in listing.split(b"\0"):
+            if entry:
+                code, path = entry[:2].decode(), os.fsdecode(entry[3:])
+                found[code if code in found else ""].append(path)
+        return Changes(
+            changed=tuple(found[""][:limit]),
+            untracked=tuple(found["??"][:limit]),
+            ignored=tuple(found["!!"][:limit]),
+        )
+
+    def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        done = _git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
+        if done.returncode:
+            raise UsageError(f"git cannot read commit {self.commit.hash[:12]}: {_last_line(done.stderr)}")
+        return done.stdout
+
+
+@contextmanager
+def shadow(commit: Commit) -> Iterator[Shadow]:
+    """A shadow repository in a temporary folder, which is removed afterwards.
+
+    Raises:
+        UsageError: git cannot read the commit.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="npu-adapter-"))
+    try:
+        yield Shadow(commit, folder)
+    finally:
+        remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, also where a script has taken away its own permissions."""
+    for place, folders, _ in os.walk(folder):
+        for name in folders:
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
+    """A file of that size without contents."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("xb") as file:
+        file.truncate(size_bytes)
+    path.chmod(0o755 if executable else 0o644)
+
+
+def _blob(entry: bytes) -> Iterator[Blob]:
+    facts, _, path = entry.partition(b"\t")
+    mode, kind, _, size = facts.decode().split()
+    if kind == "blob":
+        yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
+
+
+def _yes(commit: Commit) -> str:
+    return "true" if commit.file_modes else "false"
+
+
+def _git(
+    arguments: Sequence[str], environment: Environment, folder: Path, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *arguments),
+            env=environment, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"git {arguments[-1]} took longer than {TIMEOUT_S:.0f} s on this repository") from error
+    except OSError as error:
+        raise UsageError(f"cannot run git: {error.strerror}") from error
+
+
+def _environment(home: Path) -> Environment:
+    """Nobody's configuration but ours: any owner is accepted, no transport and no prompt is possible."""
+    (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n", encoding="ascii")
+    kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    return kept | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "no reason given"
