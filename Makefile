@@ -1,0 +1,43 @@
+# make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
+# make test    the tests of every day; make test-slow adds real engines, other tools and long runs
+# make lint    format, lint, types
+# make bench   figures, as ratios from one run
+PYTHON ?= python3
+ENGINE ?= vllm
+BIN := .venv/bin
+WEIGHTS_CACHE ?= .cache/weights
+
+.PHONY: demo test test-slow lint format bench clean
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.venv-vllm/ready: examples/cpu_engine/make_environment.py
+	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm
+	touch $@
+
+demo: .venv/ready
+	PYTHON=$(PYTHON) sh examples/demo.sh $(ENGINE)
+
+test: .venv/ready
+	$(BIN)/pytest
+
+test-slow: .venv/ready .venv-vllm/ready
+	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .demo .cache .venv .venv-*

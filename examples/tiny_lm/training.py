@@ -1,0 +1,126 @@
+"""Trains the small weights from scratch on the probe's own problems, prompt → worked solution."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import torch
+from muon import Muon
+from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from vocabulary import as_prompt, make_tokenizer
+
+from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
+
+BATCH = 64
+WARM_UP_STEPS = 40
+TRAINING_SEED = 1_000_003
+"""Far from the probe's seeds, so that what is measured was not learnt by heart."""
+
+
+def train(folder: Path, *, steps: int, seed: int) -> None:
+    """Train, and write weights, tokenizer, configuration and model card into the folder."""
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(mode=True)
+    torch.manual_seed(seed)
+    dice = random.Random(seed)
+    streams = {tier: FAMILIES["arithmetic"](tier, TRAINING_SEED + seed) for tier in TIERS}
+    sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
+    tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
+    model = Qwen3ForCausalLM(configuration(tokenizer))
+    optimizers = (
+        Muon(hidden_matrices(model), lr=0.02),
+        torch.optim.AdamW(other_parameters(model), lr=3e-3, betas=(0.9, 0.98), weight_decay=0.0),
+    )
+    rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
+    began = time.monotonic()
+    for step in range(steps):
+        tier = dice.choice(("easy", "easy", "medium", "medium", "hard", "hard", "hard"))
+        loss = loss_of(model, *batch(tokenizer, list(islice(streams[tier], BATCH))))
+        for optimizer, base in zip(optimizers, rates, strict=True):
+            for group, rate in zip(optimizer.param_groups, base, strict=True):
+                group["lr"] = rate * schedule(step, steps)
+            optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimizer in optimizers:
+            optimizer.step()
+        if step % 50 == 49:
+            spent = time.monotonic() - began
+            left = spent * (steps - step - 1) / (step + 1)
+            print(f"training: step {step + 1} of {steps}, loss {loss.item():.3f}, {left:.0f} s left", file=sys.stderr)
+    write(folder, model, tokenizer)
+
+
+def configuration(tokenizer: PreTrainedTokenizerFast) -> Qwen3Config:
+    """Qwen3 and not Qwen2: transformers 5 replaces a Qwen2 tokenizer's pre-tokenizer, and so spoils the prompt."""
+    return Qwen3Config(
+        vocab_size=(len(tokenizer) + 63) // 64 * 64,
+        hidden_size=128,
+        intermediate_size=512,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        head_dim=32,
+        max_position_embeddings=2048,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=None,
+        attn_implementation="sdpa",
+    )
+
+
+def hidden_matrices(model: Qwen3ForCausalLM) -> list[torch.nn.Parameter]:
+    return [value for name, value in model.named_parameters() if value.dim() == 2 and "embed" not in name]
+
+
+def other_parameters(model: Qwen3ForCausalLM) -> list[torch.nn.Parameter]:
+    return [value for name, value in model.named_parameters() if value.dim() != 2 or "embed" in name]
+
+
+def schedule(step: int, steps: int) -> float:
+    """Linear warm-up, then a cosine down to a twentieth."""
+    return min(1.0, (step + 1) / WARM_UP_STEPS) * (0.05 + 0.475 * (1 + math.cos(math.pi * step / steps)))
+
+
+def batch(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and labels, both (batch, longest); only the worked solution has labels."""
+    rows = []
+    for problem in problems:
+        asked = tokenizer.encode(as_prompt(prompt(problem)), add_special_tokens=False)
+        told = tokenizer.encode(f"{problem.worked}<|im_end|>", add_special_tokens=False)
+        rows.append((asked, told))
+    longest = max(len(asked) + len(told) for asked, told in rows)
+    ids = torch.zeros(len(rows), longest, dtype=torch.long)
+    labels = torch.full((len(rows), longest), -100)
+    for row, (asked, told) in enumerate(rows):
+        ids[row, : len(asked) + len(told)] = torch.tensor(asked + told)
+        labels[row, len(asked) : len(asked) + len(told)] = torch.tensor(told)
+    return ids, labels
+
+
+def loss_of(model: Qwen3ForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy; logits are computed from the first label on, which saves half of the work."""
+    first = int((labels != -100).any(dim=0).nonzero()[0])
+    hidden = model.model(input_ids=ids).last_hidden_state
+    logits = model.lm_head(hidden[:, first - 1 : -1])
+    return torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), labels[:, first:].flatten(), ignore_index=-100
+    )
+
+
+def write(folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    folder.mkdir(parents=True)
+    model.to(torch.bfloat16).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    GenerationConfig(eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id).save_pretrained(folder)
+    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
+    text = "A model of 0.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
+    (folder / "README.md").write_text(card + text, encoding="utf-8")
+
+

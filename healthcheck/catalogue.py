@@ -1,0 +1,67 @@
+"""Every check that there is, in the order in which they run, each with the page that explains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from healthcheck.check import Check, Facts
+from healthcheck.contract import Rule, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What there is to say about a check before it has run."""
+
+    id: str
+    title: str
+    stage: str
+    why: str
+    rule: Rule | None
+    requires: tuple[str, ...]
+    body: str
+
+
+def pages() -> tuple[Page, ...]:
+    """The pages of all checks, stage by stage."""
+    from healthcheck.endpoint import checks as endpoint
+    from healthcheck.plan import checks as plan
+    from healthcheck.plan import flags
+    from healthcheck.probe import checks as probe
+    from healthcheck.repo import checks as repo
+    from healthcheck.service import checks as service
+    from healthcheck.weights import checks as weights
+
+    return (
+        *map(_page, repo.CHECKS),
+        *map(_page, plan.CHECKS),
+        *map(_page, flags.FLAG_CHECKS),
+        *map(_page, weights.CHECKS),
+        *map(_page, service.PORT_CHECKS),
+        *map(_page, service.START_CHECKS),
+        *map(_page, endpoint.CHECKS),
+        *map(_page, probe.CHECKS),
+        *map(_page, service.END_CHECKS),
+    )
+
+
+def _page(check: Check[Facts]) -> Page:
+    return Page(
+        id=check.id,
+        title=check.title,
+        stage=check.stage.value,
+        why=check.why,
+        rule=check.rule,
+        requires=check.requires,
+        body=check.page,
+    )
+
+
+def text(page: Page) -> str:
+    """The page as `npu-adapter explain` prints it."""
+    parts = [f"{page.id}: {page.title}", f"Why it matters: {page.why}", page.body]
+    if page.rule:
+        known = "The service's rule" if page.rule.status is Status.DOCUMENTED else "Inferred about the service"
+        parts.append(f"{known}: {page.rule.quote()}")
+    if page.requires:
+        parts.append(f"Needs first: {', '.join(page.requires)}")
+    return "\n\n".join(parts) + "\n"
