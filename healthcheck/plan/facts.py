@@ -1,0 +1,120 @@
+"""What deploy.sh would launch, gathered by running it in a sandbox against recording stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCommand:
+    """One command that deploy.sh, or a program that it started, ran against a stand-in.
+
+    Attributes:
+        program: the base name that it was called by.
+        argv: the whole argument vector, program first.
+        cwd: the working directory, as the sandbox names it.
+        where: "deploy.sh:7" where the line was found, else empty.
+        source: "shell" for an executed program, "python" for a call that a Python launcher made.
+    """
+
+    program: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: str
+    where: str = ""
+    source: str = "shell"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCommand:
+    """One recorded launch of a model server.
+
+    Attributes:
+        engine: "vllm", "sglang", "lmdeploy", "llama.cpp", "mindie", "uvicorn", "python-http", … or "unknown".
+        api: "openai-chat", "openai-other", "demo", "embedding", "headless" or "unknown".
+        argv: as the engine receives it, without `vllm serve` or `python -m module` in front.
+        command: the command as a person would type it.
+        foreground: deploy.sh stays for as long as the server does.
+        model: the weights that it would serve, resolved as a path where it is one; None is unknown.
+        port: None is unknown; `port_source` says where it comes from, or why it is unknown.
+        api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
+        options: every option of the command line and of its configuration file by long name without dashes in
+            front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
+    """
+
+    engine: str
+    api: str
+    argv: tuple[str, ...]
+    command: str
+    env: Mapping[str, str]
+    cwd: str
+    foreground: bool
+    model: str | None
+    port: int | None
+    port_source: str
+    host: str | None
+    served_names: tuple[str, ...] = ()
+    api_key: str | None = None
+    where: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def option(self, name: str) -> str | None:
+        """The value of an option by its long name; "" for a bare switch, None where it is absent."""
+        return self.options.get(name.lstrip("-").replace("_", "-"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellRun:
+    """How deploy.sh went under one shell.
+
+    Attributes:
+        exit_status: None where it was still running when the rehearsal ended, as it is to be with a server.
+        ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
+            "disk" or "lost" (the sandbox itself was killed).
+        stderr, stdout: the first and last parts, decoded.
+    """
+
+    shell: str
+    exit_status: int | None
+    ended_by: str
+    stdout: str
+    stderr: str
+    commands: tuple[RecordedCommand, ...]
+    servers: tuple[ServerCommand, ...]
+    unresolved: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlan:
+    """What deploy.sh would launch.
+
+    Attributes:
+        server: the one that would answer the service; None where none would.
+        servers: all of them in the order in which they were started.
+        commands: everything that was recorded.
+        spaced: the server of a second run, in which MODEL_PATH has spaces and characters beyond ASCII.
+        model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
+        root: where the copy of the submission was; recorded paths below it are the submission's own.
+        run: the run that the verdict rests on; `others` are those under other shells.
+        script: the text of deploy.sh.
+        unresolved: what the rehearsal could not find out, in words.
+        notes: what a reader should know about the sandbox ("no network namespace: …").
+        unshipped: files that the author's working tree has and the committed tree has not.
+    """
+
+    server: ServerCommand | None
+    servers: tuple[ServerCommand, ...]
+    commands: tuple[RecordedCommand, ...]
+    spaced: ServerCommand | None
+    model_path: str
+    spaced_model_path: str
+    root: str
+    run: ShellRun
+    others: tuple[ShellRun, ...] = ()
+    spaced_run: ShellRun | None = None
+    script: str = ""
+    unresolved: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unshipped: tuple[str, ...] = ()
