@@ -1,0 +1,107 @@
+"""Which NPUs this machine has, without torch: `npu-smi info`, and the device nodes where it has nothing to say."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+NPU_SMI_DEADLINE_S = 30
+FIRST_ROW = re.compile(r"\|\s*\d+\s+\|?\s*(?P<name>\w[\w-]*)\s*\|\s*[A-Za-z]+\s*\|")
+BUS_ID = re.compile(r"\|\s*(?:[0-9A-Fa-f]{4}:[\w:.]+|NA)\s*\|")
+VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None where they are unknown."""
+
+    devices: int
+    chip: str | None
+    hbm_mib: int | None
+    source: str
+
+
+class System(Protocol):
+    """Everything that is asked of a machine, so that a recorded one can stand in for it."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment variables."""
+
+    def npu_smi(self) -> str:
+        """What `npu-smi info` prints; empty where there is none or it fails."""
+
+    def device_nodes(self) -> int:
+        """How many /dev/davinci<number> there are."""
+
+
+@dataclass(frozen=True)
+class LocalSystem:
+    """The machine that this runs on."""
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def npu_smi(self) -> str:
+        """See System."""
+        try:
+            done = subprocess.run(
+                ["npu-smi", "info"], capture_output=True, timeout=NPU_SMI_DEADLINE_S, check=False,
+                env={**self.environment, "LC_ALL": "C"},
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+
+    def device_nodes(self) -> int:
+        """See System."""
+        try:
+            return sum(re.fullmatch(r"davinci\d+", node.name) is not None for node in Path("/dev").iterdir())
+        except OSError:
+            return 0
+
+
+def find_machine(system: System) -> Machine:
+    """What npu-smi lists, no more of it than there are device nodes, and only what is left visible."""
+    nodes = system.device_nodes()
+    chips = _chips(system.npu_smi())
+    if chips:
+        devices = min(len(chips), nodes) if nodes else len(chips)
+        name, hbm_mib = chips[0][0], min(hbm_mib for _, hbm_mib in chips)
+        machine = Machine(devices, name, hbm_mib or None, "npu-smi info")
+    elif nodes:
+        machine = Machine(nodes, None, None, "/dev/davinci*")
+    else:
+        machine = Machine(0, None, None, "no npu-smi, no /dev/davinci*")
+    return _only_visible(machine, system.environment.get(VISIBLE))
+
+
+def _chips(table: str) -> list[tuple[str, int]]:
+    """Name and memory in MiB of each chip, in every layout of npu-smi.
+
+    A chip is a pair of rows. The first has the NPU id and the name, in one cell or in two, then the health; the
+    second has the bus id and one or two `used / total` pairs, of which the last is the HBM (the memory, on chips
+    without HBM).
+    """
+    rows = table.splitlines()
+    chips = []
+    for row, next_row in itertools.pairwise(rows):
+        named = FIRST_ROW.match(row.strip())
+        totals = re.findall(r"\d+\s*/\s*(\d+)", next_row)
+        if named and totals and BUS_ID.search(next_row):
+            chips.append((named.group("name"), int(totals[-1])))
+    return chips
+
+
+def _only_visible(machine: Machine, visible: str | None) -> Machine:
+    if visible is None or not machine.devices:
+        return machine
+    shown = len([word for word in visible.split(",") if word.strip().isdigit()])
+    if shown >= machine.devices:
+        return machine
+    return Machine(shown, machine.chip, machine.hbm_mib, f"{machine.source}, {VISIBLE}={visible}")

@@ -1,0 +1,132 @@
+"""What was decided by hand: environment variables ADAPTER_<KEY>, then adapter.toml. The environment wins."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+LEAVE_TO_VLLM = "default"
+Value = str | int | float | bool | tuple[str, ...]
+
+
+class SettingsError(Exception):
+    """A setting that cannot be used; its text is one line for the person who made it."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value decided by hand; `value` is None where the option is to be left to vLLM."""
+
+    value: Value | None
+    source: str
+
+
+def _word(text: str) -> str:
+    if not text or text.split() != [text]:
+        raise ValueError
+    return text
+
+
+def _count(text: str) -> int:
+    number = int(text.replace("_", ""))
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if not 0 < number <= 1:
+        raise ValueError
+    return number
+
+
+def _switch(text: str) -> bool:
+    return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(shlex.split(text))
+
+
+@dataclass(frozen=True)
+class Key:
+    """How the text of one setting is read, and what to say of a text that cannot be."""
+
+    read: Callable[[str], Value]
+    expected: str
+
+
+COUNT = Key(_count, "a whole number of at least 1")
+SWITCH = Key(_switch, "true or false")
+KEYS = {
+    "dtype": Key(_word, "a vLLM dtype such as bfloat16, float16 or auto"),
+    "tensor_parallel_size": COUNT,
+    "max_model_len": COUNT,
+    "max_num_seqs": COUNT,
+    "trust_remote_code": SWITCH,
+    "extra_args": Key(_words, "a list of vllm serve arguments"),
+}
+
+
+def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setting]:
+    """The settings by key.
+
+    Raises:
+        SettingsError: the file is no TOML, a key is unknown, or a value does not fit its key.
+    """
+    settings = {key: _setting(key, text, file.name) for key, text in _from_file(file).items()}
+    for key in KEYS:
+        name = f"ADAPTER_{key.upper()}"
+        if text := environment.get(name, "").strip():
+            settings[key] = _setting(key, text, name)
+    return settings
+
+
+def _setting(key: str, text: str, source: str) -> Setting:
+    where = source if source.startswith("ADAPTER_") else f"{source}: {key}"
+    if key not in KEYS:
+        raise SettingsError(f"{where} is not known; the keys are {', '.join(KEYS)}")
+    if text == LEAVE_TO_VLLM:
+        return Setting(None, source)
+    try:
+        return Setting(KEYS[key].read(text), source)
+    except (ValueError, KeyError):
+        raise SettingsError(f"{where} is {text!r}: expected {KEYS[key].expected}") from None
+
+
+def _from_file(file: Path) -> dict[str, str]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot read {file.name}: {error}") from None
+    lines = (line.strip() for line in text.splitlines())
+    if all(not line or line.startswith("#") for line in lines):
+        return {}
+    try:
+        table = _toml().loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{file.name}: {error}") from None
+    return {key: _as_text(value) for key, value in table.items()}
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return shlex.join(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _toml() -> ModuleType:
+    """Python's own reader from 3.11 on; before that the same one as pip brings it."""
+    found = (name for name in ("tomllib", "tomli", "pip") if importlib.util.find_spec(name))
+    name = next(found, None)
+    if name is None:
+        raise SettingsError("reading adapter.toml with Python 3.10 needs tomli: pip install tomli")
+    return importlib.import_module("pip._vendor.tomli" if name == "pip" else name)

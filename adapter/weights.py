@@ -1,0 +1,238 @@
+"""What is in a folder of weights, as far as a launch depends on it. Strange weights give unknowns, never errors."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAX_JSON_BYTES = 64 * 2**20
+MAX_HEADER_BYTES = 100 * 2**20
+WEIGHT_FILES = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
+CODE_FILES = ("config.json", "tokenizer_config.json", "processor_config.json", "preprocessor_config.json")
+SAFETENSORS_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
+CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length")
+EXPERT_KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The shape of the key-value cache. `latent` is the width of MLA's compressed cache, 0 elsewhere.
+
+    `sliding_layers` of the layers see at most `window` tokens; `linear_layers` keep no cache that grows.
+    """
+
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    latent: int = 0
+    sliding_layers: int = 0
+    window: int = 0
+    linear_layers: int = 0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded."""
+
+    path: str
+    architecture: str | None = None
+    dtype: str | None = None
+    context: int | None = None
+    attention: Attention | None = None
+    vocabulary: int | None = None
+    total_bytes: int = 0
+    experts: int = 0
+    quantization: str | None = None
+    modalities: tuple[str, ...] = ()
+    remote_code: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def read_weights(folder: Path) -> Weights:
+    """The facts of the weights in `folder`."""
+    remarks: list[str] = []
+    documents = {name: _document(folder / name, remarks) for name in CODE_FILES}
+    config = documents["config.json"]
+    if not config:
+        remarks.append("no readable config.json: every option is left to vLLM")
+    text = _text_part(config)
+    files = _weight_files(folder, remarks)
+    return Weights(
+        path=str(folder),
+        architecture=_first_word(config.get("architectures")),
+        dtype=_word(config, "dtype", "torch_dtype") or _word(text, "dtype", "torch_dtype") or _stored_dtype(files),
+        context=_context(text),
+        attention=_attention(text),
+        vocabulary=_number(text, "vocab_size"),
+        total_bytes=sum(_size(file) for file in files),
+        experts=_number(text, *EXPERT_KEYS) or 0,
+        quantization=_quantization(folder, config, text),
+        modalities=_modalities(config),
+        remote_code=tuple(name for name, document in documents.items() if document.get("auto_map")),
+        remarks=tuple(remarks),
+    )
+
+
+def _document(file: Path, remarks: list[str]) -> Json:
+    try:
+        if not file.is_file():
+            return {}
+        with file.open("rb") as opened:
+            document = json.loads(opened.read(MAX_JSON_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        remarks.append(f"{file.name} cannot be read: {error}")
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _text_part(config: Json) -> Json:
+    """The language model's part of a configuration that has several (vision-language and omni models)."""
+    thinker = config.get("thinker_config")
+    if isinstance(thinker, dict):
+        config = thinker
+    for name in ("text_config", "llm_config", "language_config"):
+        part = config.get(name)
+        if isinstance(part, dict) and part:
+            return part
+    return config
+
+
+def _number(document: Json, *names: str) -> int | None:
+    for name in names:
+        value = document.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
+
+
+def _word(document: Json, *names: str) -> str | None:
+    return next((value for name in names if isinstance(value := document.get(name), str)), None)
+
+
+def _first_word(value: object) -> str | None:
+    return value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
+
+
+def _context(text: Json) -> int | None:
+    """The longest context that vLLM accepts: the configured one, times the factor of a stored rope scaling."""
+    context = _number(text, *CONTEXT_KEYS)
+    scaling = text.get("rope_scaling")
+    if context is None or not isinstance(scaling, dict):
+        return context
+    original = scaling.get("original_max_position_embeddings")
+    factor = scaling.get("factor")
+    kind = scaling.get("rope_type", scaling.get("type"))
+    if kind == "yarn" and isinstance(original, int) and isinstance(factor, int | float):
+        return max(context, int(original * factor))
+    return context
+
+
+def _attention(text: Json) -> Attention | None:
+    layers = _number(text, "num_hidden_layers", "n_layer", "num_layers")
+    heads = _number(text, "num_attention_heads", "n_head")
+    hidden = _number(text, "hidden_size", "n_embd")
+    if layers is None or heads is None:
+        return None
+    head_dim = _number(text, "head_dim") or (hidden // heads if hidden else None)
+    if head_dim is None:
+        return None
+    kinds = Counter(map(str, types)) if isinstance(types := text.get("layer_types"), list) else Counter[str]()
+    window = _number(text, "sliding_window") if text.get("use_sliding_window", True) else None
+    latent = _number(text, "kv_lora_rank") or 0
+    return Attention(
+        layers=layers,
+        heads=heads,
+        kv_heads=_number(text, "num_key_value_heads", "multi_query_group_num", "num_kv_heads") or heads,
+        head_dim=head_dim,
+        latent=latent + (_number(text, "qk_rope_head_dim") or 0) if latent else 0,
+        sliding_layers=_sliding_layers(text, kinds, layers) if window else 0,
+        window=window or 0,
+        linear_layers=_linear_layers(text, kinds, layers),
+    )
+
+
+def _sliding_layers(text: Json, kinds: Counter[str], layers: int) -> int:
+    if kinds:
+        return kinds["sliding_attention"] + kinds["chunked_attention"]
+    pattern = _number(text, "sliding_window_pattern")
+    return layers - layers // pattern if pattern else layers
+
+
+def _linear_layers(text: Json, kinds: Counter[str], layers: int) -> int:
+    if kinds:
+        return kinds["linear_attention"] + kinds["mamba"]
+    interval = _number(text, "full_attention_interval")
+    return layers - layers // interval if interval else 0
+
+
+def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
+    """The files that get loaded: those of the index, else those of the first format that is there."""
+    index = _document(folder / "model.safetensors.index.json", remarks).get("weight_map")
+    if isinstance(index, dict):
+        names = {name for name in index.values() if isinstance(name, str) and name == os.path.basename(name)}
+        return tuple(folder / name for name in sorted(names))
+    for pattern in WEIGHT_FILES:
+        if files := sorted(folder.glob(pattern)):
+            return tuple(files)
+    remarks.append("no weight files: nothing is known of their size")
+    return ()
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _stored_dtype(files: tuple[Path, ...]) -> str | None:
+    """The dtype of most bytes in the first safetensors file, for a configuration that does not say."""
+    if not files or files[0].suffix != ".safetensors":
+        return None
+    try:
+        with files[0].open("rb") as opened:
+            length = int.from_bytes(opened.read(8), "little")
+            header = json.loads(opened.read(length)) if length <= MAX_HEADER_BYTES else {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    sizes: Counter[str] = Counter()
+    for tensor in header.values() if isinstance(header, dict) else ():
+        if (
+            isinstance(tensor, dict)
+            and isinstance(offsets := tensor.get("data_offsets"), list)
+            and len(offsets) == 2
+        ):
+            start, end = offsets
+            if isinstance(start, int) and isinstance(end, int):
+                sizes[str(tensor.get("dtype"))] += end - start
+    return SAFETENSORS_DTYPES.get(sizes.most_common(1)[0][0]) if sizes else None
+
+
+def _quantization(folder: Path, config: Json, text: Json) -> str | None:
+    """The method's name as vLLM calls it; "ascend" for weights that ModelSlim has quantised."""
+    if (folder / "quant_model_description.json").is_file():
+        return "ascend"
+    for part in (config, text):
+        for name in ("quantization_config", "compression_config"):
+            method = part.get(name)
+            if isinstance(method, dict):
+                return str(method.get("quant_method", "unnamed"))
+    return None
+
+
+def _modalities(config: Json) -> tuple[str, ...]:
+    """What the model takes beside text: image, video, audio."""
+    parts = config.get("thinker_config")
+    parts = parts if isinstance(parts, dict) else config
+    images = any(parts.get(name) for name in ("vision_config", "visual", "vision_tower", "vit_config"))
+    videos = images and any(name in parts for name in ("video_token_id", "video_token_index"))
+    audios = bool(parts.get("audio_config"))
+    return tuple(name for name, there in (("image", images), ("video", videos), ("audio", audios)) if there)
