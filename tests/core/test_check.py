@@ -1,0 +1,78 @@
+"""A check turns facts into a result, and its own failure is never the submission's."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck import contract
+from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Level, Outcome, Stage
+
+
+def declared(*findings: Finding) -> Check[str]:
+    @check("plan/example", "An example", stage=Stage.PLAN, why="for the test", rule=contract.LISTENS_ON_PORT)
+    def example(_facts: str) -> Findings:
+        """A page."""
+        yield from findings
+
+    return example
+
+
+FAIL = fail(expected="port 8000", seen="--port 8001", fix="write --port 8000", where="deploy.sh:3")
+WARN = warn(expected="a", seen="b", fix="c")
+UNSETTLED = unsettled(expected="a free port", seen="a taken one", fix="stop it")
+
+
+@pytest.mark.parametrize(
+    ("findings", "outcome", "settled"),
+    [
+        ((), Outcome.PASS, True),
+        ((note("by the way"),), Outcome.PASS, True),
+        ((WARN, note("by the way")), Outcome.WARN, True),
+        ((WARN, FAIL), Outcome.FAIL, True),
+        ((UNSETTLED,), Outcome.SKIP, False),
+        ((UNSETTLED, FAIL), Outcome.FAIL, False),
+    ],
+)
+def test_the_gravest_finding_decides(findings: tuple[Finding, ...], outcome: Outcome, settled: bool) -> None:
+    result = declared(*findings).judge("facts")
+    assert (result.outcome, result.settled) == (outcome, settled)
+    assert result.findings == findings
+
+
+def test_not_applicable_is_a_skip_with_its_reason() -> None:
+    @check("endpoint/image", "Pictures", stage=Stage.ENDPOINT, why="for the test")
+    def image(facts: str) -> Findings:
+        """A page."""
+        if facts == "text":
+            raise NotApplicable("a text task has no pictures")
+        yield note("unreached")
+
+    result = image.judge("text")
+    assert (result.outcome, result.because, result.settled) == (Outcome.SKIP, "a text task has no pictures", True)
+
+
+def test_a_crash_is_the_kits_error() -> None:
+    @check("plan/broken", "Broken", stage=Stage.PLAN, why="for the test")
+    def broken(facts: dict[str, str]) -> Findings:
+        """A page."""
+        yield note(facts["missing"])
+
+    result = broken.judge({})
+    assert result.outcome is Outcome.ERROR
+    assert "KeyError" in result.because
+
+
+def test_a_check_without_a_page_cannot_be_declared() -> None:
+    with pytest.raises(TypeError, match="no docstring"):
+
+        @check("plan/silent", "Silent", stage=Stage.PLAN, why="for the test")
+        def silent(_facts: str) -> Findings:
+            yield FAIL
+
+
+def test_a_finding_may_break_another_rule_than_its_checks() -> None:
+    other = fail(expected="a", seen="b", fix="c", rule=contract.WEIGHT_LIMIT)
+    assert declared(other).judge("facts").rule is contract.WEIGHT_LIMIT
+    assert declared(FAIL).judge("facts").rule is contract.LISTENS_ON_PORT
+    assert FAIL.level is Level.FAIL

@@ -1,0 +1,77 @@
+"""The ledger runs checks over facts that are gathered once, and skips what a failure made pointless."""
+
+from __future__ import annotations
+
+from healthcheck.check import Check, Findings, check, fail
+from healthcheck.engine import Ledger
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome, Report, Stage, Verdict, exit_status, verdict_of
+
+
+def make(id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False) -> Check[str]:
+    @check(id, id, stage=Stage.PLAN, why="for the test", requires=requires)
+    def made(facts: str) -> Findings:
+        """A page."""
+        if crashes:
+            raise RuntimeError(facts)
+        if broken:
+            yield fail(expected="a", seen=facts, fix="b")
+
+    return made
+
+
+def outcomes(ledger: Ledger) -> dict[str, Outcome]:
+    return {result.id: result.outcome for result in ledger.results}
+
+
+def test_facts_are_gathered_once_and_every_check_sees_them() -> None:
+    calls: list[str] = []
+    ledger = Ledger(Silent())
+    facts = ledger.judge([make("a"), make("b", broken=True)], lambda: calls.append("x") or "facts")
+    assert (facts, calls) == ("facts", ["x"])
+    assert outcomes(ledger) == {"a": Outcome.PASS, "b": Outcome.FAIL}
+    assert [result.id for result in ledger.failed()] == ["b"]
+
+
+def test_a_failed_prerequisite_skips_its_dependants_and_is_named() -> None:
+    ledger = Ledger(Silent())
+    ledger.judge([make("a", broken=True), make("b", requires=("a",)), make("c", requires=("b",))], lambda: "facts")
+    assert outcomes(ledger) == {"a": Outcome.FAIL, "b": Outcome.SKIP, "c": Outcome.SKIP}
+    assert "a failed" in ledger.results[1].because
+    assert "b gave no answer" in ledger.results[2].because
+
+
+def test_facts_are_not_gathered_when_no_check_can_use_them() -> None:
+    ledger = Ledger(Silent())
+    ledger.judge([make("a", crashes=True)], lambda: "facts")
+    gathered = ledger.judge([make("b", requires=("a",))], lambda: 1 / 0)
+    assert gathered is None
+    assert outcomes(ledger) == {"a": Outcome.ERROR, "b": Outcome.SKIP}
+
+
+def test_a_waived_check_does_not_run_and_stops_nobody() -> None:
+    ledger = Ledger(Silent(), waived=("a",))
+    ledger.judge([make("a", broken=True), make("b", requires=("a",))], lambda: "facts")
+    assert outcomes(ledger) == {"a": Outcome.SKIP, "b": Outcome.PASS}
+    assert "on request" in ledger.results[0].because
+
+
+def report(*checks: Check[str], stopped: str = "") -> Report:
+    ledger = Ledger(Silent())
+    ledger.judge(checks, lambda: "facts")
+    return Report(
+        verdict=verdict_of(ledger.results, stopped=stopped), results=ledger.results, asked="plan", stopped=stopped
+    )
+
+
+def test_the_verdict_and_the_exit_status() -> None:
+    good, bad, crash = make("a"), make("b", broken=True), make("c", crashes=True)
+    table = [
+        (report(good), Verdict.READY, 0),
+        (report(good, bad), Verdict.NOT_READY, 1),
+        (report(good, bad, crash), Verdict.NOT_READY, 1),
+        (report(good, crash), Verdict.INCONCLUSIVE, 4),
+        (report(good, stopped="interrupted"), Verdict.INCONCLUSIVE, 3),
+        (report(), Verdict.INCONCLUSIVE, 3),
+    ]
+    assert [(seen.verdict, exit_status(seen)) for seen, _, _ in table] == [row[1:] for row in table]
