@@ -1,0 +1,174 @@
+"""The version matrix: which vLLM, CANN, torch and Python each vllm-ascend release belongs with.
+
+The service does not say which row its image has: a row is chosen (`--stack`), and what rests on it is an inference.
+The rows are data (`data/stacks.json`, with their source and date): adding a release is adding a line.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from healthcheck import json_text
+from healthcheck.errors import UsageError
+
+DEFAULT = "0.23.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One vllm-ascend release.
+
+    Attributes:
+        vllm: the vLLM versions that it works with.
+        python: a version specifier.
+        requires: what the release itself asks of other packages, by normalised name ("" = any version).
+        documented: False where the release's tag is the only source, because the published table lacks it.
+        commit: the tag's commit, from which `requires` was read.
+    """
+
+    vllm_ascend: str
+    vllm: tuple[str, ...]
+    python: str
+    cann: str
+    torch: str
+    torch_npu: str
+    triton_ascend: str
+    requires: Mapping[str, str]
+    documented: bool
+    commit: str
+
+    @property
+    def final(self) -> bool:
+        """Whether this is a final release and no candidate."""
+        return not Version(self.vllm_ascend).is_prerelease
+
+    def label(self) -> str:
+        """The row as a message names it."""
+        return f"vllm-ascend {self.vllm_ascend}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A torch-npu release with the torch and the CANN that it was built for."""
+
+    torch_npu: str
+    torch: str
+    cann: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """The row that is nearest to a set of versions.
+
+    Attributes:
+        agrees: names of the parts that are as the row has them.
+        differs: for each other part, its name, its version here, and the row's.
+    """
+
+    row: Row
+    agrees: tuple[str, ...]
+    differs: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Matrix:
+    source: str
+    read_on: str
+    rows: tuple[Row, ...]
+    torch_npu_source: str
+    torch_npu: tuple[tuple[str, str, str], ...]
+
+
+@functools.cache
+def _matrix() -> _Matrix:
+    text = (importlib.resources.files("healthcheck") / "data" / "stacks.json").read_bytes()
+    return json_text.load_as(text, _Matrix)
+
+
+def source() -> str:
+    """Where the matrix was read, and when."""
+    return f"{_matrix().source}; read {_matrix().read_on}"
+
+
+def rows() -> tuple[Row, ...]:
+    """All rows, newest first."""
+    return _matrix().rows
+
+
+def pairs() -> tuple[Pair, ...]:
+    """The published torch-npu releases with their torch and CANN, newest first."""
+    return tuple(Pair(torch_npu=npu, torch=torch, cann=cann) for npu, torch, cann in _matrix().torch_npu)
+
+
+def row(vllm_ascend: str = DEFAULT) -> Row:
+    """The row of a vllm-ascend release.
+
+    Raises:
+        UsageError: the matrix has no such row.
+    """
+    wanted = vllm_ascend.removeprefix("v")
+    for candidate in rows():
+        if candidate.vllm_ascend == wanted:
+            return candidate
+    known = ", ".join(candidate.vllm_ascend for candidate in rows() if candidate.final)
+    raise UsageError(f"the version matrix has no vllm-ascend {wanted!r}; final releases in it: {known}")
+
+
+def nearest(versions: Mapping[str, str]) -> Match:
+    """The row that agrees with most of the versions given; among equals a final one, then the newest.
+
+    `versions` has any of vllm_ascend, vllm, python, cann, torch, torch_npu, triton_ascend; empty ones are ignored.
+    Local parts and post releases do not count (`0.23.0+empty` is vLLM 0.23.0; the matrix and the tags themselves
+    differ in torch-npu's post releases).
+    """
+    known = {name: version for name, version in versions.items() if version and name in _PARTS}
+    best = max(rows(), key=lambda each: (len(_agreeing(each, known)), each.final, Version(each.vllm_ascend)))
+    agrees = _agreeing(best, known)
+    differs = tuple((name, known[name], _stated(best, name)) for name in known if name not in agrees)
+    return Match(row=best, agrees=agrees, differs=differs)
+
+
+_PARTS = ("vllm_ascend", "vllm", "python", "cann", "torch", "torch_npu", "triton_ascend")
+
+
+def _agreeing(each: Row, known: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(name for name, version in known.items() if _agrees(each, name, version))
+
+
+def _agrees(each: Row, name: str, version: str) -> bool:
+    if name == "python":
+        return in_range(version, each.python)
+    if name == "vllm":
+        return any(same_release(version, candidate) for candidate in each.vllm)
+    return same_release(version, _stated(each, name))
+
+
+def _stated(each: Row, name: str) -> str:
+    return ", ".join(each.vllm) if name == "vllm" else str(getattr(each, name))
+
+
+def same_release(one: str, other: str) -> bool:
+    """Whether two versions are the same but for local parts, post and development releases (case ignored)."""
+    try:
+        return _release(one) == _release(other)
+    except InvalidVersion:
+        return one.strip().lower() == other.strip().lower()
+
+
+def _release(text: str) -> tuple[Version, tuple[str, int] | None]:
+    version = Version(text.strip())
+    return Version(version.base_version), version.pre
+
+
+def in_range(version: str, specifier: str) -> bool:
+    """Whether a version lies in a range of versions; a text that is no version does not."""
+    try:
+        return SpecifierSet(specifier).contains(version.strip(), prereleases=True)
+    except (InvalidVersion, InvalidSpecifier):
+        return False
