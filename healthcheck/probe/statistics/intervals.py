@@ -33,10 +33,15 @@ def plus_two_t(values: Sequence[float], level: float = LEVEL) -> Interval:
 
     One all-wrong and one all-right problem are appended (M = N + 2), then m ± t(M-1) s/√M, clipped to [0, 1].
     """
+    centre, half = plus_two_centre(values, level)
+    return _around(centre, half, level, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
+
+
+def plus_two_centre(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+    """The centre and the half width of `plus_two_t` before clipping."""
     padded = (*values, 0.0, 1.0)
     mean, variance = _moments(padded)
-    half = t_quantile((1 + level) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
-    return _around(mean, half, level, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
+    return mean, t_quantile((1 + level) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
 
 
 def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
@@ -73,7 +78,7 @@ def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, leve
     means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(resamples))
     tail = (1 - level) / 2
     return Interval(
-        low=_percentile(means, tail), high=_percentile(means, 1 - tail), level=level, method="bootstrap percentile"
+        low=percentile(means, tail), high=percentile(means, 1 - tail), level=level, method="bootstrap percentile"
     )
 
 
@@ -106,7 +111,8 @@ def _around(centre: float, half: float, level: float, method: str, value: float)
     return Interval(low=min(low, value), high=max(high, value), level=level, method=method)
 
 
-def _percentile(ordered: Sequence[float], share: float) -> float:
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The value at this share of sorted values, linear between neighbours."""
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)

@@ -1,0 +1,133 @@
+"""The verdict in tens of samples: an anytime-valid test of "broken" against "healthy".
+
+For observations x in [0, 1] and a boundary θ0, every factor 1 + L (x - θ0) with L = (θ - θ0) / (θ0 (1 - θ0)) has
+conditional mean at most 1 while E[x | past] <= θ0, so the running product is a nonnegative supermartingale and
+Ville's inequality bounds P(it ever reaches 1/α) by α. An average of such products over several alternatives θ keeps
+the bound and stops sooner on dead and on perfect servers. For 0/1 data a product is Wald's likelihood ratio.
+
+The bound needs the order of dispatch and one first sample for each distinct problem. Results fed as they complete
+are biased, because wrong answers run longer: at concurrency 32 a nominal 5 % becomes 82 %.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+DEAD = 0.02
+"""An alternative for servers that are next to always wrong."""
+
+
+class Decision(enum.Enum):
+    """What the evidence says so far. OPEN at the end of the budget is an inconclusive verdict, never a pass."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    OPEN = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a gate has seen.
+
+    Attributes:
+        observations: how many samples, in order of dispatch, up to the one that decided.
+        total: the sum of their scores.
+        healthy_e, degraded_e: log10 of the e-values against "bad" and against "good".
+        decision: OPEN until one of them crosses its line; afterwards it stays.
+        log_products: natural logs of the products, one for each alternative: against "bad", then against "good".
+    """
+
+    observations: int = 0
+    total: float = 0.0
+    healthy_e: float = 0.0
+    degraded_e: float = 0.0
+    decision: Decision = Decision.OPEN
+    log_products: tuple[tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The test of accuracy <= bad (degraded) against accuracy >= good (healthy).
+
+    Attributes:
+        alpha: bound on P(healthy | accuracy <= bad), at whatever moment one looks.
+        beta: bound on P(degraded | accuracy >= good). Between bad and good nothing is guaranteed.
+
+    Raises:
+        ValueError: not 0 < bad < good < 1, or an error rate outside (0, 1).
+    """
+
+    bad: float
+    good: float
+    alpha: float = 0.01
+    beta: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0 < self.bad < self.good < 1:
+            raise ValueError(f"a gate needs 0 < bad < good < 1, got bad={self.bad}, good={self.good}")
+        if not (0 < self.alpha < 1 and 0 < self.beta < 1):
+            raise ValueError(f"error rates lie between 0 and 1, got alpha={self.alpha}, beta={self.beta}")
+
+    def start(self) -> Evidence:
+        """No evidence yet."""
+        above, below = self._alternatives()
+        return Evidence(log_products=((0.0,) * len(above), (0.0,) * len(below)))
+
+    def observe(self, evidence: Evidence, score: float) -> Evidence:
+        """The evidence with the next dispatched sample; once decided, it no longer changes.
+
+        Args:
+            evidence: what was seen before.
+            score: 0 or 1, or a soft score between.
+
+        Raises:
+            ValueError: the score is outside [0, 1].
+        """
+        if not 0 <= score <= 1:
+            raise ValueError(f"a score lies in [0, 1], got {score}")
+        if evidence.decision is not Decision.OPEN:
+            return evidence
+        boundaries = zip(evidence.log_products, (self.bad, self.good), self._alternatives(), strict=True)
+        healthy, degraded = (
+            tuple(
+                product + math.log1p((other - boundary) / (boundary * (1 - boundary)) * (score - boundary))
+                for product, other in zip(products, alternatives, strict=True)
+            )
+            for products, boundary, alternatives in boundaries
+        )
+        log_healthy, log_degraded = _log_mean(healthy), _log_mean(degraded)
+        return Evidence(
+            observations=evidence.observations + 1,
+            total=evidence.total + score,
+            healthy_e=log_healthy / math.log(10),
+            degraded_e=log_degraded / math.log(10),
+            decision=self._decide(log_healthy, log_degraded),
+            log_products=(healthy, degraded),
+        )
+
+    def judge(self, scores: Iterable[float]) -> Evidence:
+        """The evidence of scores in order of dispatch, up to the one that decides."""
+        evidence = self.start()
+        for score in scores:
+            evidence = self.observe(evidence, score)
+            if evidence.decision is not Decision.OPEN:
+                break
+        return evidence
+
+    def _decide(self, log_healthy: float, log_degraded: float) -> Decision:
+        if log_degraded >= -math.log(self.beta):
+            return Decision.DEGRADED
+        return Decision.HEALTHY if log_healthy >= -math.log(self.alpha) else Decision.OPEN
+
+    def _alternatives(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Accuracies above `bad` and below `good` that the products bet on."""
+        below = (self.bad, self.bad / 2, DEAD)
+        return (self.good, (1 + self.good) / 2), tuple(theta for theta in below if theta < self.good)
+
+
+def _log_mean(logs: tuple[float, ...]) -> float:
+    peak = max(logs)
+    return peak + math.log(math.fsum(math.exp(value - peak) for value in logs) / len(logs))

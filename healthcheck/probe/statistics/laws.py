@@ -1,0 +1,120 @@
+"""What any report must satisfy, and what its combination of figures means.
+
+For n = k the figures are sums over the counts c_i: a problem with c = 0 adds nothing; one with c up to k/2
+adds to pass only; one with c > k/2 to pass and cons. Everything here follows from that.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+HIGH = 0.8
+LOW = 0.5
+HALF_OF_A_PRINTED_DIGIT = 0.5e-4
+"""Rounding of a figure that was printed as percent with two decimals."""
+
+
+class Band(enum.Enum):
+    """The bands of the documentation: high above .8, low below .5."""
+
+    LOW = "low"
+    MID = "mid"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A row of the decision matrix: what the combination means, and what to do next."""
+
+    situation: str
+    next_steps: str
+
+
+UNSTABLE = Profile(situation="strong but unstable", next_steps="improve consistency: lower temperature, voting")
+EVEN = Profile(situation="even, neither good nor bad", next_steps="broad improvement: data, prompt")
+BIASED = Profile(
+    situation="systematic error: the samples agree on a wrong answer",
+    next_steps="look at the answer format, the prompt, the chat template, then the model",
+)
+FAILING = Profile(situation="failing", next_steps="look for a broken deployment before you blame the model")
+RELIABLE = Profile(situation="reliable", next_steps="nothing to repair")
+
+
+def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 0.0) -> tuple[str, ...]:
+    """The laws that a report with n = k breaks; empty where the three figures can occur together.
+
+    The last two laws are exact: with cons and pass given, every average between them does occur.
+
+    Args:
+        avg: avg@k, a fraction.
+        passed: pass@k.
+        cons: cons@k.
+        k: samples of each problem.
+        tolerance: rounding of each figure (HALF_OF_A_PRINTED_DIGIT for a printed summary).
+    """
+    majority, slack = k // 2 + 1, tolerance + 1e-9
+    least = (cons * majority + (passed - cons)) / k
+    most = (cons * k + (passed - cons) * (majority - 1)) / k
+    ranges = all(-slack <= figure <= 1 + slack for figure in (avg, passed, cons))
+    laws = (
+        (ranges, "every figure lies between 0 and 100 %"),
+        (avg <= passed + 2 * slack, f"avg@{k} <= pass@{k}: a correct sample makes its problem pass"),
+        (passed <= k * avg + (k + 1) * slack, f"pass@{k} <= {k} avg@{k}: each passed problem has a correct sample"),
+        (cons <= passed + 2 * slack, f"cons@{k} <= pass@{k}: a correct majority makes its problem pass"),
+        (
+            avg >= least - 3 * slack,
+            f"avg@{k} >= {least:.4f}: each problem of cons@{k} has {majority} correct samples",
+        ),
+        (
+            avg <= most + 3 * slack,
+            f"avg@{k} <= {most:.4f}: a problem without a majority has at most {majority - 1}",
+        ),
+    )
+    return tuple(text for holds, text in laws if not holds)
+
+
+def fewest_problems(avg: float, passed: float, cons: float, k: int, limit: int = 10_000) -> int | None:
+    """The least number of problems for which such figures can be printed as percent with two decimals.
+
+    A report does not say how many problems it rests on; 5.60/24.00/0.00 at n = 5 needs a multiple of 25.
+    """
+    for problems in range(1, limit + 1):
+        counts = [round(avg * problems * k), round(passed * problems), round(cons * problems)]
+        exact = (counts[0] / (problems * k), counts[1] / problems, counts[2] / problems)
+        printed = (f"{100 * a:.2f}" == f"{100 * b:.2f}" for a, b in zip(exact, (avg, passed, cons), strict=True))
+        if all(printed) and not feasible(*exact, k):
+            return problems
+    return None
+
+
+def band(figure: float) -> Band:
+    """High above .8, low below .5, otherwise mid."""
+    return Band.HIGH if figure > HIGH else Band.LOW if figure < LOW else Band.MID
+
+
+def profile(passed: float, avg: float, cons: float, agreement: float | None = None) -> Profile | None:
+    """The row of the documentation's decision matrix that fits, None where none does.
+
+    The documented row "low pass, low avg, high cons" cannot occur, since cons <= pass; what it means (samples that
+    agree on a wrong answer) shows in the agreement of the answers, and is looked up there.
+    """
+    bands = (band(passed), band(avg), band(cons))
+    if bands == (Band.HIGH, Band.HIGH, Band.HIGH):
+        return RELIABLE
+    if bands == (Band.HIGH, Band.MID, Band.LOW):
+        return UNSTABLE
+    if bands == (Band.MID, Band.MID, Band.MID):
+        return EVEN
+    if bands == (Band.LOW, Band.LOW, Band.LOW):
+        return BIASED if agreement is not None and band(agreement) is Band.HIGH else FAILING
+    return None
+
+
+def targets(passed: float, avg: float, cons: float) -> dict[str, bool]:
+    """The documentation's targets by scenario, and whether these figures meet them."""
+    return {
+        "reliability first: cons > .8 and pass > .9": cons > 0.8 and passed > 0.9,
+        "fault tolerance first: pass > .8 and avg > .7": passed > 0.8 and avg > 0.7,
+        "balanced: avg > .75": avg > 0.75,
+    }

@@ -1,0 +1,93 @@
+"""Metrics of one problem that look at the answers themselves: votes, agreement, the best by a score.
+
+An answer that could not be extracted is None: it never votes, and it counts among the n samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+Answers = Sequence[str | None]
+
+
+def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
+    """P(the most frequent answer among k of the n samples is right), ties broken at random, by expectation.
+
+    Over all k-subsets: (number of right modes) / (number of modes), 0 where nothing votes. For each height t of the
+    mode a table over (samples taken, number of modes) counts the subsets, one answer class after another.
+    """
+    _check(answers, correct, k)
+    classes = _classes(answers, correct)
+    silent = len(answers) - sum(size for size, _ in classes)
+    total = 0.0
+    for height in range(1, k + 1):
+        for (taken, modes), (_, right) in _tables(classes, height, k).items():
+            if modes:
+                total += right / modes * math.comb(silent, k - taken)
+    return total / math.comb(len(answers), k)
+
+
+def agreement_at_n(answers: Answers) -> float:
+    """The share of the modal answer, right or wrong, among all n samples."""
+    return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / len(answers)
+
+
+def wrong_consensus(answers: Answers, correct: Sequence[int]) -> int:
+    """1 where more than half of the samples give one and the same wrong answer: a systematic error, not noise."""
+    wrong = Counter(a for a, right in zip(answers, correct, strict=True) if a is not None and not right)
+    return int(2 * max(wrong.values(), default=0) > len(answers))
+
+
+def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
+    """P(the sample of the highest rank among k of the n is right), equal ranks broken at random.
+
+    A group of g equal ranks with a better samples before it decides C(n-a, k) - C(n-a-g, k) of the C(n, k) subsets.
+    """
+    _check(ranks, correct, k)
+    n, above, total = len(ranks), 0, 0.0
+    groups: defaultdict[float, list[int]] = defaultdict(list)
+    for rank, right in zip(ranks, correct, strict=True):
+        groups[rank].append(right)
+    for rank in sorted(groups, reverse=True):
+        group = groups[rank]
+        decided = math.comb(n - above, k) - math.comb(n - above - len(group), k)
+        total += decided * sum(group) / len(group)
+        above += len(group)
+    return total / math.comb(n, k)
+
+
+def _classes(answers: Answers, correct: Sequence[int]) -> list[tuple[int, float]]:
+    """The size of each class of equal answers, and the share of it that was graded correct."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for answer, right in zip(answers, correct, strict=True):
+        if answer is not None:
+            groups[answer].append(right)
+    return [(len(group), sum(group) / len(group)) for group in groups.values()]
+
+
+def _tables(
+    classes: Sequence[tuple[int, float]], height: int, k: int
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """By (samples taken, classes at this height): ways, and ways times the number of right classes among those."""
+    tables: dict[tuple[int, int], tuple[float, float]] = {(0, 0): (1, 0.0)}
+    for size, right in classes:
+        following: defaultdict[tuple[int, int], tuple[float, float]] = defaultdict(lambda: (0, 0.0))
+        for (taken, modes), (ways, rights) in tables.items():
+            for chosen in range(min(size, height, k - taken) + 1):
+                at_height = chosen == height
+                place = (taken + chosen, modes + at_height)
+                many = math.comb(size, chosen)
+                old_ways, old_rights = following[place]
+                new_rights = rights + right * ways if at_height else rights
+                following[place] = (old_ways + many * ways, old_rights + many * new_rights)
+        tables = dict(following)
+    return tables
+
+
+def _check(values: Sequence[object], correct: Sequence[int], k: int) -> None:
+    if len(values) != len(correct) or not 1 <= k <= len(values):
+        raise ValueError(
+            f"needs as many answers as grades, and 1 <= k <= n; got {len(values)}, {len(correct)}, k={k}"
+        )

@@ -1,0 +1,29 @@
+"""Brier score and calibration error."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.probe.statistics.calibration import brier, calibration, expected_calibration_error
+
+
+def test_perfect_and_empty_confidence() -> None:
+    assert brier([(1.0, 1), (0.0, 0)]) == 0.0
+    assert brier([(0.5, 1), (0.5, 0)]) == 0.25
+    assert expected_calibration_error([(1.0, 1), (0.0, 0)]) == 0.0
+
+
+def test_overconfidence_is_its_size() -> None:
+    assert expected_calibration_error([(0.95, 1)] * 6 + [(0.95, 0)] * 4) == pytest.approx(0.35)
+
+
+def test_bins_do_not_cancel_each_other() -> None:
+    assert expected_calibration_error([(0.9, 0), (0.1, 1)]) == pytest.approx(0.9)
+
+
+def test_estimates_skip_what_has_no_confidence() -> None:
+    score, error = calibration([[0.9, None], [None, None], [0.2, 0.7]], [[1, 0], [1, 1], [0, 1]])
+    assert (score.name, error.name) == ("Brier score", "ECE")
+    assert (score.problems, score.samples) == (2, 3)
+    assert score.value == pytest.approx((0.01 + (0.04 + 0.09) / 2) / 2)
+    assert calibration([[None]], [[1]]) == ()

@@ -1,0 +1,121 @@
+"""ICC, effective samples, the iid gap and the order test."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise, permutations, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.probe.statistics.correlation import (
+    clustering,
+    counts_of,
+    effective_k,
+    effective_samples,
+    icc,
+    iid_gap,
+    order_test,
+)
+from healthcheck.probe.statistics.summary import first_samples, stratified_average, summarize
+
+
+def test_deterministic_answers_have_icc_one_and_a_sample_a_problem() -> None:
+    matrix = [[1] * 5, [0] * 5, [1] * 5, [0] * 5]
+    assert icc(counts_of(matrix)) == pytest.approx(1.0)
+    assert effective_samples(counts_of(matrix)) == pytest.approx(4.0)
+
+
+def test_120_times_5_at_icc_one_half_is_worth_200_samples() -> None:
+    # Exact beta-binomial-like shares with ICC .5: a third of the problems always, a third never, a third by halves.
+    draw = random.Random(5)
+    counts = []
+    for _ in range(4000):
+        p = draw.betavariate(0.5, 0.5)
+        counts.append((5, sum(draw.random() < p for _ in range(5))))
+    worth = effective_samples(counts)
+    assert worth is not None
+    assert worth / len(counts) * 120 == pytest.approx(200, rel=0.05)
+
+
+def test_one_sample_a_problem_says_nothing_of_clustering_and_is_worth_itself() -> None:
+    assert icc([(1, 1), (1, 0)]) is None
+    assert effective_samples([(1, 1), (1, 0)]) == 2.0
+
+
+def test_no_variation_has_no_icc() -> None:
+    assert icc(counts_of([[1, 1], [1, 1]])) is None
+    assert clustering([[1, 1], [1, 1]]).icc is None
+    assert icc(counts_of([[1, 0]])) is None
+
+
+def test_icc_has_an_interval_and_the_same_seed_gives_the_same() -> None:
+    draw = random.Random(1)
+    matrix = [[int(draw.random() < p) for _ in range(5)] for p in [0.2, 0.9] * 20]
+    first, again = clustering(matrix, seed=2), clustering(matrix, seed=2)
+    assert first == again
+    assert first.icc is not None
+    assert first.icc.low < first.icc.value < first.icc.high
+
+
+def test_pooled_gap_is_difficulty_and_vanishes_tier_by_tier() -> None:
+    # Independent samples, two tiers: pooled, pass@5 seems low; within tiers it is what independence gives.
+    draw = random.Random(7)
+    rows = [[int(draw.random() < p) for _ in range(20)] for p in [0.95] * 400 + [0.1] * 400]
+    tiers = ["easy"] * 400 + ["hard"] * 400
+    pooled, within = iid_gap(rows, ["all"] * 800, 5), iid_gap(rows, tiers, 5)
+    assert pooled is not None
+    assert within is not None
+    assert pooled.low > 0.1
+    assert within.low <= 0.0 <= within.high
+
+
+def test_no_gap_without_enough_samples() -> None:
+    assert iid_gap([[1, 0]], ["all"], 3) is None
+    assert iid_gap([], [], 1) is None
+
+
+def test_effective_k_of_a_deterministic_model_is_one() -> None:
+    assert effective_k([[1] * 5, [0] * 5], 5) == pytest.approx(1.0)
+    assert effective_k([[1] * 5], 5) is None
+
+
+@given(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=5), min_size=1, max_size=2))
+def test_order_test_is_the_permutation_test(matrix: list[list[int]]) -> None:
+    def pairs(rows: tuple[tuple[int, ...], ...]) -> int:
+        return sum(not a and not b for row in rows for a, b in pairwise(row))
+
+    observed = pairs(tuple(tuple(row) for row in matrix))
+    every = [pairs(rows) for rows in product(*(tuple(permutations(row)) for row in matrix))]
+    test = order_test(matrix)
+    assert test.pairs == observed
+    assert test.expected == pytest.approx(sum(every) / len(every))
+    assert test.p_value == pytest.approx(sum(count >= observed for count in every) / len(every))
+
+
+def test_order_test_sees_samples_that_repeat_the_last_error() -> None:
+    draw = random.Random(3)
+    sticky, fresh = [], []
+    for _ in range(120):
+        row = [int(draw.random() < 0.7)]
+        while len(row) < 5:
+            row.append(0 if not row[-1] and draw.random() < 0.5 else int(draw.random() < 0.7))
+        sticky.append(row)
+        fresh.append(draw.sample(row, 5))
+    assert order_test(sticky).p_value < 0.01 < order_test(fresh).p_value
+
+
+def test_stratified_average_keeps_the_value_and_narrows_the_interval() -> None:
+    matrix = [[1] * 5] * 30 + [[0, 0, 0, 0, 1]] * 30
+    tiers = ["easy"] * 30 + ["hard"] * 30
+    pooled, mixed = summarize(matrix).estimate("avg@5"), stratified_average(matrix, tiers)
+    assert pooled is not None
+    assert mixed.value == pooled.value
+    assert mixed.high - mixed.low < (pooled.high - pooled.low) / 2
+
+
+def test_adaptive_samples_do_not_count() -> None:
+    assert first_samples([[0, 0, 1, 1], [1, 1]], 2) == ((0, 0), (1, 1))
+    with pytest.raises(ValueError, match="fewer than the 3 samples"):
+        first_samples([[0, 0, 1, 1], [1, 1]], 3)
