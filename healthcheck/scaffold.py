@@ -1,0 +1,196 @@
+"""Adapter repositories from the template: rendered and updated by copier, kept by git. The one user of copier."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from healthcheck import yaml_text
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.files import read_bounded
+
+INSTALL = "pip install 'npu-adapter-kit[scaffold]'"
+PACKAGE = Path(__file__).resolve().parent
+ANSWERS_FILE = ".copier-answers.yml"
+MAX_ANSWERS_BYTES = 64 * 1024
+OWN_IDENTITY = ("-c", "user.name=npu-adapter", "-c", "user.email=npu-adapter@localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of the template; `choices` is empty where any text may answer it."""
+
+    name: str
+    help: str
+    choices: tuple[str, ...]
+
+
+def template_folder() -> Path:
+    """The template that the kit brings: a folder of the wheel, or the checkout that the kit runs from.
+
+    Raises:
+        KitFailure: it is not there.
+    """
+    for folder in (PACKAGE / "template", PACKAGE.parent):
+        if (folder / "copier.yml").is_file():
+            return folder
+    raise KitFailure(f"the template is missing from this installation: {INSTALL}")
+
+
+def questions() -> tuple[Question, ...]:
+    """What the kit's own template asks, in its order."""
+    document = yaml_text.load((template_folder() / "copier.yml").read_text(encoding="utf-8"))
+    assert isinstance(document, dict)
+    return tuple(
+        Question(name=name, help=str(entry.get("help", "")), choices=_choices(entry.get("choices")))
+        for name, entry in document.items()
+        if isinstance(entry, dict)
+    )
+
+
+def _choices(choices: object) -> tuple[str, ...]:
+    values = choices.values() if isinstance(choices, dict) else choices or ()
+    return tuple(str(value) for value in values) if isinstance(values, Sequence | type({}.values())) else ()
+
+
+def check_answers(answers: Mapping[str, str]) -> None:
+    """Compare answers with the kit's own template.
+
+    Raises:
+        UsageError: nothing asks for one, or it is no choice; the message lists what there is.
+    """
+    asked = {question.name: question for question in questions()}
+    for name, answer in answers.items():
+        if name not in asked:
+            raise UsageError(f"the template does not ask for {name!r}; it asks for {', '.join(asked)}")
+        choices = asked[name].choices
+        if choices and answer not in choices:
+            raise UsageError(f"{name} is {answer!r}; the choices are {', '.join(choices)}")
+
+
+def create(destination: Path, answers: Mapping[str, str], *, template: str | None, ask: bool) -> None:
+    """Render the template into an empty or new folder and commit the result.
+
+    `template` is a git address or a folder, None for the kit's own. What `answers` leaves open is asked on the
+    terminal, or takes the template's default.
+
+    Raises:
+        UsageError: the destination is taken, or the template refuses an answer.
+        KitFailure: copier or git is missing, or git refuses.
+    """
+    _require_git()
+    if os.path.lexists(destination) and (not destination.is_dir() or any(destination.iterdir())):
+        raise UsageError(f"{destination} is there and not empty: name a new folder")
+    source, reference = _source(template)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copier = _copier()
+        try:
+            copier.run_copy(
+                source, destination, data=dict(answers), user_defaults=_default_name(destination),
+                defaults=not ask, vcs_ref=reference, quiet=True,
+            )  # fmt: skip
+        except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
+            raise UsageError(f"the template cannot be rendered: {_one_line(error)}") from error
+    _commit_all(destination)
+
+
+def _default_name(destination: Path) -> dict[str, str]:
+    """The folder's name, where it can be that of a repository."""
+    name = destination.resolve().name
+    return {"name": name} if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) else {}
+
+
+def update(repository: Path) -> str:
+    """Bring a repository up to the newest tag of its template; returns what git then sees as changed.
+
+    Raises:
+        UsageError: it was not made from a tagged template, or has uncommitted changes.
+    """
+    _require_git()
+    answers = yaml_text.load(read_bounded(_answers_file(repository), MAX_ANSWERS_BYTES).decode("utf-8", "replace"))
+    if not isinstance(answers, dict) or not answers.get("_commit"):
+        raise UsageError(
+            f"{repository} was made from a plain folder, which has no versions to update from. Make it again with "
+            "`npu-adapter new --template GIT-ADDRESS`, and move your changes over"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copier = _copier()
+        try:
+            copier.run_update(repository, defaults=True, overwrite=True, quiet=True)
+        except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
+            raise UsageError(f"{repository} cannot be updated: {_one_line(error)}") from error
+    return _git(repository, "status", "--short")
+
+
+def _answers_file(repository: Path) -> Path:
+    file = repository / ANSWERS_FILE
+    if not file.is_file():
+        raise UsageError(f"{repository} was not made by `npu-adapter new`: it has no {ANSWERS_FILE}")
+    return file
+
+
+def _source(template: str | None) -> tuple[str, str | None]:
+    """Where copier reads from, never a relative path (it is stored for updates), and at which reference."""
+    if template is None:
+        return str(template_folder()), "HEAD"
+    return (str(Path(template).resolve()) if Path(template).exists() else template), None
+
+
+def _copier() -> ModuleType:
+    try:
+        import copier  # noqa: PLC0415 - an extra, and slow to import
+        import copier.errors  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise KitFailure(f"making a repository needs copier: {INSTALL}") from error
+    return copier
+
+
+def _require_git() -> None:
+    if shutil.which("git") is None:
+        raise KitFailure("git is not installed, and an adapter is a git repository")
+
+
+def _commit_all(repository: Path) -> None:
+    _git(repository, "init", "--quiet", "--initial-branch", "main")
+    _git(repository, "add", "--all")
+    identity = () if _has_identity(repository) else OWN_IDENTITY
+    message = "Adapter repository, as the template made it"
+    _git(repository, *identity, "commit", "--quiet", "--no-gpg-sign", "--no-verify", "--message", message)
+
+
+def _has_identity(repository: Path) -> bool:
+    """Whether somebody told git who commits; what git would guess from the machine does not count."""
+    try:
+        _git(repository, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+        _git(repository, "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+    except KitFailure:
+        return False
+    return True
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
+    done = subprocess.run(
+        ["git", *arguments], cwd=repository, env=environment, capture_output=True, text=True, errors="replace",
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise KitFailure(f"git {arguments[0]} failed in {repository}: {_one_line(done.stderr)}")
+    return done.stdout
+
+
+_OTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
+"""Set while git runs a hook: they would send the commands above into the repository of the hook."""
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
