@@ -1,0 +1,90 @@
+"""npu-adapter simulate: serve a simulated endpoint until SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+
+from healthcheck import contract
+from healthcheck.errors import UsageError
+from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
+from healthcheck.simulator.bank import known
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    parser.add_argument("--port", type=int, default=contract.PORT, help="0 takes a free one (default %(default)s)")
+    parser.add_argument("--model", default="simulated", metavar="NAME", help="the served model name")
+    parser.add_argument("--dialect", default="vllm", choices=sorted(DIALECTS), help="whose habits on the wire")
+    parser.add_argument("--fault", action="append", default=[], metavar="NAME", help="may be given more than once")
+    parser.add_argument(
+        "--accuracy", default="", metavar="easy=.9,medium=.7,hard=.5", help="share of right samples"
+    )
+    parser.add_argument("--correlation", type=float, default=0.0, help="between the samples of a problem, 0 to 1")
+    parser.add_argument("--tokens-per-second", type=float, default=0.0, help="of each stream; 0 is at once")
+    parser.add_argument(
+        "--first-token-s", type=float, default=0.0, metavar="S", help="seconds before the first token"
+    )
+    parser.add_argument("--context", type=int, default=8192, metavar="TOKENS", help="context length")
+    parser.add_argument("--incompetent", action="store_true", help="answer nonsense to everything")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--problems", type=int, default=400, metavar="N", help="problems it knows of each tier")
+    parser.add_argument(
+        "--problems-seed", type=int, default=0, help="the seed that the probe draws its problems from"
+    )
+    parser.add_argument("--list", action="store_true", help="list the dialects and the faults, then stop")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until a signal comes; 0 after a clean end."""
+    if options.list:
+        print("dialects: " + ", ".join(DIALECTS) + "\n")
+        for fault in FAULTS.values():
+            print(f"{fault.name:24} {fault.check:28} {fault.text}")
+        return 0
+    bank = {} if options.incompetent else known(seed=options.problems_seed, count=options.problems)
+    behaviour = Behaviour(
+        model=options.model,
+        dialect=options.dialect,
+        faults=tuple(options.fault),
+        seed=options.seed,
+        answers={question: answer for question, (answer, _) in bank.items()},
+        labels={question: tier for question, (_, tier) in bank.items()},
+        accuracy=_accuracy(options.accuracy),
+        correlation=_share(options.correlation),
+        tokens_per_second=options.tokens_per_second,
+        first_token_s=options.first_token_s,
+        context_tokens=options.context,
+        competent=not options.incompetent,
+    )
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with Simulator(behaviour, host=options.host, port=options.port) as simulator:
+        print(f"SIMULATED endpoint, no model behind it: {simulator.url} serves {options.model!r}", file=sys.stderr)
+        while not ended.wait(0.2) and simulator.alive:
+            pass
+    return 0
+
+
+def _accuracy(text: str) -> Mapping[str, float]:
+    shares = dict(DEFAULT_ACCURACY)
+    for item in filter(None, text.split(",")):
+        tier, _, value = item.partition("=")
+        if tier not in shares:
+            raise UsageError(f"--accuracy {item}: a tier is one of {', '.join(shares)}")
+        try:
+            shares[tier] = _share(float(value))
+        except ValueError as error:
+            raise UsageError(f"--accuracy {item}: {value!r} is not a number") from error
+    return shares
+
+
+def _share(value: float) -> float:
+    if not 0 <= value <= 1:
+        raise UsageError(f"{value} does not lie between 0 and 1")
+    return value

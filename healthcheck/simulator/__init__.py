@@ -1,0 +1,12 @@
+"""A simulated endpoint with a known accuracy and chosen faults, labelled as simulated wherever it shows.
+
+It is for tests, for the demonstration without an engine, and for trying things out; it is never a stand-in for a
+measurement of a model.
+"""
+
+from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
+from healthcheck.simulator.catalogue import FAULTS
+from healthcheck.simulator.dialects import DIALECTS
+from healthcheck.simulator.server import SERVER, Served, Simulator
+
+__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "SERVER", "Behaviour", "Served", "Simulator"]

@@ -1,0 +1,45 @@
+"""How a simulated endpoint behaves: a record, nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What the simulated model knows, how it samples, and how its server talks.
+
+    Attributes:
+        model: the served model name.
+        dialect: whose habits on the wire (`dialects.DIALECTS`).
+        faults: names of faults (`faults.FAULTS`), applied in order.
+        seed: two simulators with the same seed give the same answers to the same requests in the same order.
+        answers: question → right answer; the question is found as the last user message or within it.
+        labels: question → tier, for `accuracy`; a question without one is of the tier "medium".
+        accuracy: tier → probability that a sample is right.
+        correlation: of two samples of one problem being right, 0 independent to 1 all alike.
+        tokens_per_second: pace of each stream; 0 writes an answer in one go.
+        first_token_s: seconds before the first token.
+        answer_tokens: about how many tokens an answer has.
+        context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
+        competent: repeats a code word that it is told; without it the model answers nonsense to everything.
+        images: takes pictures.
+    """
+
+    model: str = "simulated"
+    dialect: str = "vllm"
+    faults: tuple[str, ...] = ()
+    seed: int = 0
+    answers: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    accuracy: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_ACCURACY))
+    correlation: float = 0.0
+    tokens_per_second: float = 0.0
+    first_token_s: float = 0.0
+    answer_tokens: int = 30
+    context_tokens: int = 8192
+    competent: bool = True
+    images: bool = True

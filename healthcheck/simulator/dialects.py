@@ -1,0 +1,162 @@
+"""The wire habits of real servers: from what the model says to the blocks of an event stream, and to a plain body.
+
+Written after the streams that vLLM, SGLang, llama.cpp, transformers serve, TGI, LMDeploy and MindIE send, with the
+differences that a reader could trip over, and after what HTTP and server-sent events allow beside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from healthcheck.records import JsonValue
+from healthcheck.simulator.mind import Spoken
+
+MARK = "simulated"
+"""The system fingerprint of everything that is served here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One server's habits.
+
+    Attributes:
+        prefix: what stands before the JSON of an event.
+        blank: the blank line that ends an event.
+        role: "first" sends a chunk with the role alone; "every" repeats it in every delta; "joined" puts it
+            into the first delta with text.
+        finish: "chunk" sends finish_reason in a chunk of its own, "last" in the last chunk with text.
+        usage: "chunk" after the last choice, "finish" with finish_reason, "every" in every chunk, "none".
+        done: ends with `[DONE]`.
+        reasoning: the name of the field that carries reasoning, "" for a model without.
+        group: tokens in one event.
+        framing: "chunked", or "close" where the end of the connection ends the body.
+        cut: how the bytes of a stream are written: "event" each event, "bytes" a few bytes at a time whatever
+            they are, "packed" many events at once.
+        comments: a comment stands before the first event and between events.
+        any_model: the model name of a request is not looked at.
+        logprobs: log-probabilities are given in a plain answer.
+    """
+
+    name: str
+    prefix: str = "data: "
+    blank: str = "\n\n"
+    role: str = "first"
+    finish: str = "chunk"
+    usage: str = "chunk"
+    done: bool = True
+    reasoning: str = ""
+    group: int = 1
+    framing: str = "chunked"
+    cut: str = "event"
+    comments: bool = False
+    any_model: bool = False
+    logprobs: bool = True
+    gzip: bool = False
+    content_type: str = "text/event-stream; charset=utf-8"
+
+
+_VLLM = Dialect(name="vllm", finish="chunk")
+DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect
+    for dialect in (
+        _VLLM,
+        Dialect(name="sglang", usage="chunk", any_model=True, finish="chunk", content_type="text/event-stream"),
+        Dialect(name="llamacpp", role="first", finish="chunk", usage="chunk", any_model=True, logprobs=False),
+        Dialect(name="transformers", role="joined", finish="chunk", usage="none", any_model=True, logprobs=False),
+        Dialect(name="tgi", prefix="data:", role="every", finish="last", any_model=True, logprobs=False),
+        Dialect(name="lmdeploy", role="every", finish="last", usage="finish"),
+        Dialect(name="mindie", role="every", finish="last", usage="finish", logprobs=False,
+                content_type="text/event-stream"),
+        replace(_VLLM, name="crlf", blank="\r\n\r\n"),
+        replace(_VLLM, name="cr", blank="\r\r", framing="close"),
+        replace(_VLLM, name="comments", comments=True),
+        replace(_VLLM, name="split", cut="bytes"),
+        replace(_VLLM, name="packed", cut="packed"),
+        replace(_VLLM, name="grouped", group=8),
+        replace(_VLLM, name="close", framing="close", cut="bytes"),
+        replace(_VLLM, name="no-usage", usage="none"),
+        replace(_VLLM, name="usage-always", usage="every"),
+        replace(_VLLM, name="reasoning", reasoning="reasoning_content"),
+        replace(_VLLM, name="reasoning-new", reasoning="reasoning", role="joined"),
+        replace(_VLLM, name="gzip", gzip=True),
+        replace(_VLLM, name="plain-type", content_type="text/plain"),
+    )
+}  # fmt: skip
+
+
+def blocks(spoken: Spoken, dialect: Dialect, *, identity: str, model: str) -> tuple[list[str], list[str]]:
+    """The events of a streamed answer without their blank lines: those with text, then those after it."""
+    head: dict[str, JsonValue] = {
+        "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
+        "system_fingerprint": MARK,
+    }  # fmt: skip
+    begun = [_event(dialect, head, choice) for choice in _opening(dialect)]
+    groups = list(_groups(spoken, dialect))
+    for index, (field, text) in enumerate(groups):
+        role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
+        ends = index == len(groups) - 1 and dialect.finish == "last"
+        begun.append(_event(dialect, head, _choice({**role, field: text}, spoken.finish if ends else None)))
+    usage = usage_of(spoken)
+    if dialect.usage == "finish" and dialect.finish == "last" and begun:
+        begun[-1] = _with_usage(dialect, begun[-1], usage)
+    ended = [] if dialect.finish == "last" and groups else [_event(dialect, head, _choice({}, spoken.finish))]
+    if dialect.usage == "every":
+        begun = [_with_usage(dialect, event, usage) for event in begun]
+    if dialect.usage in {"chunk", "every"}:
+        ended.append(dialect.prefix + json.dumps({**head, "choices": [], "usage": usage}))
+    if dialect.done:
+        ended.append(dialect.prefix + "[DONE]")
+    if dialect.comments:
+        begun = [block for event in begun for block in (": keep-alive", event)]
+    return begun, ended
+
+
+def plain(spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logprobs: bool) -> dict[str, JsonValue]:
+    """The body of an answer that was not asked for as a stream."""
+    message: dict[str, JsonValue] = {"role": "assistant", "content": spoken.text}
+    if spoken.reasoning:
+        message[dialect.reasoning or "reasoning_content"] = "".join(spoken.reasoning)
+    choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": spoken.finish}
+    if logprobs and dialect.logprobs:
+        choice["logprobs"] = {"content": [{"token": t, "logprob": spoken.certainty} for t in spoken.tokens]}
+    return {
+        "id": identity, "object": "chat.completion", "created": 0, "model": model, "system_fingerprint": MARK,
+        "choices": [choice], "usage": usage_of(spoken),
+    }  # fmt: skip
+
+
+def usage_of(spoken: Spoken) -> dict[str, JsonValue]:
+    """The usage object of an answer."""
+    completion = len(spoken.tokens) + len(spoken.reasoning)
+    return {
+        "prompt_tokens": spoken.prompt_tokens,
+        "completion_tokens": completion,
+        "total_tokens": spoken.prompt_tokens + completion,
+    }
+
+
+def _opening(dialect: Dialect) -> Iterator[dict[str, JsonValue]]:
+    if dialect.role == "first":
+        content = None if dialect.name == "llamacpp" else ""
+        yield _choice({"role": "assistant", "content": content}, None)
+
+
+def _groups(spoken: Spoken, dialect: Dialect) -> Iterator[tuple[str, str]]:
+    for field, tokens in ((dialect.reasoning or "reasoning_content", spoken.reasoning), ("content", spoken.tokens)):
+        for start in range(0, len(tokens), dialect.group):
+            yield field, "".join(tokens[start : start + dialect.group])
+
+
+def _choice(delta: dict[str, JsonValue], finish: str | None) -> dict[str, JsonValue]:
+    return {"index": 0, "delta": delta, "finish_reason": finish}
+
+
+def _event(dialect: Dialect, head: dict[str, JsonValue], choice: dict[str, JsonValue]) -> str:
+    return dialect.prefix + json.dumps({**head, "choices": [choice]}, ensure_ascii=False)
+
+
+def _with_usage(dialect: Dialect, event: str, usage: dict[str, JsonValue]) -> str:
+    record = json.loads(event.removeprefix(dialect.prefix.strip()))
+    return dialect.prefix + json.dumps({**record, "usage": usage}, ensure_ascii=False)

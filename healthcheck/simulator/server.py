@@ -1,0 +1,354 @@
+"""The simulated endpoint: a small HTTP/1.1 server on raw bytes, which can be split, held and cut at will."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import json
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from types import TracebackType
+
+from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.errors import Blocked, UsageError
+from healthcheck.records import JsonValue
+from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.simulator.catalogue import FAULTS
+from healthcheck.simulator.dialects import DIALECTS, blocks, plain
+from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
+from healthcheck.simulator.mind import Mind, Spoken, count_tokens, tokens_of
+from healthcheck.simulator.request import Request
+
+SERVER = "npu-adapter-simulator"
+MAX_HEAD_BYTES = 2**16
+MAX_BODY_BYTES = 2**26
+_CUT_BYTES = 7
+_REASONING = ["", "The", "user", "asks", ",", "so", "think", "first", "."][1:]
+_REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
+            413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
+            503: "Service Unavailable"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """One request that was served, for tests to look at."""
+
+    request: Request
+    peer_port: int
+
+
+class Simulator:
+    """A simulated endpoint in a thread of its own; a context manager.
+
+        with Simulator(Behaviour(model="m")) as simulator:
+            requests.get(simulator.url + "/v1/models")
+
+    Raises:
+        UsageError: the behaviour names a dialect or fault that does not exist.
+        Blocked: the port is taken.
+    """
+
+    def __init__(self, behaviour: Behaviour | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.behaviour = behaviour or Behaviour()
+        unknown = [f for f in self.behaviour.faults if f not in FAULTS and not f.startswith("dies-after-")]
+        if unknown or self.behaviour.dialect not in DIALECTS:
+            raise UsageError(f"there is no fault or dialect {', '.join(unknown) or self.behaviour.dialect}")
+        self.host, self.port = host, port
+        self.requests: list[Served] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="simulator", daemon=True)
+        self._ready = threading.Event()
+        self._error: OSError | None = None
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self.host in {"0.0.0.0", "", "::"} else self.host  # noqa: S104 - not a bind
+        return f"http://{host}:{self.port}"
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still serves: a fault can make it die."""
+        return self._thread.is_alive()
+
+    def __enter__(self) -> Simulator:  # noqa: PYI034 - typing.Self is not in Python 3.10
+        self._thread.start()
+        self._ready.wait()
+        if self._error:
+            self._thread.join()
+            raise Blocked(f"cannot listen on {self.host}:{self.port}: {self._error.strerror}") from self._error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.alive:
+            with contextlib.suppress(RuntimeError):  # it died between the two lines
+                self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with contextlib.closing(self._loop):
+            self._loop.run_until_complete(self._serve())
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        service = _Service(self.behaviour, self.requests)
+        try:
+            server = await asyncio.start_server(service.connection, self.host, self.port, limit=MAX_HEAD_BYTES)
+        except OSError as error:
+            self._error = error
+            self._ready.set()
+            return
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        stopping = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(service.dead.wait())]
+        await asyncio.wait(stopping, return_when=asyncio.FIRST_COMPLETED)
+        server.close()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+class _Service:
+    """What happens on each connection."""
+
+    def __init__(self, behaviour: Behaviour, served: list[Served]) -> None:
+        self.dead = asyncio.Event()
+        self._behaviour = behaviour
+        self._dialect = DIALECTS[behaviour.dialect]
+        self._faults: tuple[Fault, ...] = tuple(FAULTS[name] for name in behaviour.faults if name in FAULTS)
+        self._names = frozenset(behaviour.faults)
+        self._mind = Mind(behaviour)
+        self._served = served
+        self._numbers = count()
+        self._beside = 0
+        self._stuck = False
+        self._last: Spoken | None = None
+
+    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection, one after another."""
+        try:
+            while request := await self._read(reader, writer):
+                self._served.append(Served(request=request, peer_port=writer.get_extra_info("peername")[1]))
+                if not await self._answer(request, writer):
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self._stuck = self._stuck or "stuck-after-disconnect" in self._names
+        except asyncio.CancelledError:
+            pass
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            return None
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, _, rest = first.partition(" ")
+        headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        length = int(headers.get("content-length") or 0)
+        if length > MAX_BODY_BYTES:
+            await _send(writer, refusal(413, "the body is too large"))
+            return None
+        data = await reader.readexactly(length)
+        path = rest.split(" ")[0].split("?")[0]
+        chat = path == CHAT_PATH
+        return Request(
+            method=method,
+            path=path,
+            headers=headers,
+            body=_json_object(data),
+            number=next(self._numbers) if chat else 0,
+            beside=self._beside,
+        )
+
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; returns whether the connection can be used again."""
+        refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
+        if refused:
+            await _send(writer, refused)
+        elif request.path == MODELS_PATH and request.method == "GET":
+            await _send(writer, self._models())
+        elif request.path == "/health":
+            await _send(writer, Reply(status=200, body=b"", headers={}))
+        elif request.path != CHAT_PATH:
+            await _send(writer, reply(404, {"detail": "Not Found"}))
+        elif request.method != "POST":
+            await _send(writer, reply(405, {"detail": "Method Not Allowed"}))
+        else:
+            return await self._chat(request, writer)
+        return True
+
+    def _models(self) -> Reply:
+        name = "another-model" if "other-name" in self._names else self._behaviour.model
+        card = {"id": name, "object": "model", "created": 0, "owned_by": SERVER}
+        if self._dialect.name in {"vllm", "sglang"}:
+            card["max_model_len"] = self._behaviour.context_tokens
+        return reply(200, {"object": "list", "data": [card]})
+
+    async def _chat(self, request: Request, writer: asyncio.StreamWriter) -> bool:
+        if any(request.number >= int(name.rpartition("-")[2]) for name in self._names if "dies-after" in name):
+            self.dead.set()
+            return False
+        if self._stuck or "never-answers" in self._names:
+            await asyncio.sleep(3600)
+        if problem := self._problem(request):
+            self._stuck = "stuck-after-bad-request" in self._names
+            await _send(writer, problem)
+            return True
+        self._beside += 1
+        try:
+            await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
+            spoken, request = self._speak(request)
+            if request.streamed and "never-streams" not in self._names:
+                return await self._stream(request, spoken, writer)
+            await asyncio.sleep(self._seconds(len(spoken.tokens)))
+            await _send(writer, self._plain(request, spoken))
+            return True
+        finally:
+            self._beside -= 1
+
+    def _problem(self, request: Request) -> Reply | None:
+        body, behaviour = request.body, self._behaviour
+        if body is None or not isinstance(body.get("messages"), list) or len(request.messages) == 0:
+            status = 500 if "bad-request-500" in self._names else 400
+            return refusal(status, "the body must be a JSON object with a list of messages")
+        name = "another-model" if "other-name" in self._names else behaviour.model
+        if not self._dialect.any_model and body.get("model", name) != name:
+            return refusal(404, f"The model `{body.get('model')}` does not exist.")
+        wanted = count_tokens(request.messages) + int(request.number_of("max_tokens", 0))
+        if wanted > behaviour.context_tokens:
+            return refusal(
+                400, f"This model's maximum context length is {behaviour.context_tokens} tokens, not {wanted}."
+            )
+        return None
+
+    def _speak(self, request: Request) -> tuple[Spoken, Request]:
+        for fault in self._faults:
+            request = fault.hear(request) if fault.hear else request
+        spoken = self._mind.speak(request)
+        if self._dialect.reasoning:
+            limit = int(request.number_of("max_tokens", 256))
+            reasoning = tokens_of(" ".join(_REASONING))[:limit]
+            spoken = replace(spoken, reasoning=reasoning, tokens=spoken.tokens[: limit - len(reasoning)])
+        for fault in self._faults:
+            spoken = fault.speak(spoken) if fault.speak else spoken
+        if "cross-talk" in self._names and self._beside > 1:
+            spoken, self._last = replace(spoken, tokens=(self._last or spoken).tokens), spoken
+        return spoken, request
+
+    def _plain(self, request: Request, spoken: Spoken) -> Reply:
+        body = plain(
+            spoken, self._dialect, identity=_identity(), model=self._behaviour.model,
+            logprobs=bool((request.body or {}).get("logprobs")),
+        )  # fmt: skip
+        return reply(200, body)
+
+    def _seconds(self, tokens: int) -> float:
+        pace = self._behaviour.tokens_per_second
+        return self._behaviour.first_token_s + (tokens / pace if pace else 0)
+
+    async def _stream(self, request: Request, spoken: Spoken, writer: asyncio.StreamWriter) -> bool:
+        begun, ended = blocks(spoken, self._dialect, identity=_identity(), model=self._behaviour.model)
+        blank = self._dialect.blank
+        stream = Stream(
+            begun=tuple((block + blank).encode() for block in begun),
+            ended=tuple((block + blank).encode() for block in ended),
+        )
+        for fault in self._faults:
+            stream = fault.stream(stream) if fault.stream else stream
+        body = _Body(writer, chunked=self._dialect.framing == "chunked", cut=self._dialect.cut)
+        headers = {"content-type": self._dialect.content_type}
+        zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
+        await body.start({**headers, "content-encoding": "gzip"} if zipped else headers)
+        if zipped:
+            await body.write(gzip.compress(b"".join(stream.begun + stream.ended)))
+        else:
+            await self._pace(stream, body)
+        if stream.broken:
+            writer.transport.abort()
+            return False
+        return await body.end()
+
+    async def _pace(self, stream: Stream, body: _Body) -> None:
+        """Write the blocks at the model's pace."""
+        behaviour = self._behaviour
+        step = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
+        await asyncio.sleep(behaviour.first_token_s)
+        if "stalls" in self._names:
+            await body.write(b"".join(stream.begun[: max(1, len(stream.begun) // 2)]))
+            await asyncio.sleep(3600)
+        if stream.burst:
+            await asyncio.sleep(max(0.6, step * len(stream.begun)))
+        if not step or stream.burst:
+            await body.write(b"".join(stream.begun + stream.ended))
+            return
+        for block in stream.begun:
+            await asyncio.sleep(step)
+            await body.write(block)
+        await body.write(b"".join(stream.ended))
+
+
+class _Body:
+    """A response body: chunked, or ended by the end of the connection."""
+
+    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str) -> None:
+        self._writer = writer
+        self._chunked = chunked
+        self._cut = cut
+
+    async def start(self, headers: Mapping[str, str]) -> None:
+        way = "transfer-encoding: chunked" if self._chunked else "connection: close"
+        self._writer.write(_head(200, headers, way))
+        await self._writer.drain()
+
+    async def write(self, data: bytes) -> None:
+        if self._cut != "bytes":
+            await self._piece(data)
+            return
+        for start in range(0, len(data), _CUT_BYTES):
+            await self._piece(data[start : start + _CUT_BYTES])
+
+    async def _piece(self, data: bytes) -> None:
+        if data:
+            self._writer.write(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
+            await self._writer.drain()
+
+    async def end(self) -> bool:
+        """End the body; returns whether the connection can be used again."""
+        if self._chunked:
+            self._writer.write(b"0\r\n\r\n")
+            await self._writer.drain()
+        return self._chunked
+
+
+def _head(status: int, headers: Mapping[str, str], way: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}", f"server: {SERVER}", way]
+    lines += [f"{key}: {value}" for key, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _send(writer: asyncio.StreamWriter, answer: Reply) -> None:
+    way = f"content-length: {len(answer.body)}"
+    writer.write(_head(answer.status, answer.headers, way) + answer.body)
+    await writer.drain()
+
+
+def _identity() -> str:
+    return f"chatcmpl-simulated-{uuid.uuid4().hex}"
+
+
+def _json_object(data: bytes) -> dict[str, JsonValue] | None:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
