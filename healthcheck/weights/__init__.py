@@ -1,0 +1,1 @@
+"""The weights: what the folder at MODEL_PATH holds, judged without loading it."""

@@ -1,0 +1,188 @@
+"""The check of config.json against what the engine can serve."""
+
+from __future__ import annotations
+
+import difflib
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.weights import registry
+from healthcheck.weights.documents import text_of, words
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.inventory import Format
+from healthcheck.weights.registry import DRAFT, Release
+
+OTHER_ENGINES = {"llama.cpp", "mindie"}
+
+
+@check(
+    "weights/config",
+    "The model's configuration can be read, and the engine knows it",
+    stage=Stage.WEIGHTS,
+    why="The engine reads config.json first; without one that it understands, it does not start.",
+    requires=("weights/present",),
+)
+def config(facts: WeightsFacts) -> Findings:
+    """config.json has to be a JSON object in UTF-8 (without a byte order mark) that names the model's
+    "architectures". vLLM looks that name up in its registry; a name that is not in it is served only through the
+    Transformers backend, or by code that comes with the weights (auto_map, with --trust-remote-code).
+
+    The registry is that of the installed vLLM where there is one, else the catalogue of the releases that current
+    vllm-ascend releases pair with. Which release the service has is not documented: an architecture that only some
+    of them know is a warning.
+
+    To repair: take config.json from the model's original repository again; for a new architecture, wait for the
+    vllm-ascend release that has it, or choose the engine that serves it.
+    """
+    weights = facts.weights
+    if not weights.config.present:
+        yield from _without_config(facts)
+        return
+    if weights.config.error:
+        yield fail(
+            expected="a JSON object in UTF-8",
+            seen=f"config.json {weights.config.error}",
+            fix="take config.json from the model's original repository again",
+            where="config.json",
+        )
+        return
+    if weights.generation_config.error:
+        yield fail(
+            expected="a JSON object in UTF-8",
+            seen=f"generation_config.json {weights.generation_config.error}",
+            fix="take the file from the original repository again, or delete it: it is optional",
+            where="generation_config.json",
+        )
+    if facts.engine not in OTHER_ENGINES:
+        yield from _architectures(facts)
+
+
+def _without_config(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    formats = weights.formats()
+    if weights.params.good:
+        yield note("params.json: the configuration of Mistral's own format, which vLLM finds by itself")
+    elif weights.params.present:
+        yield fail(
+            expected="a JSON object in UTF-8",
+            seen=f"params.json {weights.params.error}",
+            fix="take it from the model's original repository again",
+            where="params.json",
+        )
+    elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
+        raise NotApplicable("a GGUF file carries its own configuration")
+    elif formats == {Format.GGUF}:
+        yield fail(
+            expected="config.json, as vLLM needs it for a folder of weights",
+            seen="GGUF files alone; vllm-ascend supports no GGUF",
+            fix="submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)",
+        )
+    else:
+        yield fail(
+            expected=f"config.json in {weights.folder.path}",
+            seen="there is none",
+            fix="copy config.json of the original model into the weights folder",
+        )
+
+
+def _architectures(facts: WeightsFacts) -> Findings:
+    value = facts.weights.config.value
+    declared = value.get("architectures")
+    architectures = words(declared)
+    if not architectures:
+        seen = f"architectures is {shown(repr(declared))}" if "architectures" in value else "there is no such key"
+        yield fail(
+            expected='"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]',
+            seen=f"config.json: {seen}; model_type {text_of(value.get('model_type'))!r}",
+            fix='add "architectures" to config.json as the original model has it',
+            where="config.json",
+        )
+        return
+    if not any(_known_here(architecture) for architecture in architectures):
+        yield from _unregistered(facts, architectures)
+
+
+def _known_here(architecture: str) -> bool:
+    """Whether the installed vLLM knows the architecture; False where none is installed."""
+    groups = registry.installed()
+    return groups is not None and any(architecture in members for members in groups.values())
+
+
+def _unregistered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
+    releases = facts.releases()
+    knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
+    if knowing == list(releases):
+        return
+    named = shown(", ".join(architectures))
+    if releases[0] in knowing:
+        others = ", ".join(sorted(release.vllm for release in releases if release not in knowing))
+        yield note(f"{named}: known to vLLM {releases[0].vllm}, not to {others}")
+        return
+    yield _unknown(facts, named, architectures, knowing)
+
+
+def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
+    assumed = facts.releases()[0]
+    expected = (
+        f"an architecture of vLLM {assumed.vllm}'s registry, the release that vllm-ascend {assumed.vllm} pairs with"
+    )
+    where = "config.json"
+    if knowing:
+        have = ", ".join(sorted(release.vllm for release in knowing))
+        return warn(
+            expected=expected,
+            seen=f"{named}, which of the catalogued releases only vLLM {have} knows",
+            fix=f"find out which vLLM the service has; with {assumed.vllm}, choose another model",
+            where=where,
+        )
+    removed = next(
+        (f"{name} until {assumed.removed[name]}" for name in architectures if name in assumed.removed), ""
+    )
+    if removed:
+        return warn(
+            expected=expected,
+            seen=f"vLLM served {removed} and dropped it",
+            fix="choose a model that current vLLM serves",
+            where=where,
+        )
+    plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
+    if plugin:
+        return warn(
+            expected=expected,
+            seen=f"{named}, which only a plug-in serves ({plugin})",
+            fix="install the plug-in through requirements.txt, or choose another model",
+            where=where,
+        )
+    return _fallback(facts, named, architectures, expected)
+
+
+def _fallback(facts: WeightsFacts, named: str, architectures: tuple[str, ...], expected: str) -> Finding:
+    assumed = facts.releases()[0]
+    if any(name in assumed.causal for name in architectures):
+        return warn(
+            expected=expected,
+            seen=f"{named}, which transformers {assumed.transformers} has: vLLM would serve it through its slower "
+            "Transformers backend, if the class allows it",
+            fix="try it with --model-impl transformers on the real stack before you submit",
+            where="config.json",
+        )
+    if facts.weights.config.value.get("auto_map"):
+        return warn(
+            expected=expected,
+            seen=f"{named}, which only the code that comes with the weights defines (auto_map)",
+            fix="vLLM serves it only if that code supports the Transformers backend: try it on the real stack",
+            where="config.json",
+        )
+    near = _near(architectures[0], assumed)
+    return warn(
+        expected=expected,
+        seen=f"{named}, which neither that registry nor transformers {assumed.transformers} knows",
+        fix=f"did you mean {near}?" if near else "compare config.json with the original model's",
+        where="config.json",
+    )
+
+
+def _near(architecture: str, release: Release) -> str:
+    known = sorted(set().union(*(members for name, members in release.groups.items() if name != DRAFT)))
+    return next(iter(difflib.get_close_matches(architecture, known, n=1, cutoff=0.85)), "")

@@ -1,0 +1,105 @@
+"""The JSON documents of a weights folder, read as transformers reads them: Python's json, UTF-8, no BOM."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import cast
+
+from healthcheck.records import JsonValue
+from healthcheck.weights.folder import Folder, Unreadable, shown
+
+JsonObject = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A JSON object from a file.
+
+    Attributes:
+        name: the file's name in the folder.
+        present: there is such a name in the folder.
+        error: why it is no JSON object, "" where it is one.
+        value: the object, empty where it is absent or broken.
+    """
+
+    name: str
+    present: bool
+    error: str
+    value: JsonObject
+
+    @property
+    def good(self) -> bool:
+        return self.present and not self.error
+
+
+def read_document(folder: Folder, name: str, limit: int) -> Document:
+    """A JSON object of the folder; an unreadable one is a document with an error."""
+    if folder.entry(name) is None:
+        return Document(name=name, present=False, error="", value={})
+    try:
+        value = parse_object(folder.read(name, limit))
+    except (Unreadable, DocumentError) as error:
+        return Document(name=name, present=True, error=str(error), value={})
+    return Document(name=name, present=True, error="", value=value)
+
+
+class DocumentError(ValueError):
+    """The bytes are no JSON object; the text says where."""
+
+
+def parse_object(data: bytes) -> JsonObject:
+    """Parse a JSON object. NaN and Infinity are taken, as Python and so transformers takes them.
+
+    Raises:
+        DocumentError: it is no JSON object.
+    """
+    value = parse(data)
+    if not isinstance(value, dict):
+        raise DocumentError(f"is JSON, but a {type(value).__name__} and no object")
+    return value
+
+
+def parse(data: bytes) -> JsonValue:
+    """Parse JSON.
+
+    Raises:
+        DocumentError: it is no JSON.
+    """
+    if not data:
+        raise DocumentError("is empty")
+    try:
+        return cast("JsonValue", json.loads(data.decode("utf-8")))
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"is not UTF-8 at byte {error.start} ({data[error.start : error.start + 4]!r})"
+        ) from error
+    except json.JSONDecodeError as error:
+        around = shown(error.doc[max(0, error.pos - 20) : error.pos + 20])
+        where = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(f"is not JSON: {error.msg} at {where}, near “{around}”") from error
+    except RecursionError as error:
+        raise DocumentError("is nested too deeply to be read") from error
+    except ValueError as error:
+        raise DocumentError(f"is not JSON: {shown(str(error))}") from error
+
+
+def text_of(value: JsonValue) -> str:
+    """The value where it is text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def integer(value: JsonValue) -> int | None:
+    """The value where it is a whole number, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def child(value: JsonObject, *names: str) -> JsonObject:
+    """The object below the first of the names that holds one, else an empty one."""
+    return next((found for name in names if isinstance(found := value.get(name), dict)), {})
+
+
+def words(value: JsonValue) -> tuple[str, ...]:
+    """The texts of a list, or a text alone."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(item for item in items if isinstance(item, str))

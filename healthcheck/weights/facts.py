@@ -1,0 +1,222 @@
+"""Gathers once what a weights folder holds: names, sizes, headers and documents; no tensor is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.plan.facts import LaunchPlan
+from healthcheck.repo.card import Card, read_card
+from healthcheck.repo.facts import Submission
+from healthcheck.weights import registry, safetensors
+from healthcheck.weights.documents import Document, JsonObject, child, read_document, text_of
+from healthcheck.weights.folder import Entry, Folder, Unreadable, list_folder
+from healthcheck.weights.inventory import Format, of_format
+from healthcheck.weights.nature import Family, Nature, architecture_nature, modalities
+from healthcheck.weights.registry import Release
+
+MAX_CONFIG_BYTES = 8 * 1024**2
+MAX_INDEX_BYTES = 32 * 1024**2
+MAX_CARD_BYTES = 256 * 1024
+MAX_HEADERS = 2_000
+LFS_HEAD = b"version https://git-lfs.github.com/spec/"
+XET_HEAD = b"# xet version "
+MAX_POINTER_BYTES = 1024
+MAX_POINTERS_READ = 4_000
+DEFAULT_VLLM = "0.23.0"
+"""What the newest final vllm-ascend pairs with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A safetensors file: its header, or why there is none."""
+
+    entry: Entry
+    header: safetensors.Header | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A weights folder.
+
+    Attributes:
+        folder: its files, each once, with sizes.
+        config: config.json.
+        params: params.json, the configuration of Mistral's own format.
+        indices: every *.index.json at the top.
+        shards: the safetensors files at the top, with their headers.
+        pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
+        card: the front matter of the folder's README.md.
+    """
+
+    folder: Folder
+    config: Document
+    params: Document
+    generation_config: Document
+    adapter_config: Document
+    diffusers_index: Document
+    modules: Document
+    indices: tuple[Document, ...]
+    shards: tuple[Shard, ...]
+    pointers: tuple[tuple[str, int | None], ...]
+    card: Card
+
+    @property
+    def files(self) -> tuple[Entry, ...]:
+        return self.folder.entries
+
+    @property
+    def total_bytes(self) -> int:
+        return self.folder.total_bytes
+
+    @property
+    def text_config(self) -> JsonObject:
+        """The part of config.json that describes the language model: nested in a multimodal one."""
+        config = self.config.value
+        inner = child(config, "thinker_config") or config
+        return child(inner, "text_config", "llm_config", "language_config") or inner
+
+    def formats(self) -> frozenset[Format]:
+        """The formats of the weights that an engine finds at the top of the folder."""
+        return frozenset(each for each in Format if of_format(self.files, each))
+
+
+def survey(folder: Path) -> Weights:
+    """Survey a weights folder.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    listed = list_folder(folder)
+    indices = [e.name for e in listed.entries if e.at_top and e.name.endswith(".index.json")][:8]
+    return Weights(
+        folder=listed,
+        config=read_document(listed, "config.json", MAX_CONFIG_BYTES),
+        params=read_document(listed, "params.json", MAX_CONFIG_BYTES),
+        generation_config=read_document(listed, "generation_config.json", MAX_CONFIG_BYTES),
+        adapter_config=read_document(listed, "adapter_config.json", MAX_CONFIG_BYTES),
+        diffusers_index=read_document(listed, "model_index.json", MAX_CONFIG_BYTES),
+        modules=read_document(listed, "modules.json", MAX_CONFIG_BYTES),
+        indices=tuple(read_document(listed, name, MAX_INDEX_BYTES) for name in indices),
+        shards=tuple(_shards(listed)),
+        pointers=tuple(_pointers(listed)),
+        card=_card(listed),
+    )
+
+
+def _shards(folder: Folder) -> Iterator[Shard]:
+    entries = of_format(folder.entries, Format.SAFETENSORS)
+    for entry in entries[:MAX_HEADERS]:
+        if entry.problem:
+            yield Shard(entry=entry, error=entry.problem)
+            continue
+        try:
+            yield Shard(entry=entry, header=_header(folder, entry))
+        except (Unreadable, safetensors.FormatError) as error:
+            yield Shard(entry=entry, error=str(error))
+
+
+def _header(folder: Folder, entry: Entry) -> safetensors.Header:
+    prefix = folder.read_range(entry, 0, 64)
+    length = safetensors.header_length(prefix, entry.size_bytes)
+    if length > safetensors.MAX_READ_BYTES:
+        raise safetensors.FormatError(
+            f"has a header of {length:,} bytes, of which at most {safetensors.MAX_READ_BYTES:,} are read here"
+        )
+    data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)
+    return safetensors.parse_header(data, entry.size_bytes)
+
+
+def _pointers(folder: Folder) -> Iterator[tuple[str, int | None]]:
+    small = [e for e in folder.entries if 0 < e.size_bytes <= MAX_POINTER_BYTES and not e.problem]
+    for entry in small[:MAX_POINTERS_READ]:
+        try:
+            data = folder.read_range(entry, 0, MAX_POINTER_BYTES)
+        except Unreadable:
+            continue
+        if data.startswith((LFS_HEAD, XET_HEAD)):
+            sizes = [line[5:].strip() for line in data.splitlines() if line.startswith(b"size ")]
+            yield entry.name, int(sizes[0]) if sizes and sizes[0].isdigit() and len(sizes[0]) < 20 else None
+
+
+def _card(folder: Folder) -> Card:
+    try:
+        entry = folder.entry("README.md")
+        return read_card(folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else None)
+    except Unreadable:
+        return Card()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsFacts:
+    """What the checks of this stage look at.
+
+    Attributes:
+        weights: the folder.
+        plan: what deploy.sh would launch, None where that is unknown.
+        submission: the repository, None where there is none.
+        task: the task code that the author gave (a contract.Task or any text), None where none was given.
+        limit_bytes: the weight limit.
+        npu: the kind of NPU that the author named ("910B4"), None where unknown; `npus` how many.
+        vllm: the vLLM release that is assumed on the service.
+    """
+
+    weights: Weights
+    plan: LaunchPlan | None = None
+    submission: Submission | None = None
+    task: contract.Task | str | None = None
+    limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    npu: str | None = None
+    npus: int | None = None
+    vllm: str = DEFAULT_VLLM
+
+    @property
+    def engine(self) -> str:
+        """The engine of the plan, "" where it is unknown."""
+        return self.plan.server.engine if self.plan and self.plan.server else ""
+
+    def option(self, *names: str) -> str | None:
+        """An option of the server's command line by any of its long names; None where it is absent or unknown."""
+        server = self.plan.server if self.plan else None
+        values = (server.option(name) for name in names) if server else ()
+        return next((value for value in values if value is not None), None)
+
+    def releases(self) -> tuple[Release, ...]:
+        """The catalogued vLLM releases, the assumed one first, then the newer ones."""
+        newest_first = registry.releases()[::-1]
+        return tuple(sorted(newest_first, key=lambda row: row.vllm != self.vllm))
+
+    def nature(self) -> Nature:
+        """What the model is for."""
+        weights = self.weights
+        if weights.config.good and (
+            weights.config.value.get("architectures") or weights.config.value.get("model_type")
+        ):
+            return _with_pooling(architecture_nature(weights.config.value, self.releases()), weights)
+        if weights.adapter_config.present and not weights.config.present:
+            return Nature(family=Family.ADAPTS, because="adapter_config.json, and no config.json beside it")
+        if weights.diffusers_index.present:
+            named = text_of(weights.diffusers_index.value.get("_class_name")) or "a diffusers pipeline"
+            return Nature(family=Family.DIFFUSES, because=f"model_index.json: {named}")
+        if weights.params.good:
+            takes, makes = modalities(weights.params.value)
+            return Nature(
+                family=Family.GENERATES, takes=takes, makes=makes, because="params.json (Mistral's format)"
+            )
+        if Format.GGUF in weights.formats():
+            return Nature(family=Family.GENERATES, because="a GGUF file", sure=False)
+        return Nature(family=Family.UNKNOWN, because="no readable configuration", sure=False)
+
+
+def _with_pooling(nature: Nature, weights: Weights) -> Nature:
+    """A sentence-transformers description makes any architecture an embedding model: vLLM then serves no chat."""
+    if nature.family is not Family.GENERATES or not weights.modules.present:
+        return nature
+    entry = weights.folder.entry("modules.json")
+    text = weights.folder.read_range(entry, 0, MAX_CARD_BYTES) if entry and not entry.problem else b""
+    if b"sentence_transformers.models.Pooling" not in text:
+        return nature
+    return Nature(family=Family.EMBEDS, because="modules.json: sentence_transformers.models.Pooling")

@@ -1,0 +1,171 @@
+"""What a model is for: whether it generates text, and from what, read from its configuration."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck.records import JsonValue
+from healthcheck.weights.documents import JsonObject, text_of, words
+from healthcheck.weights.registry import DRAFT, Release
+
+
+class Family(enum.Enum):
+    """What a model does, in words for a message."""
+
+    GENERATES = "a model that generates text"
+    EMBEDS = "an embedding model"
+    REWARDS = "a reward model"
+    CLASSIFIES = "a classifier"
+    RANKS = "a ranking model"
+    ENCODES = "an encoder without a language model head"
+    ENCODES_DECODES = "an encoder-decoder model"
+    TRANSCRIBES = "a speech recognition model"
+    SPEAKS = "a speech synthesis model"
+    DIFFUSES = "an image or video generation pipeline"
+    SEES = "a vision model"
+    DRAFTS = "a draft model for speculative decoding"
+    ADAPTS = "an adapter (LoRA) without its base model"
+    UNKNOWN = "a model of unknown kind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nature:
+    """What the weights are.
+
+    Attributes:
+        takes: "text", "image", "audio": what it reads.
+        makes: "text", "image", "audio": what it writes.
+        because: what this was read from, quoted.
+        sure: False where it rests on a name alone.
+    """
+
+    family: Family
+    takes: frozenset[str] = frozenset({"text"})
+    makes: frozenset[str] = frozenset({"text"})
+    because: str = ""
+    sure: bool = True
+
+
+VISION = {
+    "vision_config", "visual", "vit_config", "vision_tower", "mm_vision_tower", "vision_encoder", "img_processor",
+    "vision_backbone", "vision_model", "visual_tokenizer_config", "image_embd_layer", "vision_encoder_config",
+    "vision_tower_config", "vision_projector", "vpm_config", "projector_config",
+}  # fmt: skip
+AUDIO = {
+    "audio_config", "audio_encoder_config", "speech_config", "audio_processor", "audio_tower", "whisper_config",
+    "audio_model", "whisper_model_args", "audio_embd_layer", "sound_config", "audio_encoder", "encoder_args",
+    "kimia_mimo_audiodelaytokens",
+}  # fmt: skip
+MAKES_AUDIO = {"talker_config", "token2wav_config", "tts_config", "enable_audio_output", "code2wav_config"}
+MAKES_IMAGES = {"gen_vision_config", "vq_config", "vae_config", "vq_model", "gen_head_config"}
+DIFFUSION_CLASSES = ("UNet2D", "AutoencoderKL", "Transformer2DModel", "DiTModel", "Pipeline")
+SUFFIXES = (
+    ("ForProcessRewardModel", Family.REWARDS), ("ForRewardModeling", Family.REWARDS),
+    ("ForRewardModel", Family.REWARDS), ("RewardModel", Family.REWARDS), ("ForTextEncoding", Family.EMBEDS),
+    ("EmbeddingModel", Family.EMBEDS), ("ForEmbedding", Family.EMBEDS), ("ForRetrieval", Family.EMBEDS),
+    ("ForSequenceClassification", Family.CLASSIFIES), ("ForTokenClassification", Family.CLASSIFIES),
+    ("ForMultipleChoice", Family.CLASSIFIES), ("ForQuestionAnswering", Family.CLASSIFIES),
+    ("ForNextSentencePrediction", Family.CLASSIFIES), ("ForRanking", Family.RANKS),
+    ("ForMaskedLM", Family.ENCODES), ("ForPreTraining", Family.ENCODES),
+    ("ForImageClassification", Family.SEES), ("ForVideoClassification", Family.SEES),
+    ("ForObjectDetection", Family.SEES), ("ForSemanticSegmentation", Family.SEES),
+    ("ForUniversalSegmentation", Family.SEES), ("ForDepthEstimation", Family.SEES),
+    ("ForAudioClassification", Family.TRANSCRIBES), ("ForCTC", Family.TRANSCRIBES),
+    ("ForSpeechSeq2Seq", Family.TRANSCRIBES), ("ForRNNT", Family.TRANSCRIBES), ("ForTDT", Family.TRANSCRIBES),
+    ("ForTextToSpeech", Family.SPEAKS), ("ForTextToWaveform", Family.SPEAKS),
+)  # fmt: skip
+GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
+ENCODER_DECODERS = {
+    "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
+    "switch_transformers", "prophetnet", "plbart", "bigbird_pegasus", "nllb-moe",
+}  # fmt: skip
+ENCODERS = {
+    "bert", "roberta", "xlm-roberta", "deberta", "deberta-v2", "electra", "distilbert", "albert", "mpnet",
+    "modernbert", "camembert", "ernie", "nomic_bert", "new", "xlm", "layoutlm", "layoutlmv3", "longformer",
+}  # fmt: skip
+SPEAKERS = {"vits", "bark", "speecht5", "parler_tts", "fastspeech2_conformer", "seamless_m4t", "cosyvoice"}
+SEERS = {"vit", "clip", "siglip", "siglip2", "dinov2", "swin", "resnet", "convnext", "detr", "sam", "sam2", "beit"}
+
+
+def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Nature:
+    """What a config.json describes. `releases` are asked in order: the one that matters most first."""
+    architectures = words(config.get("architectures"))
+    model_type = text_of(config.get("model_type"))
+    named = f"architectures {list(architectures[:3])}" if architectures else f"model_type {model_type!r}"
+    for architecture in architectures:
+        release = next((each for each in releases if each.groups_of(architecture)), None)
+        if release:
+            return _registered(config, architecture, release, f"{named}, which vLLM {release.vllm} knows")
+    family = _family_by_name(architectures[0] if architectures else "", model_type)
+    takes, makes = modalities(config)
+    if family is not Family.GENERATES:
+        return Nature(family=family, because=named, sure=family is not Family.UNKNOWN)
+    return Nature(family=family, takes=takes, makes=makes, because=named, sure=False)
+
+
+def _registered(config: JsonObject, architecture: str, release: Release, because: str) -> Nature:
+    groups = release.groups_of(architecture)
+    if architecture in release.transcription_only:
+        return Nature(family=Family.TRANSCRIBES, takes=frozenset({"audio"}), because=because)
+    if DRAFT in groups:
+        return Nature(family=Family.DRAFTS, because=because)
+    if not release.generates(architecture):
+        return Nature(family=_pooling(groups, architecture), because=because)
+    if "multimodal" not in groups:
+        return Nature(family=Family.GENERATES, because=because)
+    takes, makes = modalities(config)
+    if takes == {"text"}:
+        takes = frozenset({"text", _modality_by_name(architecture)})
+        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=False)
+    return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because)
+
+
+def _pooling(groups: tuple[str, ...], architecture: str) -> Family:
+    by_name = _family_by_name(architecture, "")
+    if by_name not in {Family.UNKNOWN, Family.GENERATES}:
+        return by_name
+    if "reward" in groups:
+        return Family.REWARDS
+    return Family.CLASSIFIES if groups[0].endswith("classification") else Family.EMBEDS
+
+
+def _modality_by_name(architecture: str) -> str:
+    lower = architecture.lower()
+    return "audio" if any(word in lower for word in ("audio", "asr", "ultravox", "voxtral", "speech")) else "image"
+
+
+def _family_by_name(architecture: str, model_type: str) -> Family:
+    if any(word in architecture for word in DIFFUSION_CLASSES):
+        return Family.DIFFUSES
+    for suffix, family in SUFFIXES:
+        if architecture.endswith(suffix):
+            return family
+    for types, family in (
+        (ENCODER_DECODERS, Family.ENCODES_DECODES),
+        (ENCODERS, Family.ENCODES),
+        (SPEAKERS, Family.SPEAKS),
+        (SEERS, Family.SEES),
+    ):
+        if model_type in types:
+            return family
+    if architecture.endswith(GENERATING_SUFFIXES):
+        return Family.GENERATES
+    return Family.EMBEDS if architecture.endswith("Model") else Family.UNKNOWN
+
+
+def modalities(config: JsonObject) -> tuple[frozenset[str], frozenset[str]]:
+    """What a configuration takes and makes, by the sub-models that it describes."""
+    keys = set(_keys(config, 0))
+    takes = {"text"} | ({"image"} if keys & VISION else set()) | ({"audio"} if keys & AUDIO else set())
+    makes = {"text"} | ({"audio"} if keys & MAKES_AUDIO else set()) | ({"image"} if keys & MAKES_IMAGES else set())
+    return frozenset(takes), frozenset(makes)
+
+
+def _keys(value: JsonValue, depth: int) -> Iterator[str]:
+    if isinstance(value, dict) and depth < 4:
+        for key, item in value.items():
+            if item not in (None, False, "", {}, []):
+                yield key
+                yield from _keys(item, depth + 1)

@@ -1,0 +1,21 @@
+"""Figures and lists of names in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from healthcheck.weights.folder import shown
+
+
+def gigabytes(size_bytes: float) -> str:
+    """A size in powers of ten, as the service's limit is read: "1.24 GB"."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if abs(size_bytes) >= factor:
+            return f"{size_bytes / factor:,.2f} {unit}"
+    return f"{size_bytes:,.0f} bytes"
+
+
+def some(names: Sequence[str], limit: int = 5) -> str:
+    """The first names of a list, and how many more there are."""
+    listed = ", ".join(shown(name) for name in names[:limit])
+    return listed if len(names) <= limit else f"{listed} and {len(names) - limit:,} more"

@@ -1,0 +1,113 @@
+"""Write healthcheck/data/architectures.json from real releases of vLLM and transformers, unpacked on this disk.
+
+    python scripts/architectures.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=… 0.32.0=…
+
+The folders are those of the packages (they hold `model_executor/` and `models/auto/`), from an unpacked wheel.
+Nothing of them is imported: their syntax trees say what is needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from healthcheck.weights.registry import CATALOGUE, REGISTRY_FILE, parse_registry
+
+CAUSAL = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES")
+
+
+def main(arguments: list[str]) -> None:
+    rows = [row(argument) for argument in arguments]
+    data = {
+        "source": "the registry.py, config.py and model modules of each vLLM release, and the auto mappings of the "
+        "transformers release that goes with it; written by scripts/architectures.py",
+        "releases": rows,
+    }
+    CATALOGUE.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def row(argument: str) -> dict[str, object]:
+    vllm, transformers = argument.split(":")
+    vllm_version, vllm_folder = vllm.split("=")
+    transformers_version, transformers_folder = transformers.split("=")
+    auto = Path(transformers_folder) / "models" / "auto"
+    source = (Path(vllm_folder) / REGISTRY_FILE).read_text("utf-8")
+    groups, removed, plugins = parse_registry(source)
+    types = keys(auto.glob("*.py"), "CONFIG_MAPPING_NAMES") | own_configurations(Path(vllm_folder))
+    tokenizers = strings(auto / "tokenization_auto.py", "TOKENIZER_MAPPING_NAMES")
+    return {
+        "vllm": vllm_version,
+        "transformers": transformers_version,
+        "groups": {name: sorted(members) for name, members in groups.items()},
+        "removed": removed,
+        "plugins": plugins,
+        "transcription_only": sorted(transcription_only(Path(vllm_folder), source)),
+        "model_types": sorted(types),
+        "tokenizers": sorted(word for word in tokenizers if word[:1].isupper() and "Tokeni" in word),
+        "causal": sorted(set().union(*(strings(auto / "modeling_auto.py", name) for name in CAUSAL))),
+    }
+
+
+def mappings(path: Path, name: str) -> Iterator[ast.AST]:
+    """What is assigned to the name, or given to its update method."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                yield node.value
+        elif isinstance(node, ast.Expr) and ast.unparse(node).startswith(f"{name}.update("):
+            yield node.value
+
+
+def keys(paths: Iterator[Path], name: str) -> set[str]:
+    found: set[str] = set()
+    for value in (value for path in paths for value in mappings(path, name)):
+        for node in ast.walk(value):
+            first = (
+                node.elts[:1] if isinstance(node, ast.Tuple) else node.keys if isinstance(node, ast.Dict) else []
+            )
+            found |= {
+                item.value for item in first if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            }
+    return found
+
+
+def strings(path: Path, name: str) -> set[str]:
+    nodes = (node for value in mappings(path, name) for node in ast.walk(value))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def own_configurations(vllm: Path) -> set[str]:
+    """The model types for which vLLM brings its own configuration class."""
+    path = vllm / "transformers_utils" / "config.py"
+    calls = (node for value in mappings(path, "_CONFIG_REGISTRY") for node in ast.walk(value))
+    return {key.arg for node in calls if isinstance(node, ast.Call) for key in node.keywords if key.arg}
+
+
+def transcription_only(vllm: Path, registry: str) -> set[str]:
+    """Architectures whose class says that it only transcribes."""
+    classes: set[str] = set()
+    for path in (vllm / "model_executor" / "models").glob("*.py"):
+        text = path.read_text("utf-8")
+        if "supports_transcription_only = True" in text:
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef) and any(
+                    ast.unparse(line) == "supports_transcription_only = True" for line in node.body
+                ):
+                    classes.add(node.name)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(registry)):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Tuple):
+                    name = value.elts[-1]
+                    if isinstance(name, ast.Constant) and name.value in classes:
+                        found.add(str(key.value))
+    return found
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
