@@ -1,0 +1,185 @@
+"""`npu-adapter new` and what it makes, with the real copier, git and shells."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from healthcheck import cli, contract
+from tests.support.template import ROOT, SHARED_BY_DESIGN, template_in
+
+STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0", "0.9.1")
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    return template_in(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def anonymous(monkeypatch, tmp_path):
+    """A machine where nobody told git who commits."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "EMAIL")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def new(template, tmp_path, capsys):
+    def make(*arguments, destination="adapter-of-mine"):
+        place = tmp_path / destination
+        status = cli.main(["new", str(place), "--template", str(template), *arguments])
+        return status, place, capsys.readouterr().err
+
+    return make
+
+
+def git(place, *arguments):
+    return subprocess.run(["git", *arguments], cwd=place, capture_output=True, text=True, check=True).stdout
+
+
+def files(folder):
+    return {
+        str(path.relative_to(folder)): path
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and ".git" not in path.relative_to(folder).parts
+    }
+
+
+def test_the_reference_adapter_is_the_default_rendering(new):
+    status, place, _ = new("--defaults")
+    assert status == 0
+    rendered = files(place)
+    for name in SHARED_BY_DESIGN:
+        here = files(ROOT / name) if (ROOT / name).is_dir() else {"": ROOT / name}
+        for part, path in here.items():
+            copy = rendered.pop(f"{name}/{part}".rstrip("/"))
+            assert copy.read_bytes() == path.read_bytes()
+            assert copy.stat().st_mode & 0o111 == path.stat().st_mode & 0o111
+            assert not copy.is_symlink()
+    assert not any(name.startswith("adapter/") for name in rendered)
+    assert os.access(place / "deploy.sh", os.X_OK)
+
+
+def test_nothing_of_the_template_runs_code():
+    text = (ROOT / "copier.yml").read_text()
+    assert not any(word in text for word in ("_tasks", "_migrations", "_jinja_extensions"))
+
+
+def test_nothing_exists_twice():
+    repository = ROOT / "templates" / "repository"
+    assert [name for name in SHARED_BY_DESIGN if not (repository / name).is_symlink()] == []
+
+
+@pytest.mark.parametrize("task", [task.value for task in contract.Task])
+def test_a_generated_repository_passes_its_own_tests(new, task):
+    status, place, _ = new("--defaults", "--task", task)
+    assert status == 0
+    assert f"pipeline_tag: {task}\n" in (place / "README.md").read_text()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SMOKE"))}
+    environment["SMOKE_SERVER"] = "http://127.0.0.1:1"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=place, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_stack_row_renders(new, stack):
+    status, place, _ = new("--defaults", "--data", f"stack={stack}")
+    assert status == 0
+    assert f"vllm-ascend:v{stack}" in (place / "README.md").read_text()
+    assert f"vllm-ascend:v{stack}" in (place / ".github/workflows/adapter.yml").read_text()
+
+
+def test_the_first_commit_has_everything(new):
+    _, place, _ = new("--defaults")
+    assert git(place, "status", "--porcelain") == ""
+    assert git(place, "rev-list", "--count", "HEAD").strip() == "1"
+    assert set(git(place, "ls-files").split()) == set(files(place))
+    assert git(place, "ls-files", "--stage", "deploy.sh").startswith("100755")
+
+
+def test_it_commits_where_nobody_told_git_who_commits(anonymous, new):
+    status, place, error = new("--defaults")
+    assert status == 0, error
+    assert "npu-adapter" in git(place, "log", "--format=%an")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(place, "config", "user.email")
+
+
+def test_it_leaves_the_users_identity_alone(anonymous, new, tmp_path):
+    (tmp_path / ".gitconfig").write_text("[user]\nname = An Author\nemail = author@example.org\n")
+    _, place, _ = new("--defaults")
+    assert git(place, "log", "--format=%an %ae %cn").strip() == "An Author author@example.org An Author"
+
+
+def test_the_repository_is_called_like_its_folder(new):
+    _, place, _ = new("--defaults", destination="qwen3-on-npu")
+    assert "# qwen3-on-npu\n" in (place / "README.md").read_text()
+
+
+def test_a_folder_name_that_is_no_repository_name_gives_the_default_name(new):
+    status, place, _ = new("--defaults", destination="我的 模型")
+    assert status == 0
+    assert "# my-adapter\n" in (place / "README.md").read_text()
+
+
+def test_an_empty_folder_will_do(new, tmp_path):
+    (tmp_path / "adapter-of-mine").mkdir()
+    assert new("--defaults")[0] == 0
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
+    (tmp_path / "adapter-of-mine").mkdir()
+    (tmp_path / "adapter-of-mine" / "mine").write_text("mine")
+    status, place, error = new("--defaults")
+    assert status == 2
+    assert "not empty" in error
+    assert set(files(place)) == {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
+        (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
+        (["--data", "licence"], "has no '='"),
+        (["--data", "color=red"], "name, task, model_name, licence, stack"),
+        (["--data", "name=../evil"], "letters"),
+    ],
+)
+def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, arguments, says):
+    status = cli.main(["new", str(tmp_path / "x"), "--defaults", *arguments])
+    assert status == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_without_a_terminal_it_names_what_it_would_ask(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert cli.main(["new", str(tmp_path / "x"), "--task", "text-generation"]) == 2
+    error = capsys.readouterr().err
+    assert "--defaults" in error
+    assert "model_name" in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_without_copier_it_says_how_to_get_it(tmp_path):
+    program = "import sys; sys.modules['copier'] = None; from healthcheck.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "new", str(tmp_path / "x"), "--defaults"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "pip install 'npu-adapter-kit[scaffold]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,20 @@
+"""A copy of the template as it is being worked on, in a folder that is no git repository."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SHARED_BY_DESIGN = ("deploy.sh", "requirements.txt", "adapter.toml", "adapter")
+
+
+def template_in(folder: Path) -> Path:
+    """Copy the template and what it links to into `folder`, which may be new."""
+    folder.mkdir(exist_ok=True)
+    for name in ("copier.yml", "templates", *SHARED_BY_DESIGN):
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, symlinks=True)
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
