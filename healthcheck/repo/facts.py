@@ -13,8 +13,9 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.errors import UsageError
-from healthcheck.repo import git, tree
+from healthcheck.repo import git, shells, tree
 from healthcheck.repo.card import Card, read_card
+from healthcheck.repo.shells import Parse
 from healthcheck.repo.tree import read_inside
 
 MAX_TEXT_BYTES = 1024**2
@@ -60,6 +61,7 @@ class Submission:
         deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
         requirements: the bytes of requirements.txt, None where there is none.
         texts: requirements files and others that requirements.txt may include.
+        parses: what the shells' own parsers say of deploy.sh.
     """
 
     root: Path
@@ -77,6 +79,7 @@ class Submission:
     requirements: bytes | None
     requirements_kind: Kind
     texts: tuple[Text, ...]
+    parses: tuple[Parse, ...]
     card: Card
 
     def text(self, path: str) -> bytes | None:
@@ -162,6 +165,7 @@ def _submission(root: Path, found: _Found) -> Submission:
         requirements=requirements.data,
         requirements_kind=requirements.kind,
         texts=tuple(_texts(files, paths)),
+        parses=shells.parse(deploy_sh.data) if deploy_sh.data else (),
         card=read_card(_entry(files, "README.md").data),
     )
 

@@ -1,0 +1,10 @@
+"""The checks of the repo stage, in their order."""
+
+from __future__ import annotations
+
+from healthcheck.check import Check
+from healthcheck.repo.facts import Submission
+from healthcheck.repo.presence import deploy_sh_present
+from healthcheck.repo.syntax import deploy_sh_syntax
+
+CHECKS: tuple[Check[Submission], ...] = (deploy_sh_present, deploy_sh_syntax)

@@ -1,0 +1,89 @@
+"""What the shells' own parsers say of a script. `-n` reads and runs nothing."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.files import write_atomically
+
+TIMEOUT_S = 10.0
+MAX_SCRIPT_BYTES = 256 * 1024
+LINE = re.compile(r"^[^:\n]*: (?:line )?(\d+): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parse:
+    """One shell's verdict on a script.
+
+    Attributes:
+        shell: "dash" (what `sh` is on Debian and Ubuntu) or "bash".
+        accepted: None where the parser gave no answer (it was killed, or took too long).
+        line: where the first message points, 0 where it names no line.
+        message: the first message, "" where there is none; an accepted script can have a warning.
+    """
+
+    shell: str
+    accepted: bool | None
+    line: int = 0
+    message: str = ""
+
+
+def parse(script: bytes) -> tuple[Parse, ...]:
+    """What bash and dash, as far as they are here, say of a script of at most MAX_SCRIPT_BYTES.
+
+    They read it without byte order mark and carriage returns, which are faults of their own.
+    """
+    if len(script) > MAX_SCRIPT_BYTES or b"\0" in script:
+        return ()
+    script = script.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    found = (("bash", shutil.which("bash")), ("dash", dash()))
+    return tuple(_parse(name, path, script) for name, path in found if path)
+
+
+@functools.cache
+def dash() -> str | None:
+    """A shell that reads as Debian's and Ubuntu's `sh` does; None where there is none."""
+    for name in ("dash", "sh"):
+        path = shutil.which(name)
+        if path and _run(path, ("-c", "a=(1)"), os.curdir).returncode:
+            return path
+    return None
+
+
+@functools.cache
+def dash_has_pipefail() -> bool | None:
+    """Whether this machine's dash knows `set -o pipefail`; None where there is no dash to ask."""
+    path = dash()
+    return None if path is None else _run(path, ("-c", "set -o pipefail"), os.curdir).returncode == 0
+
+
+def _parse(name: str, path: str, script: bytes) -> Parse:
+    with tempfile.TemporaryDirectory(prefix="npu-adapter-") as folder:
+        write_atomically(Path(folder, "deploy.sh"), script)
+        try:
+            done = _run(path, ("-n", "deploy.sh"), folder)
+        except subprocess.TimeoutExpired:
+            return Parse(shell=name, accepted=None, message=f"took longer than {TIMEOUT_S:.0f} s")
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode < 0:
+        return Parse(shell=name, accepted=None, message=f"was killed by signal {-done.returncode}")
+    first = LINE.search(said)
+    message = first.group(2) if first else said.splitlines()[0] if said else ""
+    return Parse(
+        shell=name, accepted=done.returncode == 0, line=int(first.group(1)) if first else 0, message=message[:300]
+    )
+
+
+def _run(path: str, arguments: tuple[str, ...], folder: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {"PATH": os.defpath, "LC_ALL": "C"}
+    return subprocess.run(
+        (path, *arguments), cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+        timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip

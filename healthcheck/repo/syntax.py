@@ -1,0 +1,339 @@
+"""repo/deploy-sh-syntax: a shell can read deploy.sh, and reads it as its author meant it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Stage
+from healthcheck.repo import bashisms, shell, shells
+from healthcheck.repo.facts import Submission
+from healthcheck.repo.shell import Kind, Script
+
+NAME = contract.ENTRY_POINT
+BOM = b"\xef\xbb\xbf"
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+SHEBANG = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(.*))?")
+POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
+BASH = {"bash", "rbash"}
+OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
+TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
+MAX_LISTED = 6
+IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """deploy.sh as a shell would read it, without byte order mark and with line feeds alone."""
+
+    submission: Submission
+    data: bytes
+    script: Script
+    interpreter: str
+
+    @property
+    def bash(self) -> bool:
+        return self.interpreter in BASH
+
+    def where(self, line: int) -> str:
+        return f"{NAME}:{line}" if line else NAME
+
+    def quoted(self, line: int) -> str:
+        lines = self.script.text.split("\n")
+        return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
+
+
+@check(
+    "repo/deploy-sh-syntax",
+    "a shell can read deploy.sh as it is meant",
+    stage=Stage.REPO,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A script that the shell misreads dies, or launches another command than the one that is written there.",
+    requires=("repo/deploy-sh-present",),
+)
+def deploy_sh_syntax(submission: Submission) -> Findings:
+    """The shells' own parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the bytes are looked at.
+
+    Failures: a syntax error in the shell that the first line names; Windows line ends, which become part of every
+    word; a byte order mark or UTF-16; a space after the backslash at the end of a line, or a comment between
+    continued lines, after which every option is a command of its own; a first line that names no shell; under
+    #!/bin/sh, what dash (the sh of Debian and Ubuntu images) refuses.
+
+    Warnings: no first line, no executable bit, constructs of bash (arrays, [[ ]], source) in a script that the
+    service may run with `sh deploy.sh`: which shell it uses is not documented. A script that needs bash can start
+    with: [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
+
+    `npu-adapter verify --fix` repairs line ends, the byte order mark and the executable bit.
+    """
+    data = submission.deploy_sh
+    if not data:
+        raise NotApplicable(f"there is no {NAME} to read")
+    yield from _bytes(data)
+    if b"\0" in data or data.startswith(WIDE_MARKS):
+        return
+    if len(data) > shells.MAX_SCRIPT_BYTES:
+        yield warn(
+            expected=f"a script of at most {shells.MAX_SCRIPT_BYTES // 1024} KiB",
+            seen=f"{NAME} is longer; its syntax was not read",
+            fix=f"keep {NAME} to the launch, and ship data in files of its own",
+        )
+        return
+    text = _text(submission, data)
+    for judge in (_line_ends, _first_line, _mode, _parsers, _constructs, _continuations, _typography):
+        yield from judge(text)
+
+
+def _text(submission: Submission, data: bytes) -> _Text:
+    clean = data.removeprefix(BOM).decode("utf-8", "replace").replace("\r\n", "\n")
+    first = SHEBANG.match(clean)
+    path, arguments = (first.group(1), (first.group(2) or "").split()) if first else ("", [])
+    name = path.rpartition("/")[2]
+    if name == "env":
+        name = next((word for word in arguments if not word.startswith("-") and "=" not in word), "")
+    return _Text(submission=submission, data=data, script=shell.read(clean), interpreter=name.rpartition("/")[2])
+
+
+def _bytes(data: bytes) -> Findings:
+    if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
+        yield fail(
+            expected="a script in UTF-8 without byte order mark",
+            seen=f"{NAME} is UTF-16: it begins with the bytes {data[:4].hex(' ')}",
+            fix=f"iconv -f UTF-16 -t UTF-8 {NAME} > d && mv d {NAME} && chmod +x {NAME}",
+            where=f"{NAME}:1",
+        )
+    elif b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        yield fail(
+            expected="a text file",
+            seen=f"{NAME} has a NUL byte: it is binary, or damaged",
+            fix="write it as a text file",
+            where=f"{NAME}:{line}",
+        )
+    elif data.startswith(BOM):
+        yield fail(
+            expected="“#!” as the first two bytes",
+            seen="a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell takes the "
+            "first line for a command",
+            fix=f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}",
+            where=f"{NAME}:1",
+        )
+
+
+def _line_ends(text: _Text) -> Findings:
+    data = text.data
+    if b"\r" not in data:
+        return
+    lines = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
+    harmful = [line for line in lines if line == 1 or not _only_comment(data.split(b"\n")[line - 1])]
+    if harmful:
+        yield fail(
+            expected="lines that end in LF",
+            seen=f"{len(lines)} lines end in CRLF: the carriage return becomes part of the last word of each line, "
+            "and “#!/bin/sh\\r” names no program",
+            fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
+            where=f"{NAME}:{harmful[0]}",
+        )
+    elif lines:
+        yield warn(
+            expected="lines that end in LF",
+            seen="comment lines that end in CRLF",
+            fix=f"sed -i 's/\\r$//' {NAME}",
+            where=f"{NAME}:{lines[0]}",
+        )
+    elif b"\n" not in data.strip():
+        yield fail(
+            expected="lines that end in LF",
+            seen="lines that end in a carriage return alone: a shell reads one single line",
+            fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
+            where=f"{NAME}:1",
+        )
+
+
+def _only_comment(line: bytes) -> bool:
+    return line.lstrip().startswith(b"#")
+
+
+def _first_line(text: _Text) -> Findings:
+    first = text.script.text.split("\n", 1)[0]
+    if not first.startswith("#!"):
+        stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
+        yield warn(
+            expected="a first line that names the shell, such as #!/bin/bash",
+            seen="“#!” stands below the first line, where it is a comment"
+            if stray
+            else f"the first line is “{first[:80]}”",
+            fix="make #!/bin/bash (or #!/bin/sh) the very first line",
+            where=f"{NAME}:1",
+        )
+    elif text.interpreter in OTHER_SHELLS:
+        yield warn(
+            expected="sh or bash",
+            seen=f"“{first[:80]}”: the image may lack {text.interpreter}, and `bash {NAME}` would not use it",
+            fix="write the script for bash, with the first line #!/bin/bash",
+            where=f"{NAME}:1",
+        )
+    elif text.interpreter not in POSIX_SHELLS | BASH:
+        yield fail(
+            expected="a shell script",
+            seen=f"“{first[:80]}”",
+            fix=f"make {NAME} a shell script that starts the other program: exec python3 launch.py",
+            where=f"{NAME}:1",
+            rule=contract.WEIGHTS_FROM_MODEL_PATH,
+        )
+    elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
+        yield warn(
+            expected="one word after env, which takes the rest of the line for one name",
+            seen=f"“{first[:80]}”",
+            fix="write #!/bin/bash, and the options as a “set” line below",
+            where=f"{NAME}:1",
+        )
+
+
+def _mode(text: _Text) -> Findings:
+    mode = text.submission.deploy_sh_mode
+    if mode is not None and not mode & 0o111:
+        git = f"git update-index --chmod=+x {NAME}"
+        yield warn(
+            expected="the executable bit, in case the service runs ./deploy.sh",
+            seen=f"mode {mode:o}",
+            fix=f"{git} && git commit -m 'Make {NAME} executable'"
+            if text.submission.commit
+            else f"chmod +x {NAME}",
+            where=NAME,
+        )
+
+
+def _parsers(text: _Text) -> Findings:
+    """A syntax error in the script's own shell fails; in the other one it is judged with the constructs of bash."""
+    own = "bash" if text.bash or not text.interpreter else "dash"
+    answers = {parse.shell: parse for parse in text.submission.parses}
+    if any(parse.accepted is None for parse in answers.values()):
+        broken = next(parse for parse in answers.values() if parse.accepted is None)
+        yield unsettled(
+            expected="an answer of the shell's own parser",
+            seen=f"{broken.shell} -n {NAME} {broken.message}",
+            fix="simplify the script",
+        )
+    parse = answers.get(own) or next(iter(answers.values()), None)
+    if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
+        return
+    if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
+        yield fail(
+            expected=f"a script that {own} can read",
+            seen=f"{parse.shell} says: {parse.message} {text.quoted(parse.line)}".rstrip(),
+            fix=_parser_fix(answers, own),
+            where=text.where(parse.line),
+        )
+    heredoc = answers.get("bash")
+    if heredoc and heredoc.accepted and "here-document" in heredoc.message:
+        yield warn(
+            expected="an end for every here-document",
+            seen=f"bash says: {heredoc.message}; everything below is text and no command",
+            fix="put the end word on a line of its own, without blanks around it",
+            where=text.where(heredoc.line),
+        )
+
+
+def _parser_fix(answers: dict[str, shells.Parse], own: str) -> str:
+    bash = answers.get("bash")
+    if own == "dash" and bash and bash.accepted:
+        return "make the first line #!/bin/bash: bash reads this script"
+    return f"repair that line until `{own} -n {NAME}` is silent"
+
+
+def _constructs(text: _Text) -> Findings:
+    """What another shell than the author's would make of the script."""
+    guard = bashisms.runs_itself_in_bash(text.script)
+    found = [each for each in bashisms.find(text.script) if not guard or each.line < guard]
+    dash = next((parse for parse in text.submission.parses if parse.shell == "dash"), None)
+    refused = dash is not None and dash.accepted is False and not guard
+    bash = next((parse for parse in text.submission.parses if parse.shell == "bash"), None)
+    news = refused and not (bash and bash.accepted is False) and (text.bash or not text.interpreter)
+    if not (found or news) or text.interpreter in OTHER_SHELLS:
+        return
+    listed = "; ".join(f"line {each.line}: {each.what}" for each in found[:MAX_LISTED])
+    if news and dash:
+        listed += f"{'; ' if listed else ''}dash says: {dash.message} (line {dash.line})"
+    line = min((each.line for each in found), default=dash.line if dash else 0)
+    if text.interpreter in POSIX_SHELLS and _ends_at_pipefail(text):
+        yield fail(
+            expected="options that sh knows: the first line names it",
+            seen=f"{listed}. This machine's dash ends the script at “set -o pipefail” with “Illegal option”",
+            fix="make the first line #!/bin/bash, or leave pipefail out",
+            where=text.where(line),
+        )
+        return
+    yield warn(
+        expected="a script that reads the same under sh and bash: which one the service uses is not documented",
+        seen=listed,
+        fix=f"make the second line: {IN_BASH}"
+        if text.bash
+        else "make the first line #!/bin/bash, or write it for sh",
+        where=text.where(line),
+    )
+
+
+def _ends_at_pipefail(text: _Text) -> bool:
+    """Whether a plain `set -o pipefail` ends the script under a shell without it: seen on this machine's dash."""
+    if shells.dash_has_pipefail() is not False or "BASH" in text.script.text:
+        return False
+    lines = text.script.text.split("\n")
+    return any(
+        bashisms.sets_pipefail(command) and lines[text.script.line(command.start) - 1].startswith("set")
+        for command in text.script.commands()
+    )
+
+
+def _continuations(text: _Text) -> Findings:
+    script = text.script
+    for token in script.tokens:
+        if (
+            token.kind is Kind.WORD
+            and re.search(r"(?<!\\)(\\\\)*\\[ \t]$", token.text)
+            and _ends_line(script, token.end)
+        ):
+            line = script.line(token.start)
+            yield fail(
+                expected="nothing behind the backslash that continues a line",
+                seen=f"a blank after it: {text.quoted(line)}; the command ends there, and what follows is lost",
+                fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
+                where=text.where(line),
+            )
+            return
+    for command in script.commands():
+        first = command.words[0]
+        if re.match(r"--?[A-Za-z]", first.text):
+            line = script.line(first.start)
+            yield fail(
+                expected="options on the line of their command, or after a line that ends in a backslash",
+                seen=f"{text.quoted(line)} is a command of its own: the line above does not continue",
+                fix="end the line above in a backslash, and move comments and blank lines out of the command",
+                where=text.where(line),
+            )
+            return
+    if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
+        yield note(
+            "the last line ends in a backslash", where=text.where(script.line(len(script.text.rstrip()) - 1))
+        )
+
+
+def _typography(text: _Text) -> Findings:
+    """Signs that a word processor or a chat window puts in the place of quotes, dashes and blanks."""
+    script = text.script
+    for token in script.tokens:
+        found = TYPOGRAPHIC.search(token.text) if token.kind is Kind.WORD and token.text[0] not in "\"'" else None
+        if found:
+            line = script.line(token.start)
+            yield warn(
+                expected="the plain signs \" ' - and blanks, the only ones that mean something to a shell",
+                seen=f"U+{ord(found.group()):04X} in {text.quoted(line)}: the shell takes it for a letter",
+                fix="type the sign anew in a plain text editor",
+                where=text.where(line),
+            )
+            return
+
+
+def _ends_line(script: Script, offset: int) -> bool:
+    return script.text[offset:].lstrip(" \t")[:1] in {"\n", ""}
