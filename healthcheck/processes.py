@@ -1,0 +1,182 @@
+"""Processes and the ports that they listen on, as far as this user may see them. The one user of psutil."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """A process as it was when it was looked at.
+
+    Attributes:
+        command: its command line, or its name where the command line is empty or may not be read.
+        user: who runs it, "" where that may not be read.
+        started_s: its start in seconds since the epoch; with the pid, this names a process for good.
+    """
+
+    pid: int
+    command: str = ""
+    user: str = ""
+    started_s: float = 0.0
+
+    def __str__(self) -> str:
+        owner = f" of user {self.user}" if self.user else ""
+        return f"process {self.pid}{owner} ({shortened(self.command) or 'its command line may not be read'})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """A TCP socket on a local port; `process` is None where its owner may not be seen."""
+
+    address: str
+    port: int
+    process: Process | None = None
+    listening: bool = True
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.address.removeprefix("::ffff:").startswith("127.") or self.address == "::1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a group of processes has used so far: CPU seconds, and bytes read and written."""
+
+    cpu_s: float = 0.0
+    io_bytes: int = 0
+
+
+def shortened(text: str, limit: int = 160) -> str:
+    """The text on one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def process(pid: int) -> Process | None:
+    """The process with this id; None where there is none, or only a dead one that waits for its parent."""
+    try:
+        found = psutil.Process(pid)
+        if found.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return _read(found)
+    except psutil.Error:
+        return None
+
+
+def descendants(pid: int) -> tuple[Process, ...]:
+    """The living processes below this one, children before grandchildren."""
+    try:
+        below = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return ()
+    return tuple(found for child in below if (found := process(child.pid)))
+
+
+def marked(variable: str, value: str) -> tuple[Process, ...]:
+    """The living processes that were started with this environment variable, as far as they may be read."""
+    found = []
+    for candidate in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if candidate.environ().get(variable) == value and (seen := process(candidate.pid)):
+                found.append(seen)
+    return tuple(found)
+
+
+def listeners() -> tuple[Listener, ...]:
+    """Every TCP socket that listens on this machine (in this network namespace), IPv4 and IPv6."""
+    return tuple(
+        Listener(address=found.laddr.ip, port=found.laddr.port, process=process(found.pid) if found.pid else None)
+        for found in psutil.net_connections(kind="tcp")
+        if found.status == psutil.CONN_LISTEN and found.laddr
+    )
+
+
+def holders(port: int) -> tuple[Listener, ...]:
+    """The sockets that keep a server from listening on the port, listening ones first.
+
+    A closed connection in TIME_WAIT is none: servers bind with SO_REUSEADDR. A socket that is bound and does not
+    listen yet is in no table, so a trial bind finds it; its owner is then unknown.
+    """
+    found = tuple(listener for listener in listeners() if listener.port == port)
+    if found:
+        return found
+    blocked = [address for address in ("0.0.0.0", "::") if not _can_bind(address, port)]  # noqa: S104
+    if not blocked:
+        return ()
+    passing = {psutil.CONN_TIME_WAIT, psutil.CONN_LISTEN}
+    connected = tuple(
+        Listener(
+            address=entry.laddr.ip,
+            port=port,
+            process=process(entry.pid) if entry.pid else None,
+            listening=False,
+        )
+        for entry in psutil.net_connections(kind="tcp")
+        if entry.laddr and entry.laddr.port == port and entry.status not in passing
+    )
+    return connected or tuple(Listener(address=address, port=port, listening=False) for address in blocked)
+
+
+def activity(pids: Iterable[int]) -> Activity:
+    """CPU time and I/O of these processes so far; what may not be read counts as nothing."""
+    cpu_s, io_bytes = 0.0, 0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error, OSError):
+            found = psutil.Process(pid)
+            times = found.cpu_times()
+            cpu_s += times.user + times.system
+            counters = found.io_counters()
+            io_bytes += counters.read_chars + counters.write_chars
+    return Activity(cpu_s=cpu_s, io_bytes=io_bytes)
+
+
+def kill(victims: Collection[Process], wait_s: float = 5.0) -> tuple[Process, ...]:
+    """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait."""
+    for victim in victims:
+        with contextlib.suppress(psutil.Error):
+            found = psutil.Process(victim.pid)
+            if abs(found.create_time() - victim.started_s) < 1:
+                found.kill()
+    end = time.monotonic() + wait_s
+    left = tuple(victims)
+    while left and time.monotonic() < end:
+        left = tuple(victim for victim in left if _same(victim))
+        time.sleep(0.02 if left else 0)
+    return left
+
+
+def _same(known: Process) -> bool:
+    now = process(known.pid)
+    return now is not None and abs(now.started_s - known.started_s) < 1
+
+
+def _read(found: psutil.Process) -> Process:
+    command = user = ""
+    with contextlib.suppress(psutil.AccessDenied, OSError):
+        command = " ".join(found.cmdline())
+    with contextlib.suppress(psutil.AccessDenied, OSError):
+        user = found.username()
+    return Process(pid=found.pid, command=command or found.name(), user=user, started_s=found.create_time())
+
+
+def _can_bind(address: str, port: int) -> bool:
+    """Whether a server could bind there now; a machine without that address family counts as free."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                trial.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            trial.bind((address, port))
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
+    return True

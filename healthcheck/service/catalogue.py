@@ -1,0 +1,96 @@
+"""The catalogue of known failures, from `healthcheck/data/failures.yaml`."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import yaml_text
+from healthcheck.errors import KitFailure
+from healthcheck.records import JsonValue
+
+FILE = Path(__file__).parent.parent / "data" / "failures.yaml"
+
+
+class Severity(enum.IntEnum):
+    """What a match means, the most telling first.
+
+    FATAL and ERROR name a cause (an ERROR may have been survived); WARNING names something amiss that seldom ends
+    a launch; GENERIC is a wrapper around a cause that stands elsewhere in the log.
+    """
+
+    FATAL = 0
+    ERROR = 1
+    WARNING = 2
+    GENERIC = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One known failure.
+
+    Attributes:
+        patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
+        sources: where the knowledge is from.
+        examples: log text that a pattern matches.
+    """
+
+    id: str
+    severity: Severity
+    patterns: tuple[re.Pattern[str], ...]
+    cause: str
+    fix: str
+    sources: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The known failures, what looks like one and is none, and the meaning of the runtime's numbers."""
+
+    failures: tuple[Failure, ...]
+    benign: tuple[re.Pattern[str], ...]
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """The catalogue that the kit carries.
+
+    Raises:
+        KitFailure: its file is not what it should be.
+    """
+    try:
+        (document,) = _mappings([yaml_text.load(FILE.read_text(encoding="utf-8"))])
+        return Catalogue(
+            failures=tuple(_failure(entry) for entry in _mappings(document["failures"])),
+            benign=tuple(pattern for entry in _mappings(document["benign"]) for pattern in _patterns(entry)),
+        )
+    except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
+        raise KitFailure(f"{FILE.name} of the kit cannot be used: {error}") from error
+
+
+def _failure(entry: dict[str, JsonValue]) -> Failure:
+    return Failure(
+        id=str(entry["id"]),
+        severity=Severity[str(entry["severity"]).upper()],
+        patterns=_patterns(entry),
+        cause=str(entry["cause"]),
+        fix=str(entry["fix"]),
+        sources=_texts(entry["sources"]),
+        examples=_texts(entry["examples"]),
+    )
+
+
+def _patterns(entry: dict[str, JsonValue]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.MULTILINE) for pattern in _texts(entry["patterns"]))
+
+
+def _mappings(value: JsonValue) -> tuple[dict[str, JsonValue], ...]:
+    return tuple(entry for entry in value if isinstance(entry, dict)) if isinstance(value, list) else ()
+
+
+def _texts(value: JsonValue) -> tuple[str, ...]:
+    return tuple(str(text) for text in value) if isinstance(value, list) else ()

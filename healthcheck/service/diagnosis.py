@@ -1,0 +1,143 @@
+"""From a log of any length to the cause of a failed launch: the first specific failure of the catalogue in it.
+
+The log is read in windows that overlap, so memory stays bounded whatever its length, and a pattern may span lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from healthcheck.errors import UsageError
+from healthcheck.service.blocks import Line, last_error
+from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
+from healthcheck.service.text import plain, without_prefixes, without_quiet_lines
+
+WINDOW_BYTES = 2**20
+OVERLAP_BYTES = 2**14
+"""Longer than any text that one pattern may span."""
+KEPT_LINES = 2000
+"""Of the end of the log, for the last error block: lines that are not empty and neither INFO nor DEBUG."""
+LINE_CHARACTERS = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A known failure where the log first shows it: the matching lines with their numbers, counted from 1."""
+
+    failure: Failure
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a log says.
+
+    Attributes:
+        cause: the known failure that explains the log best, None where none does.
+        others: further known failures in the log, in its order.
+        block: the last error block of the log, without repetitions and prefixes; what to read where there is no
+            cause.
+        lines: how many lines the log has.
+    """
+
+    cause: Hit | None
+    others: tuple[Hit, ...]
+    block: tuple[Line, ...]
+    lines: int
+
+
+def diagnose(log: Path) -> Diagnosis:
+    """Read a log file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        if log.is_dir():
+            raise UsageError(f"{log} is a folder, not a log file")
+        with log.open("rb") as stream:
+            return diagnose_stream(stream)
+    except OSError as error:
+        raise UsageError(f"cannot read {log}: {error.strerror}") from error
+
+
+def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:
+    """Read a log from an open stream, in bounded memory."""
+    known = known or catalogue()
+    hits: dict[str, Hit] = {}
+    tail: list[Line] = []
+    lines = 0
+    for first_line, fresh_line, raw in _windows(stream):
+        text = _cleaned(raw, known)
+        for failure in known.failures:
+            if failure.id not in hits and (hit := _search(failure, text, first_line)):
+                hits[failure.id] = hit
+        numbered = [
+            Line(number=first_line + offset, text=line[:LINE_CHARACTERS].rstrip())
+            for offset, line in enumerate(text.split("\n"))
+            if line.strip() and first_line + offset >= fresh_line
+        ]
+        tail = (tail + numbered)[-KEPT_LINES:]
+        lines = first_line + text.count("\n") - text.endswith("\n")
+    block = last_error(tail, _generic(known))
+    ordered = sorted(hits.values(), key=lambda hit: hit.lines[0].number)
+    cause = _best(ordered, block)
+    return Diagnosis(
+        cause=cause, others=tuple(hit for hit in ordered if hit is not cause), block=block, lines=lines
+    )
+
+
+def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
+    """Windows of the stream: the number of the first line, that of the first line not seen before, the text."""
+    carried, first_line, fresh_line = b"", 1, 1
+    while data := stream.read(WINDOW_BYTES):
+        window = carried + data
+        yield first_line, fresh_line, plain(window.decode("utf-8", "replace"))
+        cut = max(0, len(window) - OVERLAP_BYTES)
+        line_end = window.find(b"\n", cut)
+        cut = line_end + 1 if line_end >= 0 else cut
+        fresh_line = first_line + window.count(b"\n")
+        first_line += window.count(b"\n", 0, cut)
+        carried = window[cut:]
+
+
+def _cleaned(text: str, known: Catalogue) -> str:
+    text = without_prefixes(without_quiet_lines(text))
+    for pattern in known.benign:
+        text = pattern.sub("", text)
+    return text
+
+
+def _search(failure: Failure, text: str, first_line: int) -> Hit | None:
+    found = [match for pattern in failure.patterns if (match := pattern.search(text))]
+    if not found:
+        return None
+    match = min(found, key=lambda match: match.start())
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", match.end())
+    number = first_line + text.count("\n", 0, start)
+    shown = text[start : end if end >= 0 else len(text)].split("\n")
+    lines = [
+        Line(number=number + offset, text=line[:LINE_CHARACTERS].strip())
+        for offset, line in enumerate(shown)
+        if line.strip()
+    ]
+    return Hit(failure=failure, lines=tuple(lines[:5]))
+
+
+def _generic(known: Catalogue) -> tuple[Failure, ...]:
+    return tuple(failure for failure in known.failures if failure.severity is Severity.GENERIC)
+
+
+def _best(hits: list[Hit], block: tuple[Line, ...]) -> Hit | None:
+    """The first fatal failure, else the first error; a warning only where the log has no other error."""
+    for severity in (Severity.FATAL, Severity.ERROR):
+        for hit in hits:
+            if hit.failure.severity is severity:
+                return hit
+    warnings = [hit for hit in hits if hit.failure.severity is Severity.WARNING]
+    shown = {line.number for hit in warnings for line in hit.lines}
+    return warnings[0] if warnings and all(line.number in shown for line in block) else None

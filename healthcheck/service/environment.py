@@ -1,0 +1,65 @@
+"""What deploy.sh is given: a shell and an environment.
+
+The service's own environment is unknown. An author's shell must not leak what the service will not have; what the
+machine itself provides must be there. So an allow-list, by group:
+
+- where programs are: PATH, LD_LIBRARY_PATH, and the entries of PYTHONPATH that belong to CANN (its set_env.sh puts
+  them there; an author's own entries would hide a missing file or package);
+- who and where: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
+- the NPU's software: ASCEND*, ATB_*, ASDOPS_*, HCCL_*, LCCL_*, LCAL_*, TOOLCHAIN_HOME, CMAKE_PREFIX_PATH, SOC_VERSION;
+- the machine's network and package index: GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME, certificate files, PIP_* and UV_*
+  index settings.
+
+Everything else is withheld, and its name is kept for the report: VLLM_*, HF_*, tuning variables, proxies, VIRTUAL_ENV.
+What a test needs beside that is given by name (`--env KEY=VALUE`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.contract import MODEL_PATH_VARIABLE
+
+_NAMES = frozenset(
+    "PATH LD_LIBRARY_PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LANGUAGE TOOLCHAIN_HOME CMAKE_PREFIX_PATH "
+    "SOC_VERSION GLOO_SOCKET_IFNAME TP_SOCKET_IFNAME SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE "
+    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_CERT PIP_CONFIG_FILE UV_INDEX "
+    "UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS UV_CONFIG_FILE".split()
+)
+_FAMILIES = ("LC_", "ASCEND", "ATB_", "ASDOPS_", "HCCL_", "LCCL_", "LCAL_")
+_TELLING = re.compile(r"(?i)^(VLLM|HF|HUGGING|TRANSFORMERS|TORCH|PYTORCH|PYTHON|VIRTUAL_ENV|CONDA|OMP|.*_PROXY)")
+_CANN_PATH = re.compile(r"(?i)/(ascend|cann)[^/]*(/|$)")
+_SHEBANG_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The variables that deploy.sh gets, and the names of telling ones that the caller's shell has and it does not."""
+
+    variables: Mapping[str, str]
+    withheld: tuple[str, ...]
+
+
+def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str]) -> Environment:
+    """The environment of a launch, from the caller's own and what is given by name."""
+    kept = {key: value for key, value in own.items() if key in _NAMES or key.startswith(_FAMILIES)}
+    cann = [entry for entry in own.get("PYTHONPATH", "").split(os.pathsep) if _CANN_PATH.search(entry)]
+    if cann:
+        kept["PYTHONPATH"] = os.pathsep.join(cann)
+    kept.setdefault("PATH", os.defpath)
+    kept |= {**extra, MODEL_PATH_VARIABLE: str(weights)}
+    withheld = sorted(key for key in own if key not in kept and _TELLING.match(key))
+    return Environment(variables=kept, withheld=tuple(withheld))
+
+
+def interpreter(script: Path) -> tuple[str, ...]:
+    """The command that runs the script: what its first line names, else sh (as POSIX shells do with such a file)."""
+    with script.open("rb") as file:
+        first = file.read(_SHEBANG_BYTES).partition(b"\n")[0].decode("utf-8", "replace")
+    if not first.startswith("#!"):
+        return ("sh",)
+    return tuple(first[2:].strip(" \t").split(None, 1)) or ("sh",)

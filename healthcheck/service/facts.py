@@ -1,0 +1,230 @@
+"""Launches deploy.sh as the service would, supervises it until its first answer, stops all that it started."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from healthcheck import contract, processes
+from healthcheck.progress import Progress
+from healthcheck.service.diagnosis import diagnose
+from healthcheck.service.environment import Environment, interpreter, scrubbed
+from healthcheck.service.records import Alive, Ended, Launch, LaunchOutcome, PortFacts, Stopped
+from healthcheck.service.supervisor import Supervisor
+from healthcheck.service.timeline import Timeline
+from healthcheck.service.watch import Patience, Watch
+
+__all__ = [
+    "Alive",
+    "Ended",
+    "Launch",
+    "LaunchOutcome",
+    "Patience",
+    "PortFacts",
+    "Service",
+    "Stopped",
+    "gather_port",
+]
+
+GRACE_S = 30.0
+"""From SIGTERM to SIGKILL; vLLM ends within a few seconds."""
+
+
+def gather_port(port: int = contract.PORT) -> PortFacts:
+    """Who keeps the port, before anything is launched."""
+    return PortFacts(port=port, holders=processes.holders(port))
+
+
+class Service:
+    """A context manager: inside it, deploy.sh of a clean export has been launched; after it, nothing of it is left.
+
+        with Service(export, weights, log=log, progress=progress) as service:
+            service.launch   # the facts: ready, or what happened instead
+            service.alive()  # at any time
+            service.stop()   # at the latest when the block is left, by Ctrl-C too; kill -9 of the kit is covered
+
+    Args:
+        export: the committed files of the submission, in a folder of their own; deploy.sh is run there.
+        weights: becomes MODEL_PATH.
+        log: where the output of deploy.sh goes.
+        environment: variables for deploy.sh beside those of the allow-list (see `environment`).
+        memory_used: reads the device memory in use, in bytes, where there is a device; None where it cannot.
+    """
+
+    def __init__(
+        self,
+        export: Path,
+        weights: Path,
+        *,
+        log: Path,
+        progress: Progress,
+        deadline_s: float = 1800.0,
+        environment: Mapping[str, str] | None = None,
+        port: int = contract.PORT,
+        patience: Patience | None = None,
+        memory_used: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        self._export = export
+        self._weights = weights
+        self._log = log
+        self._progress = progress
+        self._patience = patience or Patience(deadline_s=deadline_s)
+        self._environment: Environment = scrubbed(os.environ, weights=weights, extra=environment or {})
+        self._port = port
+        self._memory_used = memory_used
+        self._memory_before: int | None = None
+        self._supervisor: Supervisor | None = None
+        self._watch: Watch | None = None
+        self._launch: Launch | None = None
+        self._stopped: Stopped | None = None
+
+    @property
+    def launch(self) -> Launch:
+        """What happened from the start until the first answer, or instead of it."""
+        if self._launch is None:
+            raise RuntimeError("a Service is launched by entering it")
+        return self._launch
+
+    @property
+    def url(self) -> str:
+        """The root of the running server, as this machine reaches it."""
+        return self._watch.url if self._watch else f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Service:  # noqa: PYI034 - typing.Self is not in Python 3.10
+        try:
+            self._launch = self._launched()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def alive(self) -> Alive:
+        """A look at the running service: is it still the one that became ready?"""
+        watch, supervisor = self._watch, self._supervisor
+        if watch is None or supervisor is None or self._stopped is not None:
+            return Alive(running=False, exit_status=supervisor.exit_status if supervisor else None)
+        at_ready = {found.process.pid: found.process for found in watch.listeners if found.process}
+        supervisor.poll()
+        tree = {process.pid: process for process in supervisor.tree()}
+        listeners = tuple(found for found in processes.listeners() if found.port == self._port)
+        now = {found.process.pid for found in listeners if found.process}
+        return Alive(
+            running=bool(tree),
+            exit_status=supervisor.exit_status,
+            listeners=listeners,
+            gone=tuple(process for pid, process in at_ready.items() if tree.get(pid) != process),
+            restarted=bool(now - at_ready.keys() & tree.keys()) and not now & at_ready.keys(),
+        )
+
+    def stop(self, grace_s: float = GRACE_S) -> Stopped:
+        """End everything that the launch started; a second call gives the first one's answer.
+
+        Returns when the last process is gone: SIGTERM to all of them, `grace_s` seconds, then SIGKILL.
+        """
+        if self._stopped is not None:
+            return self._stopped
+        before = self.alive()
+        supervisor, self._stopped = self._supervisor, Stopped(before=before, seconds=0, grace_s=grace_s)
+        if supervisor is None:
+            return self._stopped
+        self._progress.update("stopping the service")
+        ending = supervisor.stop(grace_s)
+        memory = self._memory_used()
+        kept = None if memory is None or self._memory_before is None else memory - self._memory_before
+        self._stopped = Stopped(
+            before=before,
+            seconds=ending.seconds,
+            grace_s=grace_s,
+            killed=tuple(ending.killed.items()),
+            survivors=ending.survivors,
+            holders=processes.holders(self._port),
+            memory_kept_bytes=kept,
+        )
+        return self._stopped
+
+    def ended(self) -> Ended:
+        """Stop, and give the whole story; where the service died before, the log is read once more."""
+        stopped = self.stop()
+        died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
+        return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
+
+    def _launched(self) -> Launch:
+        script = self._export / contract.ENTRY_POINT
+        command = (*interpreter(script), contract.ENTRY_POINT)
+        blank = Launch(
+            outcome=LaunchOutcome.PORT_TAKEN,
+            command=command,
+            cwd=self._export,
+            log=self._log,
+            port=self._port,
+            deadline_s=self._patience.deadline_s,
+            started_at=time.time(),
+            holders=processes.holders(self._port),
+            withheld=self._environment.withheld,
+        )
+        return blank if blank.holders else self._supervised(blank)
+
+    def _supervised(self, blank: Launch) -> Launch:
+        self._memory_before = self._memory_used()
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        self._log.write_bytes(b"")
+        kills = _oom_kills()
+        self._supervisor = Supervisor(
+            blank.command, cwd=self._export, env=self._environment.variables, log=self._log.absolute()
+        )
+        self._watch = Watch(
+            supervisor=self._supervisor,
+            timeline=Timeline(self._log),
+            weights=self._weights,
+            port=self._port,
+            patience=self._patience,
+            progress=self._progress,
+        )
+        outcome = self._watch.settle()
+        return _facts(blank, self._supervisor, self._watch, outcome, kills)
+
+
+def _facts(
+    blank: Launch, supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None
+) -> Launch:
+    now = _oom_kills()
+    failed = outcome is not LaunchOutcome.READY
+    watch.timeline.look(watch.elapsed_s)
+    return replace(
+        blank,
+        outcome=outcome,
+        pid=supervisor.pid,
+        seconds=watch.elapsed_s,
+        ready_s=watch.ready_s,
+        exit_status=supervisor.exit_status,
+        failure=supervisor.failure,
+        listeners=watch.listeners,
+        other_ports=watch.other_ports,
+        foreign=watch.foreign,
+        processes=watch.tree,
+        restarted=watch.restarted,
+        model=watch.model,
+        answer=watch.answer or watch.pending(),
+        oom_kills=None if now is None or kills is None else now - kills,
+        log_tail=watch.timeline.tail(),
+        phases=tuple(watch.timeline.phases),
+        diagnosis=diagnose(blank.log) if failed else None,
+    )
+
+
+def _oom_kills() -> int | None:
+    """How many processes the kernel has killed for want of memory since it started (Linux 4.13 and later)."""
+    try:
+        counters = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in counters if line.startswith("oom_kill ")), None)

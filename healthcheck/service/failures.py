@@ -1,0 +1,212 @@
+"""Words for a launch that did not become ready: what was seen, why, and the repair."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+from healthcheck import contract
+from healthcheck.check import fail, unsettled
+from healthcheck.processes import Listener, shortened
+from healthcheck.records import Finding
+from healthcheck.service.blocks import Line
+from healthcheck.service.records import Launch, LaunchOutcome
+
+SHOWN_LINES = 12
+EXPECTED = "a streamed answer from /v1/chat/completions on port {port}"
+
+
+def explain(launch: Launch) -> Finding:
+    """The finding for a launch that is not ready."""
+    expected = EXPECTED.format(port=launch.port)
+    seen, fix = _WORDS[launch.outcome](launch)
+    hit = launch.diagnosis.cause if launch.diagnosis else None
+    quoted = hit.lines if hit else (launch.diagnosis.block if launch.diagnosis else ())[-SHOWN_LINES:]
+    if hit:
+        seen = f"{seen}. Cause: {hit.failure.cause}"
+        fix = f"{hit.failure.fix} (source: {hit.failure.sources[0]})"
+    seen += _quote(launch, quoted)
+    if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED}:
+        return unsettled(expected=expected, seen=seen, fix=fix)
+    rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
+    return fail(expected=expected, seen=seen, fix=fix, where=str(launch.log), rule=rule, evidence=_evidence(launch))
+
+
+def describe_exit(status: int | None) -> str:
+    """An exit status in words; negative, or 128 and more as shells report it, for a signal."""
+    if status is None:
+        return "still running"
+    number = -status if status < 0 else status - 128
+    if status < 0 or status > 128:
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            return f"exit status {status}"
+        return f"killed by {name}" if status < 0 else f"exit status {status}, that is {name}"
+    known = {126: ": not executable", 127: ": command not found"}
+    return f"exit status {status}{known.get(status, '')}"
+
+
+def place(listener: Listener) -> str:
+    """Address and port as a URL has them."""
+    address = f"[{listener.address}]" if ":" in listener.address else listener.address
+    return f"{address}:{listener.port}"
+
+
+def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
+    if lines:
+        return "".join(f"\n  {launch.log.name}:{line.number}: {line.text}" for line in lines)
+    if launch.log_tail:
+        return "\nthe end of the log:" + "".join(f"\n  {line}" for line in launch.log_tail[-SHOWN_LINES:])
+    return "\nthe log is empty" if launch.pid else ""
+
+
+def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
+    hit = launch.diagnosis.cause if launch.diagnosis else None
+    return {
+        "outcome": launch.outcome.value,
+        "exit_status": launch.exit_status,
+        "seconds": round(launch.seconds, 1),
+        "deadline_s": launch.deadline_s,
+        "cause": hit.failure.id if hit else "",
+        "line": hit.lines[0].number if hit else None,
+        "http_status": launch.answer.status if launch.answer else None,
+        "log": str(launch.log),
+    }
+
+
+def _not_started(launch: Launch) -> tuple[str, str]:
+    return (
+        f"`{' '.join(launch.command)}` could not be run: {launch.failure}",
+        "name a shell that the image has in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends",
+    )
+
+
+def _exited(launch: Launch) -> tuple[str, str]:
+    after = f"after {launch.seconds:.0f} s"
+    if launch.exit_status == 0:
+        return (
+            f"deploy.sh ended {after} with exit status 0 and left no process: no server was started, or it ended",
+            "end deploy.sh in `exec vllm serve …` so that it runs as long as the server does",
+        )
+    memory = _memory(launch)
+    left = f", {len(launch.processes)} processes left behind" if launch.processes else ""
+    seen = f"deploy.sh ended {after} while loading ({describe_exit(launch.exit_status)}{left}){memory}"
+    if memory:
+        return (
+            seen,
+            "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory",
+        )
+    return seen, f"read the last lines of the log in {launch.log}"
+
+
+def _memory(launch: Launch) -> str:
+    killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
+    if launch.oom_kills:
+        return f"; the kernel killed {launch.oom_kills} processes for want of memory meanwhile"
+    if killed:
+        return "; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9"
+    return ""
+
+
+def _backgrounded(launch: Launch) -> tuple[str, str]:
+    return (
+        f"deploy.sh ended with exit status 0 and left a process in the background, which died too, "
+        f"{launch.seconds:.0f} s after the start",
+        "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log",
+    )
+
+
+def _restarting(launch: Launch) -> tuple[str, str]:
+    command, times = launch.restarted
+    return (
+        f"a restart loop: `{shortened(command)}` was started {times} times in {launch.seconds:.0f} s, and died",
+        "start the server once, with `exec`; a loop only hides why it dies",
+    )
+
+
+def _answers_wrongly(launch: Launch) -> tuple[str, str]:
+    answer = launch.answer
+    if answer is None:
+        return "the server's answers are wrong", f"read the log in {launch.log}"
+    seen = f"{answer.request} (model {launch.model!r}) was answered with HTTP {answer.status}: {answer.text}"
+    if answer.status == 200:
+        return seen, 'stream the answer (text/event-stream) when the request has "stream": true'
+    fixes = {
+        400: "read what the answer refuses; for a missing chat template, ship chat_template.jinja with the weights or "
+        "pass --chat-template",
+        401: "start the server without an API key",
+        403: "start the server without an API key",
+        404: "serve /v1/chat/completions, and the model under the weight path: no --served-model-name",
+        405: "serve POST /v1/chat/completions",
+        422: "accept the evaluation client's fields: it sends num_return_sequences and ignore_eos",
+    }
+    return seen, fixes.get(answer.status, f"read the server's traceback in {launch.log}")
+
+
+def _other_port(launch: Launch) -> tuple[str, str]:
+    ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
+    return (
+        f"nobody listens on port {launch.port}; what deploy.sh started listens on {ports}",
+        f"start the server with --host 0.0.0.0 --port {launch.port}",
+    )
+
+
+def _silent(launch: Launch) -> tuple[str, str]:
+    return (
+        f"{_unanswered(launch)}, and for minutes no process has done anything: no output, no CPU time, no I/O",
+        "see what deploy.sh waits for: input, a lock, the network, another rank",
+    )
+
+
+def _timed_out(launch: Launch) -> tuple[str, str]:
+    return (
+        f"{_unanswered(launch)} within {launch.deadline_s:.0f} s (the kit's deadline; the service's is unknown)",
+        "see in the log what it is busy with; where a start takes this long, raise --deadline",
+    )
+
+
+def _unanswered(launch: Launch) -> str:
+    ended = "; deploy.sh itself has ended, and left processes in the background" if launch.exit_status == 0 else ""
+    if launch.listeners:
+        answer = f": {launch.answer.text}" if launch.answer else ""
+        status = f" HTTP {launch.answer.status}" if launch.answer and launch.answer.status else ""
+        where = place(launch.listeners[0])
+        return f"port {launch.port} is open ({where}) and no chat is answered{status}{answer}{ended}"
+    if launch.other_ports:
+        return _other_port(launch)[0] + ended
+    return f"nobody listens on port {launch.port}{ended}"
+
+
+def _foreign(launch: Launch) -> tuple[str, str]:
+    owner = launch.foreign[0].process if launch.foreign else None
+    where = place(launch.foreign[0]) if launch.foreign else f"port {launch.port}"
+    return (
+        f"{owner or 'a process'} listens on {where} and was not started by deploy.sh",
+        "let deploy.sh start the server itself, in the foreground: not through docker, systemd or another daemon, and "
+        "not by relying on one that runs already",
+    )
+
+
+def _port_taken(launch: Launch) -> tuple[str, str]:
+    owners = "; ".join(str(holder.process or "a process that this user may not see") for holder in launch.holders)
+    return f"port {launch.port} is taken by {owners}", "stop it and run again"
+
+
+def _interrupted(launch: Launch) -> tuple[str, str]:
+    return f"the launch was interrupted after {launch.seconds:.0f} s", "run it again"
+
+
+_WORDS: dict[LaunchOutcome, Callable[[Launch], tuple[str, str]]] = {
+    LaunchOutcome.NOT_STARTED: _not_started,
+    LaunchOutcome.EXITED: _exited,
+    LaunchOutcome.BACKGROUNDED: _backgrounded,
+    LaunchOutcome.RESTARTING: _restarting,
+    LaunchOutcome.ANSWERS_WRONGLY: _answers_wrongly,
+    LaunchOutcome.OTHER_PORT: _other_port,
+    LaunchOutcome.SILENT: _silent,
+    LaunchOutcome.TIMED_OUT: _timed_out,
+    LaunchOutcome.PORT_TAKEN: _port_taken,
+    LaunchOutcome.FOREIGN_LISTENER: _foreign,
+    LaunchOutcome.INTERRUPTED: _interrupted,
+}

@@ -1,0 +1,129 @@
+"""Is the server ready? Only a correct streamed completion says so: ports and model lists answer before it works."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.json_text import JsonError, load
+from healthcheck.processes import Listener, shortened
+from healthcheck.service.records import Answer
+from healthcheck.wire.chat import Completion, request_body, user
+from healthcheck.wire.client import Client, Exchange, Limits
+
+QUESTION = "Say hello."
+FIRST_EVENT_S = 900.0
+"""The first answer may compile kernels for minutes; the launch's own deadline cuts it short."""
+LOADING = frozenset({0, 425, 429, 502, 503, 504})
+"""What a server says that is still on its way; any other refusal is final once it has lasted a while."""
+_EVERYWHERE = frozenset({"0.0.0.0", "::", "::ffff:0.0.0.0"})  # noqa: S104
+
+
+def base_url(listeners: tuple[Listener, ...], port: int) -> str:
+    """Where this machine reaches the server: loopback where it listens there, else its own address."""
+    addresses = [listener.address for listener in listeners]
+    version_4 = [address for address in addresses if address.removeprefix("::ffff:").startswith("127.")]
+    if not addresses or version_4 or (_EVERYWHERE & set(addresses) and _accepts("127.0.0.1", port)):
+        return f"http://127.0.0.1:{port}"
+    address = "::1" if {"::", "::1"} & set(addresses) else addresses[0]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try: whether the server is ready, the model name that was used, and what it said otherwise."""
+
+    ready: bool
+    model: str
+    answer: Answer
+
+
+def attempt(url: str, weights: Path) -> Attempt:
+    """Ask for the model list, then for one short streamed chat as the evaluation client does."""
+    listed = Client(url, Limits(total_s=30)).models()
+    model = _first_model(listed) or str(weights)
+    limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
+    body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
+    chat = Client(url, limits).chat(body)
+    if chat.status == 0 and listed.status:
+        answer = Answer(
+            request=f"POST {CHAT_PATH}", status=0, text=f"{chat.error}; GET {MODELS_PATH}: {listed.status}"
+        )
+    else:
+        answer = Answer(request=f"POST {CHAT_PATH}", status=chat.status, text=_words(chat))
+    return Attempt(ready=is_answer(chat), model=model, answer=answer)
+
+
+def is_answer(chat: Exchange) -> bool:
+    """Whether this is a streamed completion from a working model; finer faults are the endpoint stage's business."""
+    completion = chat.completion
+    if chat.status != 200 or chat.error or completion is None or completion.error:
+        return False
+    return bool(completion.deltas or completion.finish_reason)
+
+
+class Attempts:
+    """Tries in the background, one at a time, so that a server that hangs does not hide that it has died."""
+
+    def __init__(self, weights: Path) -> None:
+        self._weights = weights
+        self._thread: threading.Thread | None = None
+        self._result: Attempt | None = None
+
+    def begin(self, url: str) -> None:
+        """Start a try unless one is under way."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, args=(url,), daemon=True)
+            self._thread.start()
+
+    @property
+    def under_way(self) -> bool:
+        return self._thread is not None
+
+    def take(self) -> Attempt | None:
+        """The result of the try, once it is there."""
+        if self._thread is None or self._thread.is_alive():
+            return None
+        self._thread, result, self._result = None, self._result, None
+        return result
+
+    def _run(self, url: str) -> None:
+        self._result = attempt(url, self._weights)
+
+
+def _accepts(address: str, port: int) -> bool:
+    try:
+        with socket.create_connection((address, port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def _first_model(listed: Exchange) -> str:
+    try:
+        document = load(listed.body)
+    except JsonError:
+        return ""
+    data = document.get("data") if isinstance(document, dict) else None
+    first = data[0] if isinstance(data, list) and data else None
+    return str(first.get("id") or "") if isinstance(first, dict) else ""
+
+
+def _words(chat: Exchange) -> str:
+    if chat.status == 0:
+        return shortened(chat.error, 300)
+    if chat.completion is not None:
+        return _stream_words(chat, chat.completion)
+    kind = chat.headers.get("content-type", "no content type")
+    return f"{kind}: {shortened(chat.body[:2000].decode('utf-8', 'replace'), 500)}"
+
+
+def _stream_words(chat: Exchange, completion: Completion) -> str:
+    if completion.error:
+        return f"an error inside the stream: {shortened(completion.error, 400)}"
+    if chat.error:
+        return f"a stream that broke off: {shortened(chat.error, 300)}"
+    return f"a stream without an answer: {shortened(chat.body[:2000].decode('utf-8', 'replace'), 400)!r}"

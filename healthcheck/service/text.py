@@ -1,0 +1,35 @@
+"""Log text without its decoration: terminal escapes, and the prefixes of vLLM, its workers and CANN."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f]"
+)
+_PREFIX = re.compile(
+    r"(?m)^(?:\((?:EngineCore|APIServer|ApiServer|Worker|VllmWorker|DPCoordinator|Api|Engine)[^)\n]{0,60}\)[ ]?"
+    r"|\[rank\d+\]:?[ ]?"
+    r"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]\d\d-\d\d[ ][\d:.]{8,12}[ ](?:\[[^\]\n]{1,80}\][ ]?)?"
+    r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))+"
+)
+_QUIET = re.compile(
+    r"(?m)^(?:\([^)\n]{1,80}\)[ ]?)?"
+    r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:?[ ]+)|\[(?:INFO|DEBUG)\]|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
+    r"[^\n]*"
+)
+
+
+def plain(text: str) -> str:
+    """The text without terminal escapes; of a line that a progress bar wrote over, every state stays."""
+    return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", " ")
+
+
+def without_prefixes(text: str) -> str:
+    """Plain text with each line's process and level prefix removed; line numbers stay as they were."""
+    return _PREFIX.sub("", text)
+
+
+def without_quiet_lines(text: str) -> str:
+    """Plain text with its INFO and DEBUG lines emptied; line numbers stay as they were."""
+    return _QUIET.sub("", text)

@@ -1,0 +1,128 @@
+"""A growing log, condensed to where the start has come: for the progress line, and for the report's timeline."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck.service.records import Phase
+from healthcheck.service.text import plain, without_prefixes
+
+READ_BYTES = 2**20
+"""What is read of the log in one go; of a log that grows faster, the middle is passed over."""
+TAIL_LINES = 40
+LINE_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A phase of a start: how its lines look, its name, and what usually follows it."""
+
+    pattern: re.Pattern[str]
+    name: str
+    then: str
+
+
+STEPS = tuple(
+    Step(re.compile(pattern), name, then)
+    for pattern, name, then in (
+        (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
+         "installing packages", "loading the engine"),
+        (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:", "starting the engine",
+         "loading weights"),
+        (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
+         "loading weights", "compiling, then measuring memory"),
+        (r"Loading weights took|Model loading took", "weights loaded", "compiling, then measuring memory"),
+        (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
+         "compiling", "measuring memory, capturing graphs"),
+        (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory", "cache made",
+         "capturing graphs (minutes on an NPU), then the server"),
+        (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", "capturing graphs", "the server"),
+        (r"Graph capturing finished|init engine .* took", "engine ready", "the server, then the first answer"),
+        (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
+         "server started", "the first answer"),
+    )
+)  # fmt: skip
+_PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
+_SERVES_ON = re.compile(
+    r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:on|at|HTTP on))\D{0,20}?\S*?[:\s]port[ =]?(\d{2,5})\b"
+    r"|(?:running on|server \d* ?on|listening (?:on|at)|serving (?:on|at))[^\n]{0,60}?:(\d{2,5})\b"
+)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Follows one log file. `look` reads what is new; the rest is what it has learnt.
+
+    Attributes:
+        phases: in the order of their first sign.
+        percent: how far the present phase is, None where its lines do not say.
+        announced: ports on which the log says that a server listens.
+        size_bytes: of the log so far.
+    """
+
+    log: Path
+    phases: list[Phase] = field(default_factory=list)
+    percent: int | None = None
+    announced: set[int] = field(default_factory=set)
+    size_bytes: int = 0
+    last_line: str = ""
+    _then: str = ""
+    _held: str = ""
+    _tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
+
+    def look(self, now_s: float) -> tuple[str, ...]:
+        """Read what the log has gained, `now_s` seconds after the launch; gives its new whole lines."""
+        lines = self._new_lines()
+        for line in lines:
+            self._take(line, now_s)
+        return lines
+
+    def tail(self) -> tuple[str, ...]:
+        """The last lines of the log, an unfinished one too."""
+        return tuple(self._tail) + ((self._held[:LINE_CHARACTERS],) if self._held.strip() else ())
+
+    def describe(self) -> str:
+        """Where the start is, and what usually follows."""
+        if not self.phases:
+            return "no output yet" if not self.size_bytes else "running"
+        percent = f" {self.percent} %" if self.percent is not None else ""
+        return f"{self.phases[-1].name}{percent} · usually next: {self._then}"
+
+    def _new_lines(self) -> tuple[str, ...]:
+        try:
+            size = self.log.stat().st_size
+            if size == self.size_bytes:
+                return ()
+            with self.log.open("rb") as file:
+                file.seek(max(self.size_bytes if size > self.size_bytes else 0, size - READ_BYTES))
+                data = file.read(READ_BYTES)
+        except OSError:
+            return ()
+        self.size_bytes = size
+        text = self._held + without_prefixes(plain(data.decode("utf-8", "replace")))
+        *lines, held = text.split("\n")
+        self._held = held[-LINE_CHARACTERS:]
+        self._bar(held)
+        return tuple(line[:LINE_CHARACTERS] for line in lines if line.strip())
+
+    def _take(self, line: str, now_s: float) -> None:
+        self._tail.append(line)
+        self.last_line = line
+        for first, second in _SERVES_ON.findall(line):
+            self.announced.add(int(first or second))
+        for step in STEPS:
+            if step.pattern.search(line):
+                if step.name not in {phase.name for phase in self.phases}:
+                    self.phases.append(Phase(name=step.name, at_s=round(now_s, 1)))
+                    self.percent = None
+                self._then = step.then
+                break
+        self._bar(line)
+
+    def _bar(self, text: str) -> None:
+        found = _PERCENT.findall(text)
+        if found:
+            self.percent = min(100, int(found[-1]))

@@ -1,0 +1,215 @@
+"""Watches a launch until it is settled: ready, or one of the ways in which it is not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck import processes
+from healthcheck.contract import CHAT_PATH
+from healthcheck.processes import Activity, Listener, Process
+from healthcheck.progress import Progress
+from healthcheck.service.readiness import LOADING, Attempts, base_url
+from healthcheck.service.records import Answer, LaunchOutcome
+from healthcheck.service.restarts import Restarts
+from healthcheck.service.supervisor import Supervisor
+from healthcheck.service.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a start may take, and when waiting longer is pointless.
+
+    Attributes:
+        deadline_s: for the whole start.
+        refusal_s: the same refusal (HTTP 400, say) for so long is final.
+        silence_s: no output, no CPU time and no I/O of any process for so long means that it waits for ever.
+        other_port_s: after the log announced another port, so long for the right one.
+        tick_s: between two looks.
+    """
+
+    deadline_s: float = 1800.0
+    refusal_s: float = 30.0
+    silence_s: float = 600.0
+    other_port_s: float = 20.0
+    tick_s: float = 0.5
+
+
+@dataclass(slots=True)
+class Stillness:
+    """For how long nothing has moved: next to no CPU time, no I/O to speak of, no output."""
+
+    _used: Activity = field(default_factory=Activity)
+    _log_bytes: int = 0
+    _since_s: float = 0.0
+
+    def look(self, used: Activity, log_bytes: int, now_s: float, limit_s: float) -> float:
+        """Seconds since something moved: more than 0.5 % of a CPU over the limit, or 1 MiB, or a byte of output."""
+        if (
+            abs(used.cpu_s - self._used.cpu_s) > 0.005 * limit_s
+            or abs(used.io_bytes - self._used.io_bytes) > 2**20
+            or log_bytes != self._log_bytes
+        ):
+            self._used, self._log_bytes, self._since_s = used, log_bytes, now_s
+        return now_s - self._since_s
+
+
+@dataclass(slots=True)
+class Watch:
+    """One launch being watched; `settle` returns when its outcome is known, the fields say the rest."""
+
+    supervisor: Supervisor
+    timeline: Timeline
+    weights: Path
+    port: int
+    patience: Patience
+    progress: Progress
+    began: float = field(default_factory=time.monotonic)
+    tree: tuple[Process, ...] = ()
+    listeners: tuple[Listener, ...] = ()
+    other_ports: tuple[Listener, ...] = ()
+    foreign: tuple[Listener, ...] = ()
+    restarted: tuple[str, int] = ("", 0)
+    url: str = ""
+    model: str = ""
+    answer: Answer | None = None
+    ready_s: float | None = None
+    _restarts: Restarts = field(default_factory=Restarts)
+    _refused_since: float | None = None
+    _announced_since: float | None = None
+    _asked_since: float | None = None
+    _stillness: Stillness = field(default_factory=Stillness)
+    _backgrounded: bool = False
+    _attempts: Attempts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._attempts = Attempts(self.weights)
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.began
+
+    def settle(self) -> LaunchOutcome:
+        """Look again and again until the launch is settled."""
+        while True:
+            self.look()
+            outcome = self._judge()
+            if outcome is not None:
+                return outcome
+            time.sleep(self.patience.tick_s)
+
+    def look(self) -> None:
+        """One look at the processes, the sockets and the log."""
+        self.supervisor.poll()
+        self.tree = self.supervisor.tree()
+        self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
+        ours = {process.pid for process in self.tree}
+        everyone = processes.listeners()
+        self.listeners = tuple(listener for listener in everyone if listener.port == self.port)
+        self.foreign = tuple(
+            listener for listener in self.listeners if listener.process and listener.process.pid not in ours
+        )
+        self.other_ports = tuple(
+            listener
+            for listener in everyone
+            if listener.port != self.port and listener.process and listener.process.pid in ours
+        )
+        left_s = self.patience.deadline_s - self.elapsed_s
+        self.progress.update(f"{_clock(self.elapsed_s)} {self.timeline.describe()} (gives up in {_clock(left_s)})")
+
+    def pending(self) -> Answer | None:
+        """What to say of a request that has had no answer yet."""
+        if not self._attempts.under_way or self._asked_since is None:
+            return None
+        waited_s = self.elapsed_s - self._asked_since
+        return Answer(
+            request=f"POST {CHAT_PATH}",
+            status=0,
+            text=f"the connection was accepted; no answer within {waited_s:.0f} s",
+        )
+
+    def _judge(self) -> LaunchOutcome | None:
+        return (
+            self._exited()
+            or self._foreign()
+            or self._answered()
+            or self._restarting()
+            or self._elsewhere()
+            or self._silent()
+            or (LaunchOutcome.TIMED_OUT if self.elapsed_s > self.patience.deadline_s else None)
+        )
+
+    def _exited(self) -> LaunchOutcome | None:
+        if self.supervisor.failure:
+            return LaunchOutcome.NOT_STARTED
+        status = self.supervisor.exit_status
+        if status is None:
+            return None
+        left = self.tree or self.supervisor.tree()
+        if status == 0 and left:
+            self._backgrounded = True
+            return None
+        return LaunchOutcome.BACKGROUNDED if self._backgrounded else LaunchOutcome.EXITED
+
+    def _foreign(self) -> LaunchOutcome | None:
+        """A listener of somebody else; looked at twice, as our own may have been born between two readings."""
+        if not self.foreign:
+            return None
+        ours = {process.pid for process in self.supervisor.tree()}
+        still = tuple(
+            listener
+            for listener in self.foreign
+            if listener.process and listener.process.pid not in ours and processes.process(listener.process.pid)
+        )
+        self.foreign = still
+        return LaunchOutcome.FOREIGN_LISTENER if still else None
+
+    def _answered(self) -> LaunchOutcome | None:
+        result = self._attempts.take()
+        if result is None:
+            if self.listeners and not self._attempts.under_way:
+                self.url = base_url(self.listeners, self.port)
+                self._asked_since = self.elapsed_s
+                self._attempts.begin(self.url)
+            return None
+        self.model = result.model
+        if result.ready:
+            self.ready_s = self.elapsed_s
+            self.answer = None
+            return LaunchOutcome.READY
+        same = self.answer is not None and self.answer.status == result.answer.status
+        self.answer = result.answer
+        if result.answer.status in LOADING or not same:
+            self._refused_since = None if result.answer.status in LOADING else self.elapsed_s
+            return None
+        lasted = self.elapsed_s - (self._refused_since or 0.0)
+        return LaunchOutcome.ANSWERS_WRONGLY if lasted >= self.patience.refusal_s else None
+
+    def _restarting(self) -> LaunchOutcome | None:
+        loop = self._restarts.loop(self.tree)
+        if loop is None:
+            return None
+        self.restarted = loop
+        return LaunchOutcome.RESTARTING
+
+    def _elsewhere(self) -> LaunchOutcome | None:
+        """The log announces a server on another port, ours listens there, and nobody on the right one."""
+        elsewhere = {listener.port for listener in self.other_ports} & self.timeline.announced
+        if self.listeners or not elsewhere:
+            self._announced_since = None
+            return None
+        if self._announced_since is None:
+            self._announced_since = self.elapsed_s
+        waited = self.elapsed_s - self._announced_since
+        return LaunchOutcome.OTHER_PORT if waited >= self.patience.other_port_s else None
+
+    def _silent(self) -> LaunchOutcome | None:
+        now = processes.activity(process.pid for process in self.tree)
+        still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, self.patience.silence_s)
+        return LaunchOutcome.SILENT if still_s >= self.patience.silence_s else None
+
+
+def _clock(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole // 60}:{whole % 60:02d}"
