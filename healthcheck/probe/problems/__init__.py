@@ -12,8 +12,9 @@ from itertools import islice
 from healthcheck.errors import UsageError
 from healthcheck.probe.problems.arithmetic import arithmetic
 from healthcheck.probe.problems.problem import TIERS, Dice, Problem, Program, Step
+from healthcheck.wire.chat import Message, user
 
-__all__ = ["FAMILIES", "TIERS", "Dice", "Problem", "Program", "Step", "generate", "prompt"]
+__all__ = ["FAMILIES", "TIERS", "Dice", "Problem", "Program", "Step", "generate", "message", "prompt"]
 
 FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "arithmetic": arithmetic,
@@ -51,3 +52,8 @@ def prompt(problem: Problem) -> str:
     """The text of the user message: the question, and the form of the answer where the grader looks for one."""
     instruction = _INSTRUCTIONS.get(problem.family, "")
     return f"{problem.question}\n{instruction}" if instruction else problem.question
+
+
+def message(problem: Problem) -> Message:
+    """The user message of a problem, as the evaluation client sends it."""
+    return user(prompt(problem))

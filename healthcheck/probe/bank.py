@@ -1,0 +1,53 @@
+"""The problems of a run, and the order in which their samples are sent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck import json_text
+from healthcheck.probe.problems import TIERS, Dice, Problem, generate
+from healthcheck.probe.records import ProbeSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One request to send: its place in dispatch order, the problem's place in the bank, which repeat."""
+
+    order: int
+    problem: int
+    repeat: int
+
+
+def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
+    """The problems that the settings ask for, tiers of equal size (the first ones larger by at most one).
+
+    Raises:
+        UsageError: no such family, or the data set cannot be read.
+    """
+    share, rest = divmod(settings.problems, len(TIERS))
+    return tuple(
+        problem
+        for place, tier in enumerate(TIERS)
+        for problem in generate(settings.family, tier, settings.seed, share + (place < rest))
+    )
+
+
+def fingerprint(problems: Sequence[Problem]) -> str:
+    """A digest of everything that is asked and expected."""
+    return hashlib.sha256(b"".join(json_text.dump_line(problem) for problem in problems)).hexdigest()
+
+
+def schedule(problems: int, samples: int, seed: int) -> tuple[Slot, ...]:
+    """Rounds over the bank, each in its own seeded order: first one sample of every problem, then the next.
+
+    The first round is one sample for each distinct problem, shuffled over the tiers: what a sequential test needs.
+    Rounds, and not problem by problem, so that a run that ends early has measured many problems rather than few.
+    """
+    pairs = [
+        (problem, repeat)
+        for repeat in range(samples)
+        for problem in Dice("schedule", seed, repeat).shuffled(range(problems))
+    ]
+    return tuple(Slot(order=order, problem=problem, repeat=repeat) for order, (problem, repeat) in enumerate(pairs))

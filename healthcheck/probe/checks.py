@@ -1,0 +1,273 @@
+"""The checks of the probe: requests end, answers are sound, they fit, and they are right often enough."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.probe import figures, verdict
+from healthcheck.probe.detectors import flags
+from healthcheck.probe.facts import CLEAR
+from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.sampler import GAVE_UP
+from healthcheck.probe.statistics.gate import Decision
+from healthcheck.probe.statistics.intervals import wilson
+from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.summary import accuracy_name
+from healthcheck.records import Finding, Stage
+
+TOLERATED = 0.05
+"""Below this rate a fault of single texts is the model's; surely above it, the deployment's."""
+NEVER_ENDS = 0.5
+
+
+@check(
+    "probe/completes",
+    "Every request of the probe gets an answer",
+    stage=Stage.PROBE,
+    why="The evaluation client scores a request that failed as a wrong answer, and its report does not show it.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream",),
+)
+def completes(run: ProbeRun) -> Findings:
+    """The probe sends its problems to /v1/chat/completions as streams, many at a time, as the service does.
+
+    Expected: each ends with an answer. A refused or broken connection, HTTP 429 and 5xx are tried again after a
+    pause; what still fails counts as wrong in the accuracy and is named here. The evaluation client gives up on any
+    HTTP status other than 200: a request that needed a second try here is a wrong answer there, a warning.
+
+    Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), fewer
+    sequences allowed than are sent (--max-num-seqs queues, a proxy in front refuses), a context length that is too
+    short for prompt and max_tokens (HTTP 400), a proxy that cuts long streams.
+    """
+    failed, answered = run.failed, len(run.samples) - len(run.failed)
+    if failed:
+        yield fail(
+            expected=f"an answer to each of {len(run.samples)} requests",
+            seen=f"{len(failed)} failed: {_counted(sample.error for sample in failed)}",
+            fix="find the failure in the server's log; the first failed request is in logs/samples.jsonl",
+            evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
+        )
+    if run.stopped not in {"", CLEAR} and not (failed and run.stopped.startswith(GAVE_UP)):
+        yield unsettled(
+            expected=f"{run.planned} samples",
+            seen=f"{len(run.samples)} were taken: {run.stopped}",
+            fix=f"npu-adapter probe {run.settings.url} --resume {run.folder}",
+        )
+    retried = [sample for sample in run.samples if sample.retried and not sample.error]
+    if retried:
+        yield warn(
+            expected="an answer at the first try",
+            seen=f"{len(retried)} of {len(run.samples)} requests needed more than one: "
+            f"{_counted(error for sample in retried for error in sample.retried)}",
+            fix="let the server queue requests rather than refuse them; the evaluation client does not ask again",
+            evidence={"retried": len(retried)},
+        )
+    faulty = [sample for sample in run.samples if sample.faults]
+    if faulty:
+        yield warn(
+            expected="streams that the evaluation client reads without loss",
+            seen=f"{len(faulty)} of {len(run.samples)} streams: "
+            f"{_counted(fault for sample in faulty for fault in sample.faults)}",
+            fix="see endpoint/stream-framing and endpoint/stream-finish",
+        )
+
+
+@check(
+    "probe/degenerate",
+    "Answers are text, not garbage",
+    stage=Stage.PROBE,
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a sound one.',
+    requires=("endpoint/stream",),
+)
+def degenerate(run: ProbeRun) -> Findings:
+    """Every answer is looked at for signs of a broken deployment.
+
+    empty: nothing after the reasoning. constant: one character over and over (token 0 from NaN logits looks like
+    "!!!!"). tail_loop, compressible: the same piece again and again. bad_codepoints: bytes that are no text.
+    mixed_scripts: random tokens of a multilingual vocabulary. implausible_words: no small words in a long text.
+    Also: all samples of every problem are the same text although the temperature asks for variety.
+
+    Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
+
+    Repair: compare with another dtype (float16 overflows where bfloat16 does not), without quantisation, without
+    graph capture (--enforce-eager), with tensor parallel size 1; check that the chat template and the tokenizer are
+    those of the weights.
+    """
+    answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
+    if not answered:
+        raise NotApplicable("no request was answered")
+    seen: dict[str, list[Sample]] = {}
+    for sample, place in answered:
+        cut = sample.finish_reason == "length"
+        for name in flags(sample.text):
+            harmless = name in {"tail_loop", "compressible", "implausible_words"} and run.grades[place].correct
+            if not harmless and not (name == "empty" and cut):
+                seen.setdefault(name, []).append(sample)
+    for name, samples in seen.items():
+        yield _sign(name, samples, len(answered))
+    yield from _copies(run)
+
+
+def _sign(name: str, samples: list[Sample], total: int) -> Finding:
+    surely = wilson(len(samples), total).low
+    told = fail if surely > TOLERATED and name != "implausible_words" else warn
+    return told(
+        expected="answers that are text",
+        seen=f"{name}: {len(samples)} of {total} answers, such as {_excerpt(samples[0].text)}",
+        fix="try --dtype bfloat16, no quantisation, --enforce-eager, tensor parallel size 1, in this order; "
+        "npu-adapter explain probe/degenerate says why",
+        evidence={"detector": name, "samples": len(samples), "of": total},
+    )
+
+
+def _copies(run: ProbeRun) -> Iterator[Finding]:
+    rows = [row for row in figures.grid(run).rows if len(row) > 1]
+    texts = [{run.samples[place].text for place in row} for row in rows]
+    if run.settings.temperature >= 0.3 and len(rows) >= 10 and all(len(row) == 1 for row in texts):
+        yield warn(
+            expected=f"answers that vary at temperature {run.settings.temperature:g}",
+            seen=f"all {len(rows[0])} answers to each of {len(rows)} problems are the same text",
+            fix="see endpoint/sampling: a pinned seed or an ignored temperature makes pass@n equal avg@n",
+        )
+
+
+@check(
+    "probe/truncated",
+    "Answers end by themselves",
+    stage=Stage.PROBE,
+    why="An answer that is cut at max_tokens is scored on whatever number stands last in it.",
+    requires=("endpoint/stream",),
+)
+def truncated(run: ProbeRun) -> Findings:
+    """Looks at answers with finish_reason "length": they reached max_tokens.
+
+    Expected: none. A cut answer counts as right only where its final answer was already marked. What max_tokens the
+    service sends is unknown; its client's stock value is 512. Reasoning that does not fit leaves no answer at all.
+
+    Most answers cut although nothing is being reasoned about means that the model never stops: fail.
+
+    Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
+    turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
+    generation_config.json and the end-of-turn token of the chat template.
+    """
+    answered = [sample for sample in run.samples if not sample.error]
+    if not answered:
+        raise NotApplicable("no request was answered")
+    cut = [sample for sample in answered if sample.finish_reason == "length"]
+    if not cut:
+        return
+    reasoned = sum(bool(sample.reasoning) or "<think>" in sample.text for sample in cut)
+    told = fail if wilson(len(cut) - reasoned, len(answered)).low > NEVER_ENDS else warn
+    yield told(
+        expected="answers that end before max_tokens",
+        seen=f"{len(cut)} of {len(answered)} were cut at max_tokens={run.settings.max_tokens}"
+        f"{f', {reasoned} of them while reasoning' if reasoned else ''}; one ends in {_excerpt(cut[0].text[-60:])}",
+        fix="give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token",
+        evidence={"cut": len(cut), "of": len(answered), "reasoning": reasoned},
+    )
+
+
+@check(
+    "probe/accuracy",
+    "Answers are right often enough",
+    stage=Stage.PROBE,
+    why="The evaluation publishes the accuracy, and deployment faults show in it first.",
+    requires=("endpoint/stream",),
+)
+def accuracy(run: ProbeRun) -> Findings:
+    """Grades every answer exactly, and judges only against what was asked for.
+
+    With --reference R (what healthy weights reach on these problems) a sequential test decides between healthy (at
+    least R - 0.05) and degraded (at most R - 0.30), with an error of 1 % each, from the first sample of each
+    problem in the order of dispatch; it stops when the evidence is clear. Unclear is inconclusive, never a pass.
+    With --threshold T the 95 % interval decides: above T, below T, or inconclusive. With neither the accuracy is
+    reported and not judged; that not one answer is right is a warning.
+
+    Repair of a degraded deployment: compare with another dtype, without quantisation, with tensor parallel size 1,
+    with the chat template of the weights; npu-adapter compare shows which problems flipped.
+    """
+    if not figures.grid(run).rows:
+        raise NotApplicable("no sample of the first round is complete")
+    summary = figures.overall(run)
+    reached = summary.estimate(accuracy_name(summary.repeats))
+    assert reached
+    yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples")
+    if run.settings.references:
+        yield from _against_reference(run)
+    if run.settings.threshold is not None:
+        yield from _against_threshold(reached, run.settings.threshold)
+    if not run.settings.references and run.settings.threshold is None and not summary.correct:
+        yield warn(
+            expected="some right answers to grade-school problems",
+            seen=f"none of {summary.samples} is right; the first is {_excerpt(run.samples[0].text)}",
+            fix="look at the answers in predictions/: a wrong chat template or broken weights look like this",
+        )
+
+
+def _against_reference(run: ProbeRun) -> Findings:
+    judged = verdict.judge(run)
+    told = ", ".join(f"{tier} {value:.2f}" for tier, value in run.settings.references.items())
+    if judged is None:
+        yield unsettled(
+            expected=f"a reference on which {len(run.problems)} problems can tell healthy from degraded",
+            seen=f"the reference is {told}",
+            fix="use easier problems (a reference of 0.65 or more) or more of them (--problems)",
+        )
+        return
+    gate, evidence = judged.choice.gate, judged.evidence
+    seen = f"{evidence.total:g} of {evidence.observations} first samples right (problems: {judged.choice.tier})"
+    data = {"healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e}
+    if evidence.decision is Decision.HEALTHY:
+        yield note(f"healthy: {seen}, against a reference of {judged.choice.reference:.2f}", evidence=data)
+    elif evidence.decision is Decision.DEGRADED:
+        yield fail(
+            expected=f"an accuracy near the reference of {judged.choice.reference:.2f} (at least {gate.good:.2f})",
+            seen=f"{seen}: degraded",
+            fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
+            evidence=data,
+        )
+    else:
+        yield unsettled(
+            expected=f"a clear answer: at least {gate.good:.2f}, or at most {gate.bad:.2f}",
+            seen=f"{seen}: between the two, or too few",
+            fix="ask for more (--problems), or compare two runs on the same problems (npu-adapter compare)",
+            evidence=data,
+        )
+
+
+def _against_threshold(reached: Estimate, threshold: float) -> Findings:
+    if reached.high < threshold:
+        yield fail(
+            expected=f"an accuracy of at least {threshold:.2f}",
+            seen=_said(reached),
+            fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
+        )
+    elif reached.low < threshold:
+        yield unsettled(
+            expected=f"an interval on one side of {threshold:.2f}",
+            seen=_said(reached),
+            fix="ask for more problems (--problems): the interval narrows with their number",
+        )
+
+
+def _said(estimate: Estimate) -> str:
+    return (
+        f"{estimate.name} {100 * estimate.value:.2f} % "
+        f"({100 * estimate.level:.0f} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+    )
+
+
+def _counted(texts: Iterator[str]) -> str:
+    """The most frequent of some texts with their numbers."""
+    common = Counter(text[:200] for text in texts).most_common(3)
+    return "; ".join(f"{count} × {text}" for text, count in common)
+
+
+def _excerpt(text: str) -> str:
+    return repr(text[:80] + ("…" if len(text) > 80 else ""))
+
+
+CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, accuracy)

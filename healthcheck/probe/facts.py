@@ -1,0 +1,215 @@
+"""The probe's facts: sends the samples of a run, or what is left of them, and keeps all that comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import aiohttp
+
+from healthcheck.contract import MODELS_PATH
+from healthcheck.errors import Blocked, UsageError
+from healthcheck.json_text import JsonError, load
+from healthcheck.probe import folder as run_folder
+from healthcheck.probe import verdict
+from healthcheck.probe.bank import Slot, bank, fingerprint, schedule
+from healthcheck.probe.figures import metrics
+from healthcheck.probe.folder import JOURNAL, Outcome
+from healthcheck.probe.grading import grade
+from healthcheck.probe.journal import Journal
+from healthcheck.probe.problems import Problem, prompt
+from healthcheck.probe.progress import Meter
+from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.sampler import Sampler, open_session
+from healthcheck.probe.statistics.gate import Decision
+from healthcheck.progress import Progress
+from healthcheck.records import JsonValue
+
+__all__ = ["measure", "metrics", "provenance", "resume"]
+CLEAR = "the evidence is clear"
+INTERRUPTED = "interrupted"
+_TEMPLATE_TOKENS = 256
+"""Room for what a chat template puts around the prompt."""
+_IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed")
+
+
+def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
+    """Run a probe from its start. An interruption (Ctrl-C) ends it early, with what was measured.
+
+    Raises:
+        UsageError: the settings cannot be used, or `out` holds a run already.
+        Blocked: no server answers at the URL, or it names no model.
+    """
+    _usable(settings)
+    problems = bank(settings)
+    server = asyncio.run(_describe(settings))
+    settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
+    run_folder.begin(out, settings, problems, server)
+    return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
+
+
+def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRun:
+    """Continue a run: the requests that are not on record or that failed are sent (again).
+
+    Raises:
+        UsageError: the folder holds no run, or the model, the parameters, the data or n are not those of that run.
+        Blocked: no server answers at the URL.
+    """
+    _usable(settings)
+    run = run_folder.load(folder)
+    problems = bank(settings)
+    server = asyncio.run(_describe(settings))
+    settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
+    changed = _changed(run.settings, settings)
+    if fingerprint(problems) != fingerprint(run.problems) and not changed:
+        changed = ["the problems themselves (another version of the kit, or of the data set)"]
+    if changed:
+        raise UsageError(f"{folder} cannot be continued: {'; '.join(changed)} changed since it was started")
+    answered = {sample.order for sample in run.samples if not sample.error}
+    slots = schedule(len(problems), settings.samples, settings.seed)
+    return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
+
+
+def provenance(run: ProbeRun) -> dict[str, JsonValue]:
+    """What was asked with which parameters: what another person needs to repeat the run."""
+    return {
+        "probe": {
+            **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            "problems_sha256": fingerprint(run.problems),
+            "server": {**run.server},
+            "seconds": run.seconds,
+            "stopped": run.stopped,
+        }
+    }
+
+
+def _usable(settings: ProbeSettings) -> None:
+    for name in ("problems", "samples", "concurrency", "max_tokens"):
+        if getattr(settings, name) < 1:
+            raise UsageError(f"{name} must be at least 1, not {getattr(settings, name)}")
+    if not 0 <= settings.temperature <= 2:
+        raise UsageError(f"the temperature lies between 0 and 2, not at {settings.temperature}")
+    if not settings.url.startswith(("http://", "https://")):
+        raise UsageError(f"{settings.url!r} is no http:// URL")
+
+
+def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
+    return [
+        f"{name} ({getattr(before, name)!r}, now {getattr(now, name)!r})"
+        for name in _IDENTITY
+        if getattr(before, name) != getattr(now, name)
+    ]
+
+
+async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
+    """The first model that the server lists (or the one that was named), and its context length where given."""
+    url = settings.url.rstrip("/") + MODELS_PATH
+    try:
+        async with open_session(settings.patience) as session, session.get(url, allow_redirects=False) as response:
+            listed = _models(await response.content.read(2**20)) if response.status == 200 else []
+            status = response.status
+    except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+        raise Blocked(f"no server answers at {settings.url}: {error}") from error
+    if not listed and not settings.model:
+        raise Blocked(f"{url} lists no model (HTTP {status}): name it with --model")
+    known = {str(entry.get("id")): entry for entry in listed}
+    if settings.model and listed and settings.model not in known:
+        raise UsageError(f"the server has no model {settings.model!r}; it lists {', '.join(map(repr, known))}")
+    name = settings.model or str(listed[0].get("id"))
+    length = known.get(name, {}).get("max_model_len")
+    return {"model": name, "max_model_len": length if isinstance(length, int) else None}
+
+
+def _models(body: bytes) -> list[dict[str, JsonValue]]:
+    try:
+        answer = load(body)
+    except JsonError:
+        return []
+    data = answer.get("data") if isinstance(answer, dict) else None
+    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
+
+
+def _fitted(
+    settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
+) -> ProbeSettings:
+    """max_tokens lowered to what the context length leaves; a token is at least one byte of the prompt."""
+    length = server.get("max_model_len")
+    if not isinstance(length, int):
+        return settings
+    longest = max(len(prompt(problem).encode()) for problem in problems) + _TEMPLATE_TOKENS
+    room = max(length - longest, length // 2, 1)
+    return replace(settings, max_tokens=min(settings.max_tokens, room))
+
+
+@dataclass(slots=True)
+class _Keeper:
+    """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed."""
+
+    journal: Journal
+    problems: Sequence[Problem]
+    meter: Meter
+    observer: verdict.Observer | None
+    full: bool
+    decided: bool = False
+
+    def keep(self, sample: Sample) -> bool:
+        self.journal.append(sample)
+        self.take(sample)
+        return self.full or not self.decided
+
+    def take(self, sample: Sample) -> None:
+        graded = grade(self.problems[sample.problem], sample.text)
+        self.meter.take(sample, graded)
+        if self.observer:
+            self.decided = self.observer.take(sample, graded).decision is not Decision.OPEN
+
+
+def _collect(
+    settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], progress: Progress, folder: Path
+) -> ProbeRun:
+    before = run_folder.outcome_of(folder).seconds
+    began = time.monotonic()
+    choice = verdict.choose(settings, problems)
+    keeper = _Keeper(
+        journal=Journal(folder / JOURNAL),
+        problems=problems,
+        meter=Meter(progress, total=len(problems) * settings.samples),
+        observer=verdict.Observer(choice, problems) if choice else None,
+        full=settings.full,
+    )
+    for sample in run_folder.load(folder).samples:
+        if not sample.error:
+            keeper.take(sample)
+    sampler = Sampler(settings, problems, keeper.keep)
+    stopped = ""
+    try:
+        if settings.full or not keeper.decided:
+            asyncio.run(_send(sampler, settings, slots, keeper.meter))
+        stopped = sampler.gave_up or (CLEAR if keeper.decided and not settings.full else "")
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    finally:
+        keeper.journal.close()
+        run_folder.end(folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3)))
+    run = run_folder.load(folder)
+    run_folder.finish(run, metrics(run))
+    return run
+
+
+async def _send(sampler: Sampler, settings: ProbeSettings, slots: Sequence[Slot], meter: Meter) -> None:
+    ticking = asyncio.create_task(_tick(sampler, meter))
+    try:
+        async with open_session(settings.patience) as session:
+            await sampler.run(session, slots)
+    finally:
+        ticking.cancel()
+        meter.show(sampler.in_flight)
+
+
+async def _tick(sampler: Sampler, meter: Meter) -> None:
+    while True:
+        meter.show(sampler.in_flight)
+        await asyncio.sleep(0.25)

@@ -1,0 +1,124 @@
+"""The run folder: what a run was asked, what it recorded, what it found; and reading one back.
+
+configs/probe.json       the settings as used, the server, the digest of the problems
+configs/problems.jsonl   the problems
+logs/samples.jsonl       the journal: every sample as it arrived
+logs/outcome.json        why the run ended and how long it took
+predictions results summary   as the evaluation client writes them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck import json_text
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded, write_atomically
+from healthcheck.json_text import JsonError
+from healthcheck.probe import journal
+from healthcheck.probe.bank import fingerprint
+from healthcheck.probe.grading import grade
+from healthcheck.probe.problems import Problem
+from healthcheck.probe.records import ProbeRun, ProbeSettings
+from healthcheck.records import JsonValue
+
+SETTINGS = "configs/probe.json"
+PROBLEMS = "configs/problems.jsonl"
+JOURNAL = "logs/samples.jsonl"
+OUTCOME = "logs/outcome.json"
+METRICS = "results/metrics.json"
+MAX_CONFIG_BYTES = 2**20
+MAX_PROBLEMS_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The head of a run: `fingerprint` is that of its problems."""
+
+    settings: ProbeSettings
+    fingerprint: str
+    server: Mapping[str, str | int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run ended: why before its end, "" where it did not; seconds over all its parts."""
+
+    stopped: str
+    seconds: float
+
+
+def begin(
+    folder: Path, settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
+) -> None:
+    """Write the head of a new run.
+
+    Raises:
+        UsageError: the folder holds a run already.
+    """
+    if (folder / SETTINGS).exists():
+        raise UsageError(f"{folder} holds a run already: continue it with --resume {folder}, or name another --out")
+    write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
+    head = Stored(settings=settings, fingerprint=fingerprint(problems), server=server)
+    write_atomically(folder / SETTINGS, json_text.dump(head))
+
+
+def stored(folder: Path) -> Stored:
+    """The head of a run.
+
+    Raises:
+        UsageError: the folder holds no run.
+    """
+    try:
+        return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
+    except JsonError as error:
+        raise UsageError(f"{folder / SETTINGS} is no record of a probe run: {error}") from error
+
+
+def end(folder: Path, outcome: Outcome) -> None:
+    """Write down how the run ended."""
+    write_atomically(folder / OUTCOME, json_text.dump(outcome))
+
+
+def load(folder: Path) -> ProbeRun:
+    """A run as its folder has it, graded anew.
+
+    Raises:
+        UsageError: the folder holds no run, or a file of it is damaged.
+    """
+    head = stored(folder)
+    try:
+        lines = read_bounded(folder / PROBLEMS, MAX_PROBLEMS_BYTES).splitlines()
+        problems = tuple(json_text.load_as(line, Problem) for line in lines)
+        samples = journal.read(folder / JOURNAL)
+        outcome = outcome_of(folder)
+    except JsonError as error:
+        raise UsageError(f"{folder} is damaged: {error}") from error
+    if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
+        raise UsageError(f"{folder}: the problems are not those that the run was started with")
+    planned = len(problems) * head.settings.samples
+    return ProbeRun(
+        settings=head.settings,
+        problems=problems,
+        samples=samples,
+        grades=tuple(grade(problems[sample.problem], sample.text) for sample in samples),
+        planned=planned,
+        stopped="" if len(samples) == planned else outcome.stopped,
+        seconds=outcome.seconds,
+        folder=folder,
+        server=head.server,
+    )
+
+
+def outcome_of(folder: Path) -> Outcome:
+    """How the run ended; a run that left no word was killed."""
+    if not (folder / OUTCOME).exists():
+        return Outcome(stopped="the run was killed", seconds=0.0)
+    return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
+
+
+def finish(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
+    """Write the figures of a run beside what was recorded."""
+    write_atomically(run.folder / METRICS, json_text.dump(figures))

@@ -1,0 +1,94 @@
+"""Numbers in words: English ("one hundred and twenty-six") and Chinese (三万五千, 百分之五十, 二分之一, 三点五)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+Spelled = tuple[int, int, tuple[Fraction, ...]]
+
+_UNITS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = {word: value for value, word in enumerate(_UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_WORD = "|".join(sorted((*_SMALL, *_LARGE, "hundred"), key=len, reverse=True))
+_ENGLISH = re.compile(
+    rf"(?P<sign>\b(?:minus|negative)\s+)?\b(?P<number>(?:a\s+(?=hundred|thousand|million))?(?:{_WORD})"
+    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?P<percent>\s+per\s?cent\b)?",
+    re.IGNORECASE,
+)
+_DIGITS = {**{sign: place for place, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
+_PLACES = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "亿": 10**8}
+_SIGN = "[零〇一二两三四五六七八九十百千万亿]"
+_CHINESE = re.compile(
+    rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN}+)|(?P<bottom>{_SIGN}+)分之(?P<top>{_SIGN}+)"
+    rf"|(?P<number>{_SIGN}+)(?:点(?P<decimals>[零〇一二三四五六七八九]+))?)"
+)
+
+
+def spelled_numbers(text: str) -> Iterator[Spelled]:
+    """Start, end and readings of each number in words, in order."""
+    yield from sorted((*_english(text), *_chinese(text)))
+
+
+def _english(text: str) -> Iterator[Spelled]:
+    for match in _ENGLISH.finditer(text):
+        value = Fraction(_english_value(re.findall("[a-z]+", match["number"].lower())))
+        value = -value if match["sign"] else value
+        yield match.start(), match.end(), (value, value / 100) if match["percent"] else (value,)
+
+
+def _english_value(parts: list[str]) -> int:
+    total = section = 0
+    for part in parts:
+        if part in _SMALL:
+            section += _SMALL[part]
+        elif part == "hundred":
+            section = max(section, 1) * 100
+        elif part in _LARGE:
+            total, section = total + max(section, 1) * _LARGE[part], 0
+    return total + section
+
+
+def _chinese(text: str) -> Iterator[Spelled]:
+    for match in _CHINESE.finditer(text):
+        readings = _chinese_readings(match)
+        if readings:
+            factor = -1 if match["sign"] else 1
+            yield match.start(), match.end(), tuple(factor * value for value in readings)
+
+
+def _chinese_readings(match: re.Match[str]) -> tuple[Fraction, ...]:
+    if match["percent"]:
+        value = Fraction(_chinese_value(match["percent"]))
+        return value, value / 100
+    if match["bottom"]:
+        bottom = _chinese_value(match["bottom"])
+        return (Fraction(_chinese_value(match["top"]), bottom),) if bottom else ()
+    value = Fraction(_chinese_value(match["number"]))
+    if match["decimals"]:
+        digits = "".join(str(_DIGITS[sign]) for sign in match["decimals"])
+        value += Fraction(int(digits), 10 ** len(digits))
+    return (value,)
+
+
+def _chinese_value(text: str) -> int:
+    if all(sign in _DIGITS for sign in text):
+        return int("".join(str(_DIGITS[sign]) for sign in text))
+    total = section = digit = 0
+    unit = 1
+    for sign in text:
+        if sign in _DIGITS:
+            digit, unit = _DIGITS[sign], 1 if sign in "零〇" else unit // 10
+        elif sign in _PLACES:
+            section += (digit or 1) * _PLACES[sign]
+            digit, unit = 0, _PLACES[sign]
+        else:
+            total, unit = (total + section + digit) * _MYRIADS[sign], _MYRIADS[sign]
+            section = digit = 0
+    return total + section + digit * max(unit, 1)

@@ -1,0 +1,71 @@
+"""The write-ahead journal of a run: one JSON line a sample, on disk before the sample counts.
+
+A line reaches the operating system in one write, so that killing the run loses at most the line being written; a
+torn last line is dropped when the journal is opened again. Of two lines for the same request the later one counts:
+a resumed run tries failed requests again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from healthcheck import json_text
+from healthcheck.files import read_bounded
+from healthcheck.json_text import JsonError
+from healthcheck.probe.records import Sample
+
+MAX_BYTES = 2**31
+
+
+class Journal:
+    """Appends samples to a file, each durable against the death of this process."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for appending; a torn last line is cut off."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        os.ftruncate(self._file, _whole_lines(path))
+
+    def append(self, sample: Sample) -> None:
+        line = memoryview(json_text.dump_line(sample))
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def close(self) -> None:
+        os.fsync(self._file)
+        os.close(self._file)
+
+
+def read(path: Path) -> tuple[Sample, ...]:
+    """The samples on record, in dispatch order.
+
+    Raises:
+        UsageError: the file cannot be read.
+        JsonError: a line that is not the last is damaged.
+    """
+    if not path.exists():
+        return ()
+    *lines, _torn = read_bounded(path, MAX_BYTES).split(b"\n")
+    latest: dict[int, Sample] = {}
+    for place, line in enumerate(lines, 1):
+        try:
+            sample = json_text.load_as(line, Sample)
+        except JsonError as error:
+            raise JsonError(f"{path}:{place}: {error}") from error
+        latest[sample.order] = sample
+    return tuple(latest[order] for order in sorted(latest))
+
+
+def _whole_lines(path: Path) -> int:
+    """How many bytes the file has up to and including its last line end."""
+    end = path.stat().st_size
+    with path.open("rb") as file:
+        while end:
+            start = max(0, end - 2**16)
+            file.seek(start)
+            place = file.read(end - start).rfind(b"\n")
+            if place >= 0:
+                return start + place + 1
+            end = start
+    return 0

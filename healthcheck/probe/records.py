@@ -1,0 +1,134 @@
+"""What a probe run is made of: the settings, one record a sample, the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck.contract import SAMPLES_PER_PROBLEM
+from healthcheck.probe.grading import Grade
+from healthcheck.probe.problems import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long one request may take, and how often it is tried.
+
+    Attributes:
+        silence_s: from the request to the first byte, and between bytes: a long queue is no fault.
+        answer_s: for the whole answer.
+        attempts: tries of one request in all; connection errors, 429 and 5xx are tried again.
+        first_wait_s: before the second try; it doubles from try to try.
+        strikes: so many failed requests in a row, without one answer between, end the run.
+    """
+
+    connect_s: float = 10.0
+    silence_s: float = 300.0
+    answer_s: float = 1800.0
+    attempts: int = 4
+    first_wait_s: float = 0.5
+    strikes: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeSettings:
+    """What is asked of a probe run.
+
+    Attributes:
+        url: the server's root, without a path.
+        model: the model's name; "" takes the first that /v1/models lists, as the evaluation client does.
+        family: the built-in family that the problems come from.
+        dataset: path of a file of problems in place of a family, "" for none.
+        problems: how many different ones; of a family, spread evenly over its tiers.
+        samples: answers for each problem (n); k goes up to n.
+        temperature: the service's is unknown, and its client's stock value of 0.01 makes the n samples copies of
+            each other, so that pass@n and cons@n say nothing. 0.7 is what models commonly ship with.
+        max_tokens: room for a thinking model on grade-school problems; lowered to what the server's context
+            length leaves beside the prompt, because a server refuses a request that asks for more.
+        references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
+            with it the run gives a verdict.
+        threshold: the least accuracy that passes; judged by its interval.
+        full: measure every sample even when the verdict is already clear.
+    """
+
+    url: str
+    model: str = ""
+    family: str = "arithmetic"
+    dataset: str = ""
+    problems: int = 120
+    samples: int = SAMPLES_PER_PROBLEM
+    concurrency: int = 64
+    temperature: float = 0.7
+    max_tokens: int = 4096
+    seed: int = 0
+    references: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    full: bool = False
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One request of the run and what became of it.
+
+    Attributes:
+        order: its place in dispatch order, from 0.
+        problem: the problem's place in the bank, from 0.
+        repeat: which of the problem's samples it is, from 0.
+        text: the answer as the server streamed it; "" where the request failed.
+        error: why it failed, "" where an answer came. A failed request is counted as wrong, and counted apart.
+        retried: the errors of earlier tries.
+        faults: what the evaluation client would have misread in the stream.
+        finish_reason: "" where the server sent none.
+        first_s, seconds: from the request to the first byte and to the end, of the try that counted.
+    """
+
+    order: int
+    problem: int
+    repeat: int
+    text: str = ""
+    reasoning: str = ""
+    finish_reason: str = ""
+    error: str = ""
+    retried: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    completion_tokens: int | None = None
+    first_s: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRun:
+    """What a probe measured.
+
+    Attributes:
+        settings: as used: the model's name filled in, max_tokens lowered where it had to be.
+        samples: every sample on record, in dispatch order; `grades[i]` is that of `samples[i]`.
+        planned: how many samples the run was to have.
+        stopped: why it ended before that, "" where it did not.
+        folder: the run folder.
+    """
+
+    settings: ProbeSettings
+    problems: tuple[Problem, ...]
+    samples: tuple[Sample, ...]
+    grades: tuple[Grade, ...]
+    planned: int
+    stopped: str
+    seconds: float
+    folder: Path
+    server: Mapping[str, str | int | None] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> tuple[int, ...]:
+        """Indices into `samples` of the longest complete stretch of dispatch order.
+
+        What came after a gap came early: short answers before long ones. Figures from those would be biased.
+        """
+        return tuple(place for place, sample in enumerate(self.samples) if sample.order == place)
+
+    @property
+    def failed(self) -> tuple[Sample, ...]:
+        """The samples whose request failed."""
+        return tuple(sample for sample in self.samples if sample.error)
