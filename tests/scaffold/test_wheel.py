@@ -1,0 +1,48 @@
+"""The wheel carries the template: `npu-adapter new` where the kit is installed, not checked out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.support.template import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The command of the kit, installed from a wheel beside this environment's other packages."""
+    pytest.importorskip("hatchling")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return tmp_path / "venv" / "bin" / "npu-adapter"
+
+
+def test_new_from_an_installed_wheel(installed, tmp_path):
+    place = tmp_path / "made"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [installed, "new", place, "--defaults"], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "venv") in (place / ".copier-answers.yml").read_text()
+    for name in ("deploy.sh", "adapter/plan.py", "adapter.toml"):
+        assert (place / name).read_bytes() == (ROOT / name).read_bytes()
+    assert os.access(place / "deploy.sh", os.X_OK)
+    assert not list(place.rglob("__pycache__"))
+    assert Path(place, ".git").is_dir()
