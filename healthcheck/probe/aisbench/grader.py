@@ -1,0 +1,66 @@
+"""The evaluation client's own grader for GSM8K, errors included, as a second opinion.
+
+It takes the last number of the text without knowing thousands separators, so that it reads 000 from "$70,000".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+NO_ANSWER = "NULL"
+MAX_CHARS = 1_000_000
+_OPENED, _CLOSED = "<think>", "</think>"
+_NUMBER = re.compile(r"\-?\d+\.\d+|\-?\d+")
+_GOLD_MARK = "#### "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientGrade:
+    """What the client reads from a text: "NULL" where it finds no number."""
+
+    extracted: str
+    correct: bool
+
+
+def client_grade(text: str, gold: str) -> ClientGrade:
+    """The client's verdict on a text; `gold` is the raw answer column ("... #### 18") or the bare answer."""
+    extracted = client_answer(text)
+    return ClientGrade(extracted=extracted, correct=_equal(extracted, client_gold(gold)))
+
+
+def client_answer(text: str) -> str:
+    """The last number before any further "Question:", as the client's expression finds it."""
+    numbers = _NUMBER.findall(without_reasoning(text[-MAX_CHARS:]).split("Question:")[0])
+    return str(numbers[-1]) if numbers else NO_ANSWER
+
+
+def client_gold(gold: str) -> str:
+    """What follows the first "#### ", without commas; a bare answer as it is."""
+    parts = gold.split(_GOLD_MARK)
+    return (parts[1] if len(parts) > 1 else gold).replace(",", "")
+
+
+def without_reasoning(text: str) -> str:
+    """The text without its reasoning, as the client drops it: an unclosed <think> stays, and is graded."""
+    if _OPENED not in text and _CLOSED in text:
+        return text.rpartition(_CLOSED)[2].strip()
+    kept, place = list[str](), 0
+    while (start := text.find(_OPENED, place)) >= 0 and (end := text.find(_CLOSED, start)) >= 0:
+        kept.append(text[place:start])
+        place = end + len(_CLOSED)
+    return ("".join(kept) + text[place:]).strip()
+
+
+def reasoning_cut_off(text: str) -> bool:
+    """Whether the text is reasoning that was opened and never closed: the client grades what it happened to say."""
+    return _OPENED in text.rpartition(_CLOSED)[2]
+
+
+def _equal(extracted: str, gold: str) -> bool:
+    if extracted == gold:
+        return True
+    try:
+        return abs(float(extracted) - int(gold)) < 1e-6
+    except (ValueError, OverflowError):
+        return False

@@ -1,0 +1,136 @@
+"""AISBench's report folder: its names, the order of its keys, its bytes.
+
+`files_of` is pure: relative paths to bytes. `write` puts them into a folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from healthcheck.files import write_atomically
+from healthcheck.probe.aisbench import tables
+from healthcheck.probe.aisbench.config_text import render
+from healthcheck.records import JsonValue
+
+MODEL = "vllm-api-stream-chat"
+"""AISBench's name for its stock streaming chat client; the platform's folders and columns carry it."""
+Turn = Mapping[str, JsonValue]
+OriginPrompt: TypeAlias = "str | Sequence[Turn]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One line of `predictions`: an answered request.
+
+    Attributes:
+        id: the problem's index, the same on all its repeats.
+        uuid: 32 hex digits, different for each repeat.
+        origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
+        prediction: the server's text; reasoning, where it was separate, comes before "</think>".
+        gold: the raw answer column, for GSM8K the rationale with "#### 18".
+    """
+
+    id: int
+    uuid: str
+    origin_prompt: OriginPrompt
+    prediction: str
+    gold: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One line of the `_failed` file: a request that got no answer."""
+
+    id: int
+    origin_prompt: OriginPrompt
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientReport:
+    """A run as AISBench reports it.
+
+    Attributes:
+        stamp: local time of the start, "20260326_151326".
+        pid: of the process, part of a file name.
+        dataset: the data set's abbreviation.
+        version: the prompt's digest.
+        predictions: in the order in which they came.
+        results: what `metrics.client_results` gives; None where nothing was answered.
+        config: top-level sections of the `configs` file.
+        infer_log, eval_log: the texts of the two logs.
+    """
+
+    stamp: str
+    pid: int
+    dataset: str
+    version: str
+    predictions: tuple[Prediction, ...]
+    results: Mapping[str, float | str] | None
+    config: Mapping[str, JsonValue]
+    model: str = MODEL
+    failures: tuple[Failure, ...] = ()
+    infer_log: str = ""
+    eval_log: str = ""
+
+
+def files_of(report: ClientReport) -> dict[str, bytes]:
+    """The files of a report by their path in the report folder."""
+    model, dataset = report.model, report.dataset
+    entry = tables.DatasetResults(dataset=dataset, version=report.version, results=report.results)
+    rows = tables.table(model, [entry])
+    summary = f"summary/summary_{report.stamp}"
+    files = {
+        f"configs/{report.stamp}_{report.pid}.py": render(report.config),
+        f"logs/infer/{model}/{dataset}.out": report.infer_log,
+        f"logs/eval/{model}/{dataset}.out": report.eval_log,
+        f"{summary}.txt": tables.text(report.stamp, model, [entry]),
+        f"{summary}.csv": tables.csv(rows),
+        f"{summary}.md": tables.markdown(rows),
+    }
+    if report.predictions:
+        lines = (prediction_line(dataset, prediction) for prediction in report.predictions)
+        files[f"predictions/{model}/{dataset}.jsonl"] = "".join(lines)
+    if report.failures:
+        files[f"predictions/{model}/{dataset}_failed.jsonl"] = "".join(
+            failure_line(dataset, failure) for failure in report.failures
+        )
+    if report.results is not None:
+        files[f"results/{model}/{dataset}.json"] = json.dumps(dict(report.results), ensure_ascii=False, indent=4)
+    return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
+
+
+def write(report: ClientReport, folder: Path) -> None:
+    """Write the report into a folder, each file whole or not at all."""
+    for name, data in files_of(report).items():
+        write_atomically(folder / name, data)
+
+
+def prediction_line(dataset: str, prediction: Prediction) -> str:
+    """A line of the predictions file. `gold` is left out where it is empty, as AISBench does."""
+    record: dict[str, object] = {
+        "data_abbr": dataset,
+        "id": prediction.id,
+        "success": True,
+        "uuid": prediction.uuid,
+        "origin_prompt": prediction.origin_prompt,
+        "prediction": prediction.prediction,
+    }
+    if prediction.gold:
+        record["gold"] = prediction.gold
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def failure_line(dataset: str, failure: Failure) -> str:
+    """A line of the file of failed requests."""
+    record = {
+        "data_abbr": dataset,
+        "id": failure.id,
+        "input": failure.origin_prompt,
+        "error_info": failure.error,
+    }
+    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -1,0 +1,160 @@
+"""What AISBench computes: to the last bit against numpy, to the last digit against reports that it wrote."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.probe.aisbench.grader import client_answer, client_gold, client_grade, reasoning_cut_off
+from healthcheck.probe.aisbench.metrics import (
+    client_groups,
+    client_results,
+    mean,
+    pairwise_sum,
+    printed,
+    true_matrix,
+)
+from healthcheck.probe.statistics.summary import summarize
+from tests.support.shared import shared
+
+matrices = st.integers(1, 6).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
+)
+
+
+def test_sums_are_numpys_to_the_last_bit() -> None:
+    numpy = pytest.importorskip("numpy")
+    draw = random.Random(1)
+    for size in [*range(1, 40), 127, 128, 129, 136, 255, 256, 257, 600, 1000, 1031, 4099]:
+        for _ in range(20):
+            values = [draw.choice((draw.random(), 0.2, 0.6, 1e16, 1 / 3)) for _ in range(size)]
+            assert pairwise_sum(values) == float(numpy.sum(values))
+            assert mean(values) == float(numpy.mean(values))
+
+
+@given(matrices)
+def test_results_are_those_of_its_own_arithmetic(matrix: list[list[int]]) -> None:
+    numpy = pytest.importorskip("numpy")
+    replicas = numpy.array(matrix).T
+    problems, n = len(matrix), len(matrix[0])
+    results = client_results(matrix)
+    if n == 1:
+        assert results == {"accuracy": float(numpy.mean([100 * int(sum(replicas[0])) / problems]))}
+        return
+    groups = replicas.reshape(-1).reshape(problems, n)
+    counts = [int(c) for c in groups.sum(1)]
+    assert client_groups(matrix).rows == tuple(map(tuple, groups.tolist()))
+    assert list(results.items()) == [
+        (f"accuracy ({n} runs average)", float(numpy.mean([100 * int(sum(row)) / problems for row in replicas]))),
+        (f"avg@{n}", float(100 * numpy.mean([c / n for c in counts]))),
+        (f"pass@{n}", float(100 * numpy.mean([1.0 if c else 0.0 for c in counts]))),
+        (f"cons@{n}", float(100 * numpy.mean([1.0 if c > n / 2 else 0.0 for c in counts]))),
+    ]
+
+
+@given(matrices)
+def test_the_true_matrix_can_be_recovered_from_its_groups(matrix: list[list[int]]) -> None:
+    assert true_matrix(client_groups(matrix).rows) == tuple(map(tuple, matrix))
+
+
+def test_a_deterministic_half_right_model_seems_to_pass_everything() -> None:
+    matrix = [[1] * 5, [0] * 5] * 4
+    true = summarize(matrix).estimate("pass@5")
+    assert true is not None
+    assert true.value == 0.5
+    assert printed(client_results(matrix)) == {
+        "accuracy (5 runs average)": "50.00",
+        "avg@5": "50.00",
+        "pass@5": "100.00",
+        "cons@5": "50.00",
+    }
+
+
+def test_its_groups_are_of_different_problems() -> None:
+    assert client_groups([[0] * 5] * 8).members[0] == (0, 1, 2, 3, 4)
+
+
+def test_soft_scores_make_the_accuracy_only() -> None:
+    results = client_results([[1, 0], [1, 1]], [[0.6, 0.3], [0.9, 1.0]])
+    assert results["accuracy (2 runs average)"] == pytest.approx(70.0)
+    assert results["avg@2"] == 75.0
+
+
+def test_uneven_rows_and_nothing_at_all_are_refused() -> None:
+    with pytest.raises(ValueError, match="fills every problem"):
+        client_results([[1, 0], [1]])
+    with pytest.raises(ValueError, match="no prediction"):
+        client_results([])
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "extracted", "correct"),
+    [
+        ("The answer is 18", "... #### 18", "18", True),
+        ("The answer is 18.0", "#### 18", "18.0", True),
+        ("The answer is $70,000.", "#### 70,000", "000", False),
+        ("234", "#### 1,234", "234", False),
+        ("The answer is 1,234", "#### 234", "234", True),
+        ("18. (Checked in 2 ways.)", "#### 18", "2", False),
+        ("Question: what? 18", "#### 18", "NULL", False),
+        ("18\nQuestion: next? 5", "#### 18", "18", True),
+        ("−18", "#### -18", "18", False),
+        ("1/2", "#### 2", "2", True),
+        ("", "#### 18", "NULL", False),
+        ("thinking 3</think> 18", "#### 18", "18", True),
+        ("<think>18", "#### 18", "18", True),
+        ("<think>3</think>18 <think>4</think>", "#### 18", "18", True),
+        ("18", "18", "18", True),
+        ("18.5", "#### 18.5", "18.5", True),
+        ("18.50", "#### 18.5", "18.50", False),
+    ],
+)
+def test_the_clients_grader_errors_included(text: str, gold: str, extracted: str, correct: bool) -> None:
+    grade = client_grade(text, gold)
+    assert (grade.extracted, grade.correct) == (extracted, correct)
+
+
+pieces = st.lists(st.sampled_from([*"<think>/ 0123.-,Q:", "<think>", "</think>", "Question:"])).map("".join)
+
+
+@given(pieces)
+def test_the_client_s_reading_is_its_own_expressions(text: str) -> None:
+    import re
+
+    body = text
+    if "<think>" not in text and "</think>" in text:
+        body = text.rpartition("</think>")[2]
+    else:
+        body = re.sub(r"<think>(.*?)</think>", "", text, flags=re.DOTALL)
+    numbers = re.findall(r"\-?\d+\.\d+|\-?\d+", body.strip().split("Question:")[0])
+    assert client_answer(text) == (numbers[-1] if numbers else "NULL")
+
+
+def test_gold_and_unfinished_reasoning() -> None:
+    assert client_gold("He has 70,000.\n#### 70,000") == "70000"
+    assert reasoning_cut_off("<think>so 18")
+    assert not reasoning_cut_off("<think>so</think> 18")
+    assert not reasoning_cut_off("18")
+
+
+@pytest.mark.parametrize(
+    "run", ["iid70_120x5", "halfright_120x5", "bimodal_n5", "truncated_stream_n5", "n1_details"]
+)
+def test_golden_results_are_reproduced_to_the_last_bit(run: str) -> None:
+    folder = shared(f"data/aisbench-golden/v3.1.20260630_{run}")
+    (file,) = (f for f in folder.glob("predictions/*/*.jsonl") if not f.stem.endswith("_failed"))
+    rows: dict[int, list[int]] = {}
+    golds: dict[int, str] = {}
+    for line in file.read_text("utf-8").splitlines():
+        record = json.loads(line)
+        golds[record["id"]] = record["gold"]
+        rows.setdefault(record["id"], []).append(int(client_grade(record["prediction"], record["gold"]).correct))
+    n = max(map(len, rows.values()))
+    matrix = [rows.get(i, []) + [0] * (n - len(rows.get(i, []))) for i in range(max(rows) + 1)]
+    (result,) = folder.glob("results/*/*.json")
+    stored = json.loads(result.read_text("utf-8"))
+    assert client_results(matrix) == {name: stored[name] for name in client_results(matrix)}

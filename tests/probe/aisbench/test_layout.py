@@ -1,0 +1,177 @@
+"""The report folder: bytes of AISBench's own reports, and of one written by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.probe.aisbench import config_text, tables
+from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of, write
+from healthcheck.probe.aisbench.metrics import client_results
+from healthcheck.probe.aisbench.version import KNOWN, Release, infer_config, version_of
+from tests.support.shared import shared
+
+HAND_WRITTEN = ClientReport(
+    stamp="20260326_151326",
+    pid=29317,
+    dataset="arithmetic",
+    version="0ba9da",
+    predictions=(
+        Prediction(
+            id=0,
+            uuid="0" * 32,
+            origin_prompt=[{"role": "HUMAN", "prompt": "一加一？"}],
+            prediction="答案是 2",
+            gold="#### 2",
+        ),
+        Prediction(id=1, uuid="1" * 32, origin_prompt="1+2", prediction="4", gold=""),
+    ),
+    failures=(Failure(id=1, origin_prompt="1+2", error="Internal Server Error"),),
+    results=client_results([[1, 0], [0, 0]]),
+    config={"models": [{"abbr": "m", "generation_kwargs": {"num_return_sequences": 2}, "stream": True}]},
+    infer_log="inferred\n",
+    eval_log="evaluated\n",
+)
+
+
+def test_a_report_has_aisbenchs_files() -> None:
+    files = files_of(HAND_WRITTEN)
+    assert sorted(files) == [
+        "configs/20260326_151326_29317.py",
+        "logs/eval/vllm-api-stream-chat/arithmetic.out",
+        "logs/infer/vllm-api-stream-chat/arithmetic.out",
+        "predictions/vllm-api-stream-chat/arithmetic.jsonl",
+        "predictions/vllm-api-stream-chat/arithmetic_failed.jsonl",
+        "results/vllm-api-stream-chat/arithmetic.json",
+        "summary/summary_20260326_151326.csv",
+        "summary/summary_20260326_151326.md",
+        "summary/summary_20260326_151326.txt",
+    ]
+    assert files["summary/summary_20260326_151326.csv"].decode() == (
+        "dataset,version,metric,mode,vllm-api-stream-chat\n"
+        "arithmetic,0ba9da,accuracy (2 runs average),gen,25.00\n"
+        "arithmetic,0ba9da,avg@2,gen,25.00\n"
+        "arithmetic,0ba9da,pass@2,gen,50.00\n"
+        "arithmetic,0ba9da,cons@2,gen,0.00\n"
+    )
+    first, second = files["predictions/vllm-api-stream-chat/arithmetic.jsonl"].decode().splitlines()
+    assert first == (
+        '{"data_abbr": "arithmetic", "id": 0, "success": true, "uuid": "00000000000000000000000000000000", '
+        '"origin_prompt": [{"role": "HUMAN", "prompt": "一加一？"}], "prediction": "答案是 2", "gold": "#### 2"}'
+    )
+    assert "gold" not in json.loads(second)
+
+
+def test_writing_puts_the_same_bytes_on_disk(tmp_path: Path) -> None:
+    write(HAND_WRITTEN, tmp_path)
+    written = {str(f.relative_to(tmp_path)): f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()}
+    assert written == files_of(HAND_WRITTEN)
+
+
+GOLDEN = (
+    "v3.1-20260319_bimodal_n5",
+    "v3.1.20260630_bimodal_n5",
+    "v3.1.20260630_fail_then_resumed_n5",
+    "v3.1.20260630_failall",
+    "v3.1.20260630_halfright_120x5",
+    "v3.1.20260630_iid70_120x5",
+    "v3.1.20260630_n1_details",
+    "v3.1.20260630_truncated_stream_n5",
+)
+
+
+@pytest.mark.parametrize("run", GOLDEN)
+def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> None:
+    folder = shared(f"data/aisbench-golden/{run}")
+    last = max(folder.glob("summary/*.csv"))
+    stamp, (_, first, *_) = last.stem.removeprefix("summary_"), last.read_text("utf-8").splitlines()
+    dataset, version = first.split(",")[:2]
+    found = list(folder.glob("results/*/*.json"))
+    results = json.loads(found[0].read_text("utf-8")) if found else None
+    plain = None if results is None else {name: v for name, v in results.items() if name != "details"}
+    report = ClientReport(
+        stamp=stamp, pid=1, dataset=dataset, version=version, predictions=(), results=plain, config={}
+    )
+    files = files_of(report)
+    for suffix in ("txt", "csv", "md"):
+        name = f"summary/summary_{stamp}.{suffix}"
+        assert files[name] == (folder / name).read_bytes(), suffix
+    if results is not None and "details" not in results:
+        assert files[f"results/{report.model}/{dataset}.json"] == found[0].read_bytes()
+
+
+@pytest.mark.parametrize("run", GOLDEN[:3])
+def test_golden_predictions_are_reproduced_byte_for_byte(run: str) -> None:
+    (file,) = shared(f"data/aisbench-golden/{run}").glob("predictions/*/*_gsm8k.jsonl")
+    records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    predictions = tuple(
+        Prediction(
+            id=r["id"], uuid=r["uuid"], origin_prompt=r["origin_prompt"], prediction=r["prediction"], gold=r["gold"]
+        )
+        for r in records
+    )
+    report = ClientReport(
+        stamp="s", pid=1, dataset="demo_gsm8k", version="-", predictions=predictions, results=None, config={}
+    )
+    assert files_of(report)[f"predictions/{report.model}/demo_gsm8k.jsonl"] == file.read_bytes()
+
+
+def test_golden_failures_are_reproduced_byte_for_byte() -> None:
+    run = shared("data/aisbench-golden/v3.1.20260630_truncated_stream_n5")
+    (file,) = run.glob("predictions/*/*_failed.jsonl")
+    records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    failures = tuple(Failure(id=r["id"], origin_prompt=r["input"], error=r["error_info"]) for r in records)
+    report = ClientReport(
+        stamp="s",
+        pid=1,
+        dataset="demo_gsm8k",
+        version="-",
+        predictions=(),
+        failures=failures,
+        results=None,
+        config={},
+    )
+    assert files_of(report)[f"predictions/{report.model}/demo_gsm8k_failed.jsonl"] == file.read_bytes()
+
+
+def test_the_version_column_is_reproduced_for_both_releases() -> None:
+    (file,) = shared("data/aisbench-golden/v3.1.20260630_bimodal_n5").glob("configs/*.py")
+    (dataset,) = config_text.parse(file.read_text("utf-8"))["datasets"]
+    stored = dataset["infer_cfg"]
+    rounds = [(turn["role"], turn["prompt"]) for turn in stored["prompt_template"]["template"]["round"]]
+    assert infer_config(rounds) == stored
+    assert version_of(infer_config(rounds, Release.JUNE)) == "f588a9"
+    assert version_of(infer_config(rounds, Release.MARCH)) == "0ba9da"
+    assert set(KNOWN) == {"f588a9", "0ba9da"}
+
+
+@pytest.mark.parametrize(
+    "values", [["0ba9da", "f588a9"], ["123456", "7"], ["12e456", "1.5"], ["-", "50.00"], ["50.00", "100.00"], ["x"]]
+)
+def test_plain_tables_are_those_of_tabulate(values: list[str]) -> None:
+    tabulate = pytest.importorskip("tabulate")
+    rows = [["dataset", "a long header"], *[["d", value] for value in values]]
+    assert tables.plain(rows) == tabulate.tabulate(rows, headers="firstrow", floatfmt=".2f")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["models", "datasets", "cli_args"]), json_values))
+def test_configurations_are_read_as_they_were_written(sections: dict[str, object]) -> None:
+    assert config_text.parse(config_text.render(sections)) == sections
+
+
+@pytest.mark.parametrize(
+    "text", ["__import__('os').system('x')", "a=open('/etc/passwd')", "a=1+", "a=" + "(" * 5000]
+)
+def test_configurations_are_never_run(text: str) -> None:
+    assert set(config_text.parse(text).values()) <= {None}
