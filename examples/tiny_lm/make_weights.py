@@ -1,6 +1,6 @@
 """Make small real weights on the spot: a Qwen3 of 0.6 M parameters that has learnt the probe's word problems.
 
-    .venv-vllm/bin/python examples/tiny_lm/make_weights.py --cache .cache/weights [--steps 600]
+    .venv-vllm/bin/python examples/tiny_lm/make_weights.py --cache .cache/weights [--steps 520]
 
 Trains from scratch on one core, deterministically from a seed, and prints the folder of the weights. The folder's
 name is a digest of everything that they depend on (these sources, the problems, the options, torch's version), so a
@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(ROOT)]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=600, help="training steps; fewer make worse weights")
+    parser.add_argument("--steps", type=int, default=520, help="training steps; fewer make worse weights")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder = options.cache / f"tiny-qwen3-{digest(options.steps, options.seed)}"

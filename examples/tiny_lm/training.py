@@ -39,7 +39,7 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     began = time.monotonic()
     for step in range(steps):
-        tier = dice.choice(("easy", "easy", "medium", "medium", "hard", "hard", "hard"))
+        tier = dice.choice(("easy", "medium", "medium", "hard", "hard"))
         loss = loss_of(model, *batch(tokenizer, list(islice(streams[tier], BATCH))))
         for optimizer, base in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, base, strict=True):

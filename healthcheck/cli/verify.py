@@ -1,0 +1,117 @@
+"""npu-adapter verify: everything that would go wrong at the service, before submission."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.cli.probe import references
+from healthcheck.errors import UsageError
+from healthcheck.files import write_atomically
+from healthcheck.probe.records import ProbeSettings
+from healthcheck.records import Stage, exit_status
+from healthcheck.report import machine, terminal
+from healthcheck.verify import Request, Verification
+
+STAGES = [stage.value for stage in Stage if stage is not Stage.RUNNER]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("repo", nargs="?", type=Path, default=Path(), help="the repository (default: this folder)")
+    parser.add_argument("--weights", type=Path, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
+    parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
+    parser.add_argument("--until", choices=STAGES, default=STAGES[-1], metavar="STAGE",
+                        help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="ID", help="leave a check out; the report says so"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
+    launch = parser.add_argument_group("launch")
+    launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
+    launch.add_argument("--deadline", type=float, default=1800, metavar="S",
+                        help="seconds that a launch may take (default: 1800; the service's own limit is unknown)")  # fmt: skip
+    limits = parser.add_argument_group("weights and hardware")
+    limits.add_argument("--weight-limit", type=float, metavar="GB",
+                        help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
+    limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
+    limits.add_argument("--npus", type=int, default=0, metavar="N", help="how many of them")
+
+    probe = parser.add_argument_group("probe")
+    probe.add_argument("--problems", type=int, default=120, metavar="N", help="problems (default: %(default)s)")
+    probe.add_argument("--samples", type=int, default=contract.SAMPLES_PER_PROBLEM, metavar="N",
+                       help="samples a problem (default: %(default)s, the service's)")  # fmt: skip
+    probe.add_argument("--concurrency", type=int, default=64, metavar="N", help="in flight (default: %(default)s)")
+    probe.add_argument("--seed", type=int, default=0, help="of the problems and their order")
+    probe.add_argument("--threshold", type=float, metavar="P", help="least accuracy that passes, 0 to 1")
+    probe.add_argument("--reference", metavar="R", help="accuracy that healthy weights have, 0 to 1")
+
+
+def run(options: argparse.Namespace) -> int:
+
+    request = _request(options)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    progress = terminal.TerminalProgress()
+    try:
+        report = Verification(request, progress).run()
+    finally:
+        progress.close()
+    text = machine.render(report)
+    launched = options.out or STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
+    if launched:
+        write_atomically(request.out / "report.json", text)
+    if options.json and str(options.json) != "-":
+        write_atomically(options.json, text)
+    if str(options.json) == "-":
+        sys.stdout.buffer.write(text)
+    else:
+        terminal.show(report)
+        if launched:
+            print(f"Report: {request.out}")
+    return exit_status(report)
+
+
+def _request(options: argparse.Namespace) -> Request:
+
+    if options.weights is None:
+        raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
+    limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
+    return Request(
+        root=options.repo,
+        weights=options.weights.expanduser().absolute(),
+        out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
+        task=options.task,
+        until=Stage(options.until),
+        waived=tuple(options.skip),
+        environment=dict(map(_variable, options.env)),
+        deadline_s=options.deadline,
+        weight_limit_bytes=limit,
+        npu=options.npu,
+        npus=options.npus,
+        probe=_probe(options),
+    )
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--env {text!r} has no '=': write --env NAME=VALUE")
+    return name, value
+
+
+def _probe(options: argparse.Namespace) -> ProbeSettings:
+
+    return ProbeSettings(
+        url="",
+        problems=options.problems,
+        samples=options.samples,
+        concurrency=options.concurrency,
+        seed=options.seed,
+        threshold=options.threshold,
+        references=references(options.reference) if options.reference else {},
+        full=True,
+    )

@@ -1,0 +1,47 @@
+"""Where a report comes from: versions, machine, weights, server. Facts only, for whoever repeats the run."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterable
+
+from healthcheck import __version__
+from healthcheck.records import JsonValue
+from healthcheck.service.records import Launch
+from healthcheck.weights.facts import Weights
+
+
+def kit() -> dict[str, JsonValue]:
+    """The kit, the interpreter and the machine; no host name, no user."""
+    return {
+        "kit": __version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "command": ["npu-adapter", *sys.argv[1:]],
+        "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def fingerprint(weights: Weights) -> str:
+    """A digest of the names and sizes of the files and of the tensors' headers; the tensors are not read."""
+    files: Iterable[object] = sorted((entry.name, entry.size_bytes) for entry in weights.files)
+    headers: Iterable[object] = sorted((shard.entry.name, repr(shard.header)) for shard in weights.shards)
+    return hashlib.sha256(repr((files, headers)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def launch(seen: Launch) -> dict[str, JsonValue]:
+    """The launch with its timeline, in seconds from the start of deploy.sh."""
+    return {
+        "command": list(seen.command),
+        "outcome": seen.outcome.value,
+        "ready_s": seen.ready_s,
+        "seconds": round(seen.seconds, 3),
+        "model": seen.model,
+        "phases": [{"name": phase.name, "at_s": round(phase.at_s, 3)} for phase in seen.phases],
+        "log": seen.log.name,
+    }

@@ -1,0 +1,215 @@
+"""Verifies a submission: puts the stages together, in order, each dearer than the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from healthcheck import contract, provenance
+from healthcheck.endpoint import checks as endpoint_checks
+from healthcheck.endpoint.facts import interview
+from healthcheck.engine import Ledger
+from healthcheck.plan import checks as plan_checks
+from healthcheck.plan.facts import LaunchPlan, rehearse
+from healthcheck.plan.flags import FLAG_CHECKS
+from healthcheck.probe import checks as probe_checks
+from healthcheck.probe.facts import INTERRUPTED, measure, metrics
+from healthcheck.probe.records import ProbeSettings
+from healthcheck.progress import Progress
+from healthcheck.records import JsonValue, Report, Stage, verdict_of
+from healthcheck.repo import checks as repo_checks
+from healthcheck.repo.facts import Submission, export, read_submission
+from healthcheck.service import checks as service_checks
+from healthcheck.service.facts import Service, gather_port
+from healthcheck.weights import checks as weights_checks
+from healthcheck.weights.check_task import task_of
+from healthcheck.weights.facts import WeightsFacts, survey
+
+TITLES = {
+    Stage.REPO: "what is committed",
+    Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stand-ins)",
+    Stage.WEIGHTS: "the weights and the task",
+    Stage.SERVICE: "launching deploy.sh",
+    Stage.ENDPOINT: "the chat endpoint",
+    Stage.PROBE: "a short accuracy measurement",
+}
+STAGES = tuple(TITLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be verified, and how far.
+
+    Attributes:
+        waived: ids of checks that are not to run; a report names them.
+        out: the report folder.
+        environment: variables that the launch gets beside those that every launch gets.
+        deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
+    """
+
+    root: Path
+    weights: Path
+    out: Path
+    task: str = ""
+    until: Stage = Stage.PROBE
+    waived: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    deadline_s: float = 1800.0
+    weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    npu: str = ""
+    npus: int = 0
+    probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
+
+
+class Verification:
+    """One run. Its stages fill the ledger, and a report can be made of it at any time, an interrupted one too."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self._request = request
+        self._progress = progress
+        self._ledger = Ledger(progress, waived=request.waived)
+        self._metrics: dict[str, JsonValue] = {}
+        self._provenance: dict[str, JsonValue] = provenance.kit()
+        self._stopped = ""
+
+    def run(self) -> Report:
+        """Run the stages that were asked for; Ctrl-C ends the run with what it has found so far."""
+        try:
+            submission, task = self._static()
+            if self._wants(Stage.SERVICE):
+                self._live(submission, task)
+        except KeyboardInterrupt:
+            self._stopped = self._stopped or "interrupted"
+        return self._report()
+
+    def _static(self) -> tuple[Submission, contract.Task]:
+        """The stages that launch nothing."""
+        asked = self._request
+        self._begin(Stage.REPO)
+        submission = read_submission(asked.root)
+        self._provenance |= {"repository": str(submission.root), "commit": submission.commit}
+        self._ledger.judge(repo_checks.CHECKS, lambda: submission)
+        plan = None
+        if self._wants(Stage.PLAN):
+            self._begin(Stage.PLAN)
+            checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
+            plan = self._ledger.judge(checks, lambda: rehearse(submission, asked.weights))
+        if not self._wants(Stage.WEIGHTS):
+            return submission, contract.Task.TEXT_GENERATION
+        self._begin(Stage.WEIGHTS)
+        facts = self._weights_facts(plan, submission)
+        self._ledger.judge(weights_checks.CHECKS, lambda: facts)
+        code, _ = task_of(facts)
+        known = {task.value: task for task in contract.Task}
+        return submission, known.get(code, contract.Task.TEXT_GENERATION)
+
+    def _weights_facts(self, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
+        asked = self._request
+        weights = survey(asked.weights)
+        self._provenance |= {"weights": str(asked.weights), "weights_fingerprint": provenance.fingerprint(weights)}
+        return WeightsFacts(
+            weights=weights,
+            plan=plan,
+            submission=submission,
+            task=asked.task or None,
+            limit_bytes=asked.weight_limit_bytes,
+            npu=asked.npu or None,
+            npus=asked.npus or None,
+        )
+
+    def _live(self, submission: Submission, task: contract.Task) -> None:
+        """The stages that need a running server."""
+        self._begin(Stage.SERVICE)
+        obstacle = self._obstacle()
+        if obstacle:
+            self._ledger.skip(service_checks.START_CHECKS, obstacle)
+            self._skip_talk(obstacle)
+            self._ledger.skip(service_checks.END_CHECKS, obstacle)
+            return
+        with export(submission) as copy:
+            self._launch(copy, task)
+
+    def _obstacle(self) -> str:
+        """Why there will be no launch, "" where nothing is in the way."""
+        failed = self._ledger.failed()
+        if failed:
+            self._ledger.skip(service_checks.PORT_CHECKS, f"{failed[0].id} failed")
+            return f"{failed[0].id} failed: repair that first, a launch would only repeat it"
+        self._ledger.judge(service_checks.PORT_CHECKS, gather_port)
+        return (
+            ""
+            if all(result.settled for result in self._ledger.results)
+            else "the launch waits until that is settled"
+        )
+
+    def _launch(self, copy: Path, task: contract.Task) -> None:
+        asked = self._request
+        service = Service(
+            copy,
+            asked.weights,
+            log=asked.out / "logs" / "deploy.log",
+            progress=self._progress,
+            deadline_s=asked.deadline_s,
+            environment=asked.environment,
+        )
+        try:
+            with service:
+                self._ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
+                self._provenance["launch"] = provenance.launch(service.launch)
+                self._talk(service.url, task)
+        except KeyboardInterrupt:
+            self._stopped = "interrupted"
+        self._ledger.judge(service_checks.END_CHECKS, service.ended)
+
+    def _talk(self, url: str, task: contract.Task) -> None:
+        """The endpoint and the probe, over HTTP."""
+        failed = self._ledger.failed()
+        if failed:
+            self._skip_talk(f"{failed[0].id} failed")
+            return
+        if self._wants(Stage.ENDPOINT):
+            self._begin(Stage.ENDPOINT)
+            weights = str(self._request.weights)
+            self._ledger.judge(
+                endpoint_checks.CHECKS, lambda: interview(url, weights=weights, task=task, progress=self._progress)
+            )
+        if self._wants(Stage.PROBE):
+            self._probe(url)
+
+    def _probe(self, url: str) -> None:
+        failed = self._ledger.failed()
+        if failed:
+            self._ledger.skip(
+                probe_checks.CHECKS, f"{failed[0].id} failed: figures from a faulty endpoint say nothing"
+            )
+            return
+        self._begin(Stage.PROBE)
+        settings = replace(self._request.probe, url=url)
+        run = self._ledger.judge(probe_checks.CHECKS, lambda: measure(settings, self._progress, self._request.out))
+        if run:
+            self._metrics |= metrics(run)
+            self._stopped = "interrupted" if run.stopped == INTERRUPTED else ""
+
+    def _skip_talk(self, because: str) -> None:
+        if self._wants(Stage.ENDPOINT):
+            self._ledger.skip(endpoint_checks.CHECKS, because)
+        if self._wants(Stage.PROBE):
+            self._ledger.skip(probe_checks.CHECKS, because)
+
+    def _begin(self, stage: Stage) -> None:
+        self._progress.stage(stage, TITLES[stage])
+
+    def _wants(self, stage: Stage) -> bool:
+        return STAGES.index(stage) <= STAGES.index(self._request.until)
+
+    def _report(self) -> Report:
+        results = self._ledger.results
+        return Report(
+            verdict=verdict_of(results, stopped=self._stopped),
+            results=results,
+            asked=f"{STAGES[0].value} to {self._request.until.value}",
+            metrics=self._metrics,
+            provenance=self._provenance,
+            stopped=self._stopped,
+        )
