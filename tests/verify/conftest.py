@@ -1,0 +1,100 @@
+"""The whole command, on an adapter from the template, against the simulated engine on the real port 8000."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "examples" / "simulated_engine" / "bin"
+WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run of the command left behind."""
+
+    status: int
+    output: str
+    report: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        return self.report["verdict"]
+
+    def failed(self) -> set[str]:
+        return {check["id"] for check in self.report["checks"] if check["outcome"] == "fail"}
+
+    def check(self, id: str) -> dict[str, Any]:
+        return next(check for check in self.report["checks"] if check["id"] == id)
+
+
+def kit(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "healthcheck", *map(str, arguments)]
+
+
+def simulated_path() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{ENGINE}{os.pathsep}{os.environ['PATH']}", "PYTHON": sys.executable}
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    destination = tmp_path / "my-adapter"
+    subprocess.run(kit("new", destination, "--defaults"), check=True, capture_output=True)
+    return destination
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+
+
+@pytest.fixture
+def verify(tmp_path: Path) -> Callable[..., Verdict]:
+    """Runs `npu-adapter verify`, and afterwards nothing may be left of it."""
+
+    def run(*arguments: str | Path) -> Verdict:
+        saved = tmp_path / "report.json"
+        done = subprocess.run(
+            kit("verify", *arguments, "--json", saved, "--out", tmp_path / "out", "--problems", "12"),
+            env=simulated_path(), capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+        output = done.stdout + done.stderr
+        assert "Traceback" not in output, output
+        assert saved.is_file(), output
+        return Verdict(done.returncode, output, json.loads(saved.read_text("utf-8")))
+
+    return run
+
+
+def port_is_free() -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("0.0.0.0", 8000))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture
+def port() -> Callable[[], bool]:
+    if not port_is_free():
+        pytest.fail("port 8000 is taken on this machine: these tests launch servers on it")
+    return port_is_free
+
+
+def commit(repository: Path, message: str = "sabotage") -> None:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
+    subprocess.run(["git", "-C", repository, "add", "--all"], check=True)
+    subprocess.run(["git", "-C", repository, *identity, "commit", "--quiet", "-m", message], check=True)

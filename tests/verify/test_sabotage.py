@@ -1,0 +1,163 @@
+"""One-line sabotages of a good adapter: each is found, named, explained, and its repair works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.verify.conftest import Verdict, commit
+
+Verify = Callable[..., Verdict]
+LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"'
+
+
+def rewrite(adapter: Path, new: str) -> None:
+    script = adapter / "deploy.sh"
+    text = script.read_text("utf-8")
+    assert LAUNCH in text
+    script.write_text(text.replace(LAUNCH, new), encoding="utf-8")
+    commit(adapter)
+
+
+def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, verify: Verify, port) -> None:
+    seen = verify(adapter, "--weights", weights)
+    assert (seen.verdict, seen.status) == ("ready", 0), seen.output
+    assert {"service/starts", "service/stops", "endpoint/stream", "probe/completes", "probe/accuracy"} <= {
+        check["id"] for check in seen.report["checks"] if check["outcome"] == "pass"
+    }
+    assert {"accuracy (5 runs average)", "avg@5", "pass@5", "cons@5"} <= seen.report["metrics"].keys()
+    assert "simulated" in seen.output.lower()
+    assert port()
+
+
+@pytest.mark.parametrize(
+    ("launch", "check", "quoted"),
+    [
+        (LAUNCH.replace("8000", "8001"), "plan/port", "8001"),
+        (LAUNCH + " --served-model-name other", "plan/served-name", "other"),
+        (LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
+        (LAUNCH.replace('"$MODEL_PATH"', "$MODEL_PATH"), "plan/model-path", "$MODEL_PATH"),
+        ("echo " + LAUNCH, "plan/starts-server", "deploy.sh"),
+    ],
+)
+def test_a_wrong_launch_line(
+    launch: str, check: str, quoted: str, adapter: Path, weights: Path, verify: Verify
+) -> None:
+    rewrite(adapter, launch)
+    seen = verify(adapter, "--weights", weights)
+    assert (seen.verdict, seen.status) == ("not-ready", 1), seen.output
+    assert check in seen.failed()
+    row = seen.check(check)
+    assert quoted in row["detail"]
+    assert row["fix"]
+    assert seen.check("service/starts")["outcome"] == "skip"
+
+
+def test_deploy_sh_is_missing(adapter: Path, weights: Path, verify: Verify) -> None:
+    (adapter / "deploy.sh").unlink()
+    commit(adapter)
+    seen = verify(adapter, "--weights", weights, "--until", "weights")
+    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"repo/deploy-sh-present"}), seen.output
+
+
+def test_deploy_sh_stands_in_a_subfolder(adapter: Path, weights: Path, verify: Verify) -> None:
+    (adapter / "scripts").mkdir()
+    (adapter / "deploy.sh").rename(adapter / "scripts" / "deploy.sh")
+    commit(adapter)
+    seen = verify(adapter, "--weights", weights, "--until", "weights")
+    assert seen.failed() == {"repo/deploy-sh-present"}
+    assert "scripts/deploy.sh" in seen.check("repo/deploy-sh-present")["detail"]
+
+
+def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
+    (adapter / ".gitattributes").unlink()
+    script = adapter / "deploy.sh"
+    script.write_bytes(script.read_bytes().replace(b"\n", b"\r\n"))
+    commit(adapter)
+    seen = verify(adapter, "--weights", weights, "--until", "weights")
+    assert (seen.verdict, seen.status) == ("not-ready", 1)
+    assert "repo/deploy-sh-syntax" in seen.failed()
+
+
+def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) -> None:
+    with (weights / "extra.bin").open("wb") as file:
+        file.truncate(101 * 10**9)
+    seen = verify(adapter, "--weights", weights, "--until", "weights")
+    assert (seen.verdict, seen.status) == ("not-ready", 1)
+    assert "weights/size-limit" in seen.failed()
+    assert "101" in seen.check("weights/size-limit")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("task", "check"),
+    [("text-classification", "task/supported"), ("image-text-to-text", "task/matches-weights")],
+)
+def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights: Path, verify: Verify) -> None:
+    seen = verify(adapter, "--weights", weights, "--until", "weights", "--task", task)
+    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {check}), seen.output
+    assert task in seen.check(check)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "quoted"),
+    [
+        ("echo 'ValueError: cannot load' >&2; exit 3", "3"),
+        (
+            f'exec {sys.executable} -c \'import socket,time; s=socket.create_server(("0.0.0.0", 8000)); '
+            "time.sleep(999)'",
+            "8000",
+        ),
+    ],
+    ids=["exits while loading", "opens the port and never answers"],
+)
+def test_a_server_that_does_not_start(
+    body: str, quoted: str, adapter: Path, weights: Path, verify: Verify, tmp_path: Path, port
+) -> None:
+    engine = tmp_path / "engine"
+    engine.mkdir()
+    (engine / "vllm").write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    (engine / "vllm").chmod(0o755)
+    seen = verify(
+        adapter, "--weights", weights, "--deadline", "8", "--env", f"PATH={engine}:/usr/local/bin:/usr/bin:/bin"
+    )
+    assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"service/starts"}), seen.output
+    assert quoted in seen.check("service/starts")["detail"]
+    assert seen.check("service/starts")["fix"]
+    assert port()
+
+
+def test_another_process_on_the_port_is_not_the_submissions_fault(
+    adapter: Path, weights: Path, verify: Verify, port
+) -> None:
+    holder = subprocess.Popen([sys.executable, "-m", "http.server", "8000"], stderr=subprocess.DEVNULL)
+    try:
+        while subprocess.run(
+            [sys.executable, "-c", "import socket; socket.create_connection(('127.0.0.1', 8000)).close()"],
+            stderr=subprocess.DEVNULL,
+            check=False,
+        ).returncode:
+            assert holder.poll() is None
+        seen = verify(adapter, "--weights", weights)
+    finally:
+        holder.kill()
+        holder.wait()
+    assert (seen.verdict, seen.status) == ("inconclusive", 3), seen.output
+    assert str(holder.pid) in seen.check("service/port-free")["detail"]
+
+
+def test_a_model_path_with_spaces_and_chinese_characters(
+    adapter: Path, weights: Path, verify: Verify, port
+) -> None:
+    odd = weights.rename(weights.with_name("模型 权重 $x 'q'"))
+    seen = verify(adapter, "--weights", odd)
+    assert (seen.verdict, seen.status) == ("ready", 0), seen.output
+
+
+def test_this_project_is_itself_a_valid_submission(weights: Path, verify: Verify, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    seen = verify(root, "--weights", weights, "--until", "weights")
+    assert (seen.verdict, seen.status) == ("ready", 0), seen.output
