@@ -23,7 +23,7 @@ from healthcheck.probe.journal import Journal
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.probe.sampler import Sampler, open_session
+from healthcheck.probe.sampler import Sampler, bounded_body, open_session
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue
@@ -31,6 +31,7 @@ from healthcheck.records import JsonValue
 __all__ = ["measure", "metrics", "provenance", "resume"]
 CLEAR = "the evidence is clear"
 INTERRUPTED = "interrupted"
+_MAX_MODELS_BYTES = 2**20
 _TEMPLATE_TOKENS = 256
 """Room for what a chat template puts around the prompt."""
 _IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed")
@@ -44,6 +45,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
         Blocked: no server answers at the URL, or it names no model.
     """
     _usable(settings)
+    run_folder.refuse_used(out)
     problems = bank(settings)
     server = asyncio.run(_describe(settings))
     settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
@@ -109,7 +111,7 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
     url = settings.url.rstrip("/") + MODELS_PATH
     try:
         async with open_session(settings.patience) as session, session.get(url, allow_redirects=False) as response:
-            listed = _models(await response.content.read(2**20)) if response.status == 200 else []
+            listed = _models(await bounded_body(response, _MAX_MODELS_BYTES)) if response.status == 200 else []
             status = response.status
     except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
         raise Blocked(f"no server answers at {settings.url}: {error}") from error

@@ -50,16 +50,20 @@ class Outcome:
     seconds: float
 
 
-def begin(
-    folder: Path, settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
-) -> None:
-    """Write the head of a new run.
+def refuse_used(folder: Path) -> None:
+    """Make sure that a new run overwrites no other.
 
     Raises:
         UsageError: the folder holds a run already.
     """
     if (folder / SETTINGS).exists():
         raise UsageError(f"{folder} holds a run already: continue it with --resume {folder}, or name another --out")
+
+
+def begin(
+    folder: Path, settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
+) -> None:
+    """Write the head of a new run."""
     write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
     head = Stored(settings=settings, fingerprint=fingerprint(problems), server=server)
     write_atomically(folder / SETTINGS, json_text.dump(head))

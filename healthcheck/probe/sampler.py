@@ -156,9 +156,9 @@ async def _ask(session: aiohttp.ClientSession, settings: ProbeSettings, body: by
         raise _Fault(f"connection: {type(error).__name__}: {error}"[:500], again=True) from error
     if completion.error:
         raise _Fault(f"error event inside the stream: {completion.error[:500]}", again=True)
-    if not completion.events:
-        kind = response.headers.get("content-type", "none")
-        raise _Fault(f"no chat completion in the answer (content type {kind})", again=False)
+    if not completion.deltas and (completion.faults or not completion.events):
+        kind, reason = response.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
+        raise _Fault(f"no chat completion in the answer (content type {kind}): {reason}", again=False)
     return _Answer(completion=completion, first_s=(first or began) - began, seconds=time.monotonic() - began)
 
 
@@ -184,8 +184,18 @@ async def _fold(response: aiohttp.ClientResponse) -> tuple[Completion, float]:
     return reader.close(), first
 
 
+async def bounded_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The body of a short answer, at most `limit` bytes of it."""
+    held = bytearray()
+    async for data in response.content.iter_any():
+        held += data
+        if len(held) >= limit:
+            break
+    return bytes(held[:limit])
+
+
 async def _refusal(response: aiohttp.ClientResponse) -> _Fault:
-    text = (await response.content.read(2000)).decode("utf-8", "replace").strip()
+    text = (await bounded_body(response, 2000)).decode("utf-8", "replace").strip()
     again = response.status == 429 or response.status >= 500
     return _Fault(
         f"HTTP {response.status} {response.reason}: {text[:500]}", again=again, wait_s=_retry_after(response)

@@ -1,0 +1,116 @@
+"""A run that is killed, at any moment, and continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies
+
+from healthcheck import json_text
+from healthcheck.probe.folder import load
+from healthcheck.probe.journal import Journal, read
+from healthcheck.probe.records import Sample
+from healthcheck.simulator.server import Simulator
+from tests.probe.conftest import behaviour
+
+OPTIONS = ("--problems", "30", "--samples", "4", "--concurrency", "8", "--temperature", "0")
+
+
+def command(url: str, *options: str) -> list[str]:
+    return [sys.executable, "-m", "healthcheck", "probe", url, *options]
+
+
+def wait_for_lines(path: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+    """Until the journal has so many lines or the process has ended."""
+    while process.poll() is None:
+        if path.exists() and path.read_bytes().count(b"\n") >= count:
+            return
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize(
+    "signals", [(signal.SIGKILL,), (signal.SIGKILL, signal.SIGKILL, signal.SIGINT)], ids=["once", "thrice"]
+)
+def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tuple[signal.Signals, ...]) -> None:
+    with Simulator(behaviour(tokens_per_second=600)) as server:
+        whole, parts = tmp_path / "whole", tmp_path / "parts"
+        subprocess.run(command(server.url, *OPTIONS, "--out", str(whole)), check=True, capture_output=True)
+        arguments = [*OPTIONS, "--out", str(parts)]
+        for number, sign in enumerate(signals, 1):
+            process = subprocess.Popen(
+                command(server.url, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            wait_for_lines(parts / "logs/samples.jsonl", 25 * number, process)
+            process.send_signal(sign)
+            _, said = process.communicate(timeout=30)
+            assert process.returncode == (-sign if sign is signal.SIGKILL else 3), said.decode()
+            before = {sample.order: sample for sample in read(parts / "logs/samples.jsonl")}
+            assert 0 < len(before) < 120
+            arguments = ["--resume", str(parts)]
+        subprocess.run(command(server.url, *arguments), check=True, capture_output=True)
+    first, second = load(whole), load(parts)
+    assert [(s.order, s.problem, s.repeat, s.text) for s in second.samples] == [
+        (s.order, s.problem, s.repeat, s.text) for s in first.samples
+    ]
+    assert len((parts / "logs/samples.jsonl").read_bytes().splitlines()) == 120
+    assert all(second.samples[order] == sample for order, sample in before.items())
+    metrics = [json.loads((folder / "results/metrics.json").read_text()) for folder in (whole, parts)]
+    assert metrics[0] == metrics[1]
+
+
+def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path) -> None:
+    with Simulator(behaviour(tokens_per_second=200)) as server:
+        process = subprocess.Popen(
+            command(server.url, "--out", str(tmp_path / "run")), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        wait_for_lines(tmp_path / "run/logs/samples.jsonl", 30, process)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert process.returncode == 3, error.decode()
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    assert report["verdict"] == "inconclusive"
+    assert report["metrics"]["samples"] >= 30
+    assert "--resume" in out.decode()
+    assert b"Traceback" not in error
+
+
+samples = strategies.builds(
+    Sample,
+    order=strategies.integers(0, 50),
+    problem=strategies.just(0),
+    repeat=strategies.just(0),
+    text=strategies.text(),
+    error=strategies.text(max_size=5),
+)
+
+
+@given(written=strategies.lists(samples, max_size=8), cut=strategies.integers(0, 200))
+@settings(deadline=None)
+def test_a_torn_line_is_dropped_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Sample], cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("j") / "samples.jsonl"
+    journal = Journal(path)
+    for sample in written:
+        journal.append(sample)
+    journal.close()
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    kept = data[: max(0, len(data) - cut)]
+    path.write_bytes(kept)
+    whole = kept.count(b"\n")
+    expected = {json_text.load_as(line, Sample).order: json_text.load_as(line, Sample) for line in lines[:whole]}
+    assert {sample.order: sample for sample in read(path)} == expected
+    again = Journal(path)
+    extra = Sample(order=99, problem=0, repeat=0)
+    again.append(extra)
+    again.close()
+    assert {sample.order: sample for sample in read(path)} == {**expected, 99: extra}
+    os.unlink(path)

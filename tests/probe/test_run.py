@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from healthcheck.errors import Blocked, UsageError
+from healthcheck.probe import figures
+from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.facts import measure, metrics, resume
+from healthcheck.probe.folder import load
+from healthcheck.probe.journal import Journal
+from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.progress import Silent
+from healthcheck.records import CheckResult, Level, Outcome
+from healthcheck.simulator.server import Simulator
+from tests.probe.conftest import QUICK, Probe, behaviour, even
+
+
+def judged(run: ProbeRun) -> dict[str, CheckResult]:
+    return {check.id: check.judge(run) for check in CHECKS}
+
+
+def outcomes(run: ProbeRun) -> dict[str, str]:
+    return {name.removeprefix("probe/"): result.outcome.value for name, result in judged(run).items()}
+
+
+def seen(result: CheckResult) -> str:
+    return " ".join(finding.seen for finding in result.findings)
+
+
+def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url)
+        bodies = [served.request.body for served in server.requests if served.request.path.endswith("completions")]
+    assert sorted((sample.problem, sample.repeat) for sample in run.samples) == [
+        (p, r) for p in range(12) for r in range(3)
+    ]
+    first = run.samples[:12]
+    assert {sample.problem for sample in first} == set(range(12))
+    assert [sample.problem for sample in first] != list(range(12))
+    assert len(bodies) == 36
+    assert all(body and list(body) == [
+        "stream", "messages", "stream_options", "ignore_eos", "num_return_sequences", "temperature", "max_tokens", "model",
+    ] for body in bodies)  # fmt: skip
+    assert outcomes(run) == {"completes": "pass", "degenerate": "pass", "truncated": "pass", "accuracy": "pass"}
+
+
+def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy={"easy": 1.0, "medium": 0.5, "hard": 0.0})) as server:
+        run = probe(server.url, problems=60, samples=5)
+    figure = metrics(run)
+    rows: dict[int, list[bool]] = {}
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        rows.setdefault(sample.problem, []).append(grade.correct)
+    assert figure["avg@5"]["value"] == pytest.approx(sum(map(sum, rows.values())) / 300)
+    assert figure["accuracy (5 runs average)"]["value"] == figure["avg@5"]["value"]
+    assert figure["pass@5"]["value"] == pytest.approx(sum(any(row) for row in rows.values()) / 60)
+    assert figure["cons@5"]["value"] == pytest.approx(sum(sum(row) > 2.5 for row in rows.values()) / 60)
+    for name in ("avg@5", "pass@5", "cons@5"):
+        assert figure[name]["low"] <= figure[name]["value"] <= figure[name]["high"]
+    tiers = figure["tiers"]
+    assert tiers["easy"]["correct"] == tiers["easy"]["samples"] == 100
+    assert tiers["hard"]["correct"] == 0
+    assert json.loads((run.folder / "results/metrics.json").read_text())["avg@5"] == figure["avg@5"]
+
+
+def test_the_folder_holds_the_run(probe: Probe) -> None:
+    with Simulator(behaviour()) as server:
+        run = probe(server.url)
+    assert load(run.folder) == run
+    with pytest.raises(UsageError, match="holds a run already"):
+        measure(run.settings, Silent(), run.folder)
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [("chat-500", "HTTP 500"), ("chat-404", "HTTP 404"), ("strict-fields", "HTTP 422"), ("cut", "connection"),
+     ("error-event", "EngineCore"), ("never-streams", "no chat completion"), ("redirect", "HTTP 307"),
+     ("never-answers", "timed out"), ("stalls", "timed out")],
+)  # fmt: skip
+def test_failed_requests_are_named_and_never_silently_wrong(probe: Probe, fault: str, text: str) -> None:
+    with Simulator(behaviour(faults=(fault,))) as server:
+        run = probe(server.url)
+    result = judged(run)["probe/completes"]
+    assert result.outcome is Outcome.FAIL
+    assert text in seen(result)
+    assert len(run.failed) == len(run.samples) <= 8 + 8, "it gives up on a server that fails in a row"
+
+
+def test_a_server_that_refuses_some_requests_is_asked_again_and_warned_of(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("busy",), accuracy=even(1.0))) as server:
+        run = probe(server.url, patience=replace(QUICK, attempts=30))
+    assert not run.failed
+    result = judged(run)["probe/completes"]
+    assert result.outcome is Outcome.WARN
+    assert "HTTP 503" in seen(result)
+    assert metrics(run)["avg@3"]["value"] == 1.0
+
+
+def test_a_server_that_dies_ends_the_run_and_keeps_what_came(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("dies-after-20",))) as server:
+        run = probe(server.url, samples=20)
+    answered = [sample for sample in run.samples if not sample.error]
+    assert len(answered) <= 20
+    assert len(run.samples) < run.planned
+    assert judged(run)["probe/completes"].outcome is Outcome.FAIL
+    assert "requests failed" in run.stopped
+
+
+def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url)
+    journal = Journal(run.folder / "logs/samples.jsonl")
+    journal.append(replace(run.samples[0], text="", error="HTTP 500"))
+    journal.close()
+    figure = metrics(load(run.folder))
+    assert figure["avg@3"]["value"] == pytest.approx(35 / 36)
+    assert figure["without failures"]["value"] == 1.0
+    assert figure["failed requests"] == 1
+
+
+def test_max_tokens_leaves_room_for_the_prompt(probe: Probe) -> None:
+    with Simulator(behaviour(context_tokens=1024)) as server:
+        run = probe(server.url)
+    assert not run.failed
+    assert run.settings.max_tokens < 1024
+
+
+@pytest.mark.parametrize(
+    ("faults", "check", "outcome", "text"),
+    [(("says-nothing",), "degenerate", "fail", "empty"), (("cut-characters",), "degenerate", "pass", ""),
+     (("ignores-sampling",), "degenerate", "warn", "same text"), (("no-done",), "completes", "pass", ""),
+     (("cut-cleanly",), "completes", "warn", "did not end")],
+)  # fmt: skip
+def test_malfunctions_are_seen(probe: Probe, faults: tuple[str, ...], check: str, outcome: str, text: str) -> None:
+    with Simulator(behaviour(faults=faults)) as server:
+        run = probe(server.url)
+    result = judged(run)[f"probe/{check}"]
+    assert result.outcome.value == outcome
+    assert text in seen(result)
+
+
+def test_answers_that_never_end_fail(probe: Probe) -> None:
+    with Simulator(behaviour(answer_tokens=400)) as server:
+        run = probe(server.url, max_tokens=50)
+    result = judged(run)["probe/truncated"]
+    assert result.outcome is Outcome.FAIL
+    assert "36 of 36 were cut at max_tokens=50" in seen(result)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "outcome", "settled"), [(0.8, "pass", True), (0.05, "fail", True), (0.0, "fail", True)]
+)
+def test_a_reference_gives_a_verdict_and_stops_early(
+    probe: Probe, accuracy: float, outcome: str, settled: bool
+) -> None:
+    with Simulator(behaviour(accuracy=even(accuracy))) as server:
+        run = probe(server.url, problems=120, samples=5, references={"all": 0.8})
+    result = judged(run)["probe/accuracy"]
+    assert (result.outcome.value, result.settled) == (outcome, settled)
+    assert len(run.samples) < 240
+    assert judged(run)["probe/completes"].outcome is Outcome.PASS
+
+
+def test_full_takes_every_sample_in_spite_of_a_clear_verdict(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.0))) as server:
+        run = probe(server.url, problems=60, references={"all": 0.8}, full=True)
+    assert len(run.samples) == run.planned
+    assert judged(run)["probe/accuracy"].outcome is Outcome.FAIL
+
+
+def test_too_little_evidence_is_inconclusive_and_no_pass(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.6))) as server:
+        few = probe(server.url, problems=6, references={"all": 0.8})
+    result = judged(few)["probe/accuracy"]
+    assert (result.outcome, result.settled) == (Outcome.SKIP, False)
+
+
+@pytest.mark.parametrize(("threshold", "outcome"), [(0.2, "pass"), (0.9, "fail"), (0.5, "skip")])
+def test_a_threshold_is_judged_by_the_interval(probe: Probe, threshold: float, outcome: str) -> None:
+    with Simulator(behaviour(accuracy=even(0.5))) as server:
+        run = probe(server.url, problems=30, threshold=threshold)
+    assert judged(run)["probe/accuracy"].outcome.value == outcome
+
+
+def test_without_a_reference_nothing_is_judged_but_no_right_answer_is_told(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.0))) as server:
+        run = probe(server.url)
+    result = judged(run)["probe/accuracy"]
+    assert result.outcome is Outcome.WARN
+    assert {finding.level for finding in result.findings} == {Level.NOTE, Level.WARN}
+
+
+def test_no_server_is_blocked(tmp_path: Path) -> None:
+    with pytest.raises(Blocked, match="no server answers"):
+        measure(ProbeSettings(url="http://127.0.0.1:9"), Silent(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"samples": 0}, {"concurrency": 0}, {"temperature": -1.0}, {"url": "ftp://x"}, {"family": "none"}]
+)
+def test_settings_that_cannot_be_used_are_refused(tmp_path: Path, settings: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        measure(replace(ProbeSettings(url="http://127.0.0.1:9"), **settings), Silent(), tmp_path)  # type: ignore[arg-type]
+
+
+def test_figures_of_a_run_that_ended_early_come_from_the_complete_stretch(probe: Probe) -> None:
+    with Simulator(behaviour()) as server:
+        run = probe(server.url)
+    early = replace(run, samples=(*run.samples[:5], *run.samples[6:9]), grades=(*run.grades[:5], *run.grades[6:9]))
+    assert figures.grid(early).flat == tuple(sorted(range(5), key=lambda place: run.samples[place].problem))
+    rounds = replace(run, samples=run.samples[:30], grades=run.grades[:30])
+    assert figures.grid(rounds).repeats == 2
+    assert len(figures.grid(rounds).flat) == 24
+
+
+@pytest.mark.parametrize(
+    "change", [{"samples": 4}, {"temperature": 0.1}, {"seed": 1}, {"problems": 15}, {"max_tokens": 77}]
+)
+def test_a_run_is_not_continued_with_other_settings(probe: Probe, change: dict[str, object]) -> None:
+    with Simulator(behaviour()) as server:
+        run = probe(server.url)
+        with pytest.raises(UsageError, match=f"{next(iter(change))} .* changed"):
+            resume(replace(run.settings, url=server.url, **change), Silent(), run.folder)  # type: ignore[arg-type]
+
+
+def test_a_run_is_not_continued_on_another_model(probe: Probe) -> None:
+    with Simulator(behaviour()) as server:
+        run = probe(server.url)
+    with Simulator(behaviour(model="another")) as server, pytest.raises(UsageError, match="'simulated'"):
+        resume(replace(run.settings, url=server.url), Silent(), run.folder)
+
+
+def test_failed_requests_are_sent_again_on_resume(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("chat-500",))) as server:
+        run = probe(server.url)
+        assert len(run.failed) == len(run.samples) > 0
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        again = resume(replace(run.settings, url=server.url), Silent(), run.folder)
+    assert not again.failed
+    assert len(again.samples) == again.planned == 36
+    assert again.stopped == ""
+
+
+def test_a_sample_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    sample = Sample(order=0, problem=1, repeat=2, text="a\nb\u2028c\x00é", faults=("x",), completion_tokens=3)
+    journal = Journal(tmp_path / "j")
+    journal.append(sample)
+    journal.close()
+    assert (tmp_path / "j").read_bytes().count(b"\n") == 1
