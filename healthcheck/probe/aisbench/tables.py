@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -112,11 +113,11 @@ def _is_integer(cell: str) -> bool:
 
 
 def _is_number(cell: str) -> bool:
+    """A digest such as 12e456 overflows, and stays text."""
     try:
-        float(cell)
+        return math.isfinite(float(cell))
     except ValueError:
         return False
-    return True
 
 
 def _section(title: str, body: str) -> str:

@@ -1,0 +1,197 @@
+"""Two runs over the same problems: did anything change, and if it got worse, is it within the margin?
+
+"Did anything change" is the Cochran-Mantel-Haenszel test by problem: its sharp null, equal probabilities on each
+problem, is "same model, other machine". "Not degraded" is non-inferiority: the lower bound of the mean difference
+lies above minus the margin. A p-value above .05 is no evidence that nothing changed.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.probe.statistics.correlation import Counts, icc
+from healthcheck.probe.statistics.distributions import (
+    chi_square_1_upper_tail,
+    normal_quantile,
+    normal_upper_tail,
+    t_quantile,
+)
+from healthcheck.probe.statistics.intervals import LEVEL
+from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
+
+LEAST_PROBLEMS = 20
+"""With fewer problems the paired t interval covers too little (at 8, down to .73)."""
+
+
+class Shift(enum.Enum):
+    """What the comparison says about the second run."""
+
+    NOT_DEGRADED = "not degraded"
+    DEGRADED = "degraded"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeTest:
+    """A test of "nothing changed".
+
+    Attributes:
+        name: which test.
+        changed_p: two-sided.
+        worse_p: one-sided; small where the second run is worse.
+    """
+
+    name: str
+    changed_p: float
+    worse_p: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The second run against the first, on one tier or on all problems.
+
+    Attributes:
+        first, second: avg@n of each run, in which problems weigh alike.
+        difference: second minus first, with its two-sided interval; None for fewer than two problems.
+        lower_bound: one-sided 95 % bound of the difference, held against the margin.
+        margin: the loss that is still no degradation.
+        shift: NOT_DEGRADED where the bound is above -margin; DEGRADED where the difference is beyond the margin and
+            its whole interval below zero; otherwise, and for few problems, UNDECIDED.
+        minimal_detectable: the drop that such a comparison finds in four cases of five.
+        tests: CMH by problem, and the exact McNemar test where each problem has one sample.
+        too_few: fewer problems than the interval needs.
+    """
+
+    tier: str
+    problems: int
+    first: float
+    second: float
+    difference: Estimate | None
+    lower_bound: float
+    margin: float
+    shift: Shift
+    minimal_detectable: float
+    tests: tuple[ChangeTest, ...]
+    too_few: bool
+
+
+def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", level: float = LEVEL) -> Comparison:
+    """Compare two runs problem by problem.
+
+    Args:
+        first: (n, c) of each problem in the run that is the reference.
+        second: the same problems in the same order.
+        margin: the loss that is still no degradation, a fraction.
+        tier: the name of this set of problems.
+        level: two-sided, and one-sided for the bound.
+
+    Raises:
+        ValueError: the runs differ in the number of problems, or have none.
+    """
+    if len(first) != len(second) or not first:
+        raise ValueError("a comparison needs the same problems in both runs")
+    problems = len(first)
+    differences = [cb / nb - ca / na for (na, ca), (nb, cb) in zip(first, second, strict=True)]
+    difference, bound = _paired_t(differences, level, sum(n for n, _ in (*first, *second)))
+    tests = [cochran_mantel_haenszel(first, second)]
+    if all(n == 1 for n, _ in (*first, *second)):
+        tests.append(mcnemar([c for _, c in first], [c for _, c in second]))
+    return Comparison(
+        tier=tier,
+        problems=problems,
+        first=sum(c / n for n, c in first) / problems,
+        second=sum(c / n for n, c in second) / problems,
+        difference=difference,
+        lower_bound=bound,
+        margin=margin,
+        shift=_shift(difference, bound, margin),
+        minimal_detectable=_detectable(first, second),
+        tests=tuple(tests),
+        too_few=problems < LEAST_PROBLEMS,
+    )
+
+
+def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
+    """The stratified test of equal probabilities on each problem, without continuity correction."""
+    excess = variance = 0.0
+    for (na, ca), (nb, cb) in zip(first, second, strict=True):
+        total, right = na + nb, ca + cb
+        excess += cb - nb * right / total
+        if total > 1:
+            variance += na * nb * right * (total - right) / (total**2 * (total - 1))
+    if not variance:
+        return ChangeTest(name="CMH by problem", changed_p=1.0, worse_p=1.0)
+    z = excess / math.sqrt(variance)
+    return ChangeTest(
+        name="CMH by problem", changed_p=chi_square_1_upper_tail(z * z), worse_p=normal_upper_tail(-z)
+    )
+
+
+def mcnemar(first: Sequence[int], second: Sequence[int]) -> ChangeTest:
+    """The exact test on problems that only one of two single samples got right."""
+    lost = sum(a and not b for a, b in zip(first, second, strict=True))
+    won = sum(b and not a for a, b in zip(first, second, strict=True))
+    size = lost + won
+    upper = sum(math.comb(size, j) for j in range(lost, size + 1)) / 2**size
+    fewer = sum(math.comb(size, j) for j in range(lost + 1)) / 2**size
+    return ChangeTest(name="exact McNemar", changed_p=min(1.0, 2 * min(upper, fewer)), worse_p=upper)
+
+
+def minimal_detectable(
+    *, accuracy: float, rho: float, repeats: float, problems: int, omega: float = 0.0, power: float = 0.8
+) -> float:
+    """The drop that a paired comparison at one-sided 5 % finds with this power.
+
+    (z_.95 + z_power) sqrt((ω² + 2 p (1-p) (1-ρ) / n) / N), with ω the standard deviation of the true differences
+    between problems (0 for the same model).
+    """
+    variance = omega**2 + 2 * accuracy * (1 - accuracy) * (1 - rho) / repeats
+    return (normal_quantile(0.95) + normal_quantile(power)) * math.sqrt(variance / problems)
+
+
+def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple[Estimate | None, float]:
+    problems = len(differences)
+    if problems < 2:
+        return None, -1.0
+    mean = math.fsum(differences) / problems
+    spread, method = math.sqrt(_variance(differences) / problems), "paired t over problems"
+    if not spread:  # no two problems differ: not certainty, so two that do are assumed
+        spread, method = math.sqrt(_variance([*differences, -1.0, 1.0]) / problems), "paired t, plus-2"
+    half = t_quantile((1 + level) / 2, problems - 1) * spread
+    estimate = Estimate(
+        name="difference of avg@n",
+        value=mean,
+        low=max(-1.0, mean - half),
+        high=min(1.0, mean + half),
+        level=level,
+        method=method,
+        question=LIKE_THESE,
+        problems=problems,
+        samples=samples,
+    )
+    return estimate, max(-1.0, mean - t_quantile(level, problems - 1) * spread)
+
+
+def _shift(difference: Estimate | None, bound: float, margin: float) -> Shift:
+    if difference is None or difference.problems < LEAST_PROBLEMS:
+        return Shift.UNDECIDED
+    if bound > -margin:
+        return Shift.NOT_DEGRADED
+    return Shift.DEGRADED if difference.high < 0 and difference.value < -margin else Shift.UNDECIDED
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _detectable(first: Counts, second: Counts) -> float:
+    pooled = (*first, *second)
+    share = sum(c / n for n, c in pooled) / len(pooled)
+    known = [rho for rho in (icc(first), icc(second)) if rho is not None]
+    rho = max(0.0, min(known)) if known else 0.0
+    repeats = len(pooled) / sum(1 / n for n, _ in pooled)
+    return minimal_detectable(accuracy=share, rho=rho, repeats=repeats, problems=len(first))

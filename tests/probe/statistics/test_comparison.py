@@ -1,0 +1,125 @@
+"""Two runs on the same problems: against scipy, and what must and must not be concluded."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.probe.statistics.comparison import (
+    Shift,
+    cochran_mantel_haenszel,
+    compare,
+    mcnemar,
+    minimal_detectable,
+)
+
+stats = pytest.importorskip("scipy.stats")
+counts = st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
+pairs = st.lists(st.tuples(counts, counts), min_size=1, max_size=12)
+
+
+def drawn(seed: int, shares: list[float], n: int = 5) -> list[tuple[int, int]]:
+    draw = random.Random(seed)
+    return [(n, sum(draw.random() < p for _ in range(n))) for p in shares]
+
+
+def shares_of(seed: int, problems: int) -> list[float]:
+    draw = random.Random(seed)
+    return [draw.betavariate(0.8, 0.2) for _ in range(problems)]
+
+
+def test_the_difference_is_scipys_paired_t() -> None:
+    shares = shares_of(1, 60)
+    first, second = drawn(2, shares), drawn(3, shares)
+    result = compare(first, second, margin=0.05)
+    expected = stats.ttest_rel([c / n for n, c in second], [c / n for n, c in first])
+    interval = expected.confidence_interval(0.95)
+    assert result.difference is not None
+    assert (result.difference.low, result.difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+    assert result.lower_bound == pytest.approx(expected.confidence_interval(0.9).low, abs=1e-9)
+
+
+@given(pairs)
+def test_cmh_has_the_moments_of_the_hypergeometric_distribution(both: list[tuple[tuple[int, int], ...]]) -> None:
+    first, second = [a for a, _ in both], [b for _, b in both]
+    mixed = [(a, b) for a, b in both if 0 < a[1] + b[1] < a[0] + b[0]]
+    null = [stats.hypergeom(na + nb, ca + cb, nb) for (na, ca), (nb, cb) in mixed]
+    variance = sum(part.var() for part in null)
+    result = cochran_mantel_haenszel(first, second)
+    if variance < 1e-12:
+        assert result.changed_p == result.worse_p == 1.0
+    else:
+        z = (sum(b[1] for _, b in mixed) - sum(part.mean() for part in null)) / variance**0.5
+        assert result.changed_p == pytest.approx(stats.chi2.sf(z * z, 1), abs=1e-9)
+        assert result.worse_p == pytest.approx(stats.norm.cdf(z), abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=30))
+def test_mcnemar_is_the_binomial_test_on_discordant_problems(both: list[tuple[int, int]]) -> None:
+    lost, won = both.count((1, 0)), both.count((0, 1))
+    result = mcnemar([a for a, _ in both], [b for _, b in both])
+    if lost + won:
+        assert result.changed_p == pytest.approx(stats.binomtest(lost, lost + won).pvalue)
+        assert result.worse_p == pytest.approx(stats.binomtest(lost, lost + won, alternative="greater").pvalue)
+    else:
+        assert result.changed_p == 1.0
+
+
+@pytest.mark.parametrize(
+    ("problems", "n", "points"),
+    [(40, 1, 15.7), (40, 5, 7.0), (120, 1, 9.1), (120, 5, 4.1), (200, 5, 3.1), (120, 10, 2.9)],
+)
+def test_minimal_detectable_drops_of_the_reference(problems: int, n: int, points: float) -> None:
+    drop = minimal_detectable(accuracy=0.8, rho=0.5, repeats=n, problems=problems)
+    assert 100 * drop == pytest.approx(points, abs=0.06)
+
+
+def test_the_same_model_is_not_degraded_and_a_broken_one_is() -> None:
+    shares = shares_of(4, 120)
+    reference = drawn(5, shares)
+    same = compare(reference, drawn(6, shares), margin=0.05)
+    broken = compare(reference, drawn(7, [p / 2 for p in shares]), margin=0.05)
+    assert same.shift is Shift.NOT_DEGRADED
+    assert same.tests[0].changed_p > 0.05
+    assert broken.shift is Shift.DEGRADED
+    assert broken.tests[0].worse_p < 1e-6
+
+
+def test_a_large_p_value_alone_is_no_evidence_of_sameness() -> None:
+    shares = shares_of(8, 24)
+    result = compare(drawn(9, shares, 1), drawn(10, shares, 1), margin=0.02)
+    assert result.tests[0].changed_p > 0.05
+    assert result.shift is Shift.UNDECIDED
+    assert [test.name for test in result.tests] == ["CMH by problem", "exact McNemar"]
+    assert result.minimal_detectable > 0.1
+
+
+def test_few_problems_decide_nothing() -> None:
+    result = compare([(5, 5)] * 8, [(5, 0)] * 8, margin=0.05)
+    assert (result.too_few, result.shift) == (True, Shift.UNDECIDED)
+
+
+def test_runs_that_agree_everywhere_are_not_certain() -> None:
+    result = compare([(1, 1)] * 60, [(1, 1)] * 60, margin=0.1)
+    assert result.difference is not None
+    assert result.difference.low < 0 < result.difference.high
+    assert result.shift is Shift.NOT_DEGRADED
+
+
+@given(pairs)
+def test_swapping_the_runs_mirrors_the_difference(both: list[tuple[tuple[int, int], ...]]) -> None:
+    first, second = [a for a, _ in both], [b for _, b in both]
+    there, back = compare(first, second, margin=0.05), compare(second, first, margin=0.05)
+    assert there.tests[0].changed_p == pytest.approx(back.tests[0].changed_p)
+    if there.difference is not None:
+        assert back.difference is not None
+        assert there.difference.value == pytest.approx(-back.difference.value)
+        assert there.difference.low == pytest.approx(-back.difference.high)
+
+
+def test_different_banks_are_refused() -> None:
+    with pytest.raises(ValueError, match="same problems"):
+        compare([(1, 1)], [(1, 1), (1, 0)], margin=0.05)
