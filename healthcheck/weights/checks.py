@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from healthcheck.check import Check
-from healthcheck.weights import check_config, check_size, check_task
+from healthcheck.weights import (
+    check_code,
+    check_complete,
+    check_config,
+    check_format,
+    check_size,
+    check_task,
+    check_tokenizer,
+)
 from healthcheck.weights.facts import WeightsFacts
 
 CHECKS: tuple[Check[WeightsFacts], ...] = (
     check_size.present,
     check_size.size_limit,
+    check_complete.complete,
+    check_format.safetensors,
     check_config.config,
+    check_tokenizer.tokenizer,
+    check_format.pickle,
+    check_code.remote_code,
     check_task.supported,
     check_task.matches_weights,
 )

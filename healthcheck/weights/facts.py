@@ -15,7 +15,9 @@ from healthcheck.weights.documents import Document, JsonObject, child, read_docu
 from healthcheck.weights.folder import Entry, Folder, Unreadable, list_folder
 from healthcheck.weights.inventory import Format, of_format
 from healthcheck.weights.nature import Family, Nature, architecture_nature, modalities
+from healthcheck.weights.pickles import Pickled, inspect
 from healthcheck.weights.registry import Release
+from healthcheck.weights.tokenizer import Tokenizer, read_tokenizer
 
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_INDEX_BYTES = 32 * 1024**2
@@ -31,11 +33,18 @@ DEFAULT_VLLM = "0.23.0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A safetensors file: its header, or why there is none."""
+    """A safetensors file: its header, or why there is none.
+
+    Attributes:
+        cut_off: the file is shorter than its header says.
+        unread: the header is longer than what is read here, and nothing is known about it.
+    """
 
     entry: Entry
     header: safetensors.Header | None = None
     error: str = ""
+    cut_off: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,7 @@ class Weights:
         params: params.json, the configuration of Mistral's own format.
         indices: every *.index.json at the top.
         shards: the safetensors files at the top, with their headers.
+        pickles: the files of torch's format at the top.
         pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
         card: the front matter of the folder's README.md.
     """
@@ -61,7 +71,9 @@ class Weights:
     modules: Document
     indices: tuple[Document, ...]
     shards: tuple[Shard, ...]
+    pickles: tuple[Pickled, ...]
     pointers: tuple[tuple[str, int | None], ...]
+    tokenizer: Tokenizer
     card: Card
 
     @property
@@ -102,7 +114,9 @@ def survey(folder: Path) -> Weights:
         modules=read_document(listed, "modules.json", MAX_CONFIG_BYTES),
         indices=tuple(read_document(listed, name, MAX_INDEX_BYTES) for name in indices),
         shards=tuple(_shards(listed)),
+        pickles=tuple(inspect(listed, of_format(listed.entries, Format.PICKLE))),
         pointers=tuple(_pointers(listed)),
+        tokenizer=read_tokenizer(listed),
         card=_card(listed),
     )
 
@@ -114,7 +128,12 @@ def _shards(folder: Folder) -> Iterator[Shard]:
             yield Shard(entry=entry, error=entry.problem)
             continue
         try:
-            yield Shard(entry=entry, header=_header(folder, entry))
+            header = _header(folder, entry)
+            yield Shard(entry=entry, header=header, cut_off=header.file_bytes > entry.size_bytes)
+        except safetensors.CutOffError as error:
+            yield Shard(entry=entry, error=str(error), cut_off=True)
+        except safetensors.TooLongError as error:
+            yield Shard(entry=entry, error=str(error), unread=True)
         except (Unreadable, safetensors.FormatError) as error:
             yield Shard(entry=entry, error=str(error))
 
@@ -123,7 +142,7 @@ def _header(folder: Folder, entry: Entry) -> safetensors.Header:
     prefix = folder.read_range(entry, 0, 64)
     length = safetensors.header_length(prefix, entry.size_bytes)
     if length > safetensors.MAX_READ_BYTES:
-        raise safetensors.FormatError(
+        raise safetensors.TooLongError(
             f"has a header of {length:,} bytes, of which at most {safetensors.MAX_READ_BYTES:,} are read here"
         )
     data = folder.read_range(entry, safetensors.LENGTH_BYTES, length)

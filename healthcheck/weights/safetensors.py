@@ -36,6 +36,14 @@ class FormatError(Exception):
     """The bytes are no safetensors header; the text says what is wrong with them."""
 
 
+class CutOffError(FormatError):
+    """The file ends before its header does."""
+
+
+class TooLongError(FormatError):
+    """The header is within the format's limit and above what is read here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
     """One tensor, as the header describes it. `start` and `end` are bytes from the end of the header."""
@@ -75,7 +83,7 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
         FormatError: there is no such length, or it is absurd.
     """
     if len(prefix) < LENGTH_BYTES:
-        raise FormatError(f"has {file_bytes} bytes, fewer than the {LENGTH_BYTES} of a header's length")
+        raise CutOffError(f"has {file_bytes} bytes, fewer than the {LENGTH_BYTES} of a header's length")
     length = int.from_bytes(prefix[:LENGTH_BYTES], "little")
     if length > MAX_HEADER_BYTES:
         looks = _looks_like(prefix)
@@ -83,7 +91,7 @@ def header_length(prefix: bytes, file_bytes: int) -> int:
     if length < 2:
         raise FormatError(f"claims a header of {length} bytes, too short for any JSON")
     if length > file_bytes - LENGTH_BYTES:
-        raise FormatError(f"is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}")
+        raise CutOffError(f"is cut off: its header has {length:,} bytes, the whole file {file_bytes:,}")
     return length
 
 

@@ -1,0 +1,257 @@
+"""The check that every file of the weights is there, whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.weights.documents import Document
+from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.folder import Entry, shown
+from healthcheck.weights.inventory import (
+    SHARD,
+    Format,
+    format_of,
+    is_partial,
+    missing_numbers,
+    of_format,
+    unfinished_target,
+)
+from healthcheck.weights.words import gigabytes, some
+
+MAIN_INDEX = "model.safetensors.index.json"
+AGAIN = "download the file again, to the end"
+TEXTS = (".json", ".model", ".jinja", ".tiktoken", ".py", ".txt")
+MAY_BE_EMPTY = ("__init__.py",)
+
+
+@check(
+    "weights/complete",
+    "Every file of the weights is there, whole",
+    stage=Stage.WEIGHTS,
+    why="The engine stops at the first shard that is missing or cut off, often after minutes of loading.",
+    requires=("weights/present",),
+)
+def complete(facts: WeightsFacts) -> Findings:
+    """Every shard that an index (model.safetensors.index.json) or a numbered name (model-00002-of-00005) promises
+    has to be in the folder, as long as its own header says, and holding the tensors that the index says it holds.
+
+    What usually went wrong: a download that was interrupted (files that end in .incomplete, .aria2, .part, or that
+    are shorter than they should be); a clone without Git LFS, which leaves text files of 130 bytes in place of the
+    weights; links into another folder, which do not travel with the weights repository.
+
+    To repair: run the download again (huggingface-cli download, modelscope download, git lfs pull) until nothing is
+    fetched any more, and delete the remains.
+    """
+    weights = facts.weights
+    yield from _pointers(weights)
+    yield from _unusable(weights)
+    yield from _empty(weights)
+    yield from _cut_off(weights)
+    for index in weights.indices:
+        yield from _index(weights, index)
+    yield from _numbered(weights)
+    yield from _remains(weights)
+    yield from _holes(weights)
+
+
+def _needed(entry: Entry) -> bool:
+    """Whether an engine would read the file: weights and texts at the top level."""
+    return entry.at_top and (format_of(entry.name) is not None or entry.name.lower().endswith(TEXTS))
+
+
+def _pointers(weights: Weights) -> Iterator[Finding]:
+    sizes = dict(weights.pointers)
+    needed = [e.name for e in weights.files if e.name in sizes and _needed(e)]
+    if needed:
+        whole = sum(size or 0 for size in sizes.values())
+        yield fail(
+            expected="the files themselves",
+            seen=f"{len(sizes)} Git LFS pointers in their place ({gigabytes(whole)} are missing): {some(needed)}",
+            fix="git lfs install && git lfs pull in the weights repository, or download them with its own client",
+            where=shown(needed[0]),
+        )
+    elif sizes:
+        yield warn(
+            expected="the files themselves",
+            seen=f"Git LFS pointers in place of {some(list(sizes))}",
+            fix="git lfs pull, or delete what the model does not need",
+        )
+
+
+def _unusable(weights: Weights) -> Iterator[Finding]:
+    for entry in [entry for entry in weights.files if entry.problem][:20]:
+        seen = f"{shown(entry.name)} {entry.problem}"
+        expected = "a regular file in the weights folder"
+        if entry.problem.startswith("cannot be read"):
+            report = unsettled if _needed(entry) else warn
+            yield report(expected=expected, seen=seen, fix=f"make it readable: chmod a+r {shown(entry.name)}")
+        elif _needed(entry):
+            yield fail(expected=expected, seen=seen, fix="put the file itself there", where=shown(entry.name))
+        else:
+            yield warn(expected=expected, seen=seen, fix="put the file itself there, or delete the name")
+    for folder in weights.folder.unlisted[:5]:
+        yield warn(expected="a folder that can be listed", seen=folder, fix="make it readable")
+
+
+def _empty(weights: Weights) -> Iterator[Finding]:
+    empty = [
+        entry.name
+        for entry in weights.files
+        if not entry.size_bytes and not entry.problem and _needed(entry) and not is_partial(entry.name)
+    ]
+    empty = [
+        name for name in empty if not name.endswith((".txt", *MAY_BE_EMPTY)) or name in {"merges.txt", "vocab.txt"}
+    ]
+    if empty:
+        yield fail(expected="files with content", seen=f"0 bytes: {some(empty)}", fix=AGAIN, where=shown(empty[0]))
+
+
+def _cut_off(weights: Weights) -> Iterator[Finding]:
+    pointers = dict(weights.pointers)
+    for shard in weights.shards:
+        if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in pointers:
+            whole = f"{shard.header.file_bytes:,} bytes" if shard.header else "at least its own header"
+            seen = f"{shown(shard.entry.name)} has {shard.entry.size_bytes:,}"
+            yield fail(expected=whole, seen=seen, fix=AGAIN, where=shown(shard.entry.name))
+    for pickled in weights.pickles:
+        if pickled.cut_off:
+            seen = f"{shown(pickled.entry.name)} is a zip file (as torch.save writes it) without its end"
+            yield fail(expected="a whole zip file", seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+
+
+def _index(weights: Weights, index: Document) -> Iterator[Finding]:
+    weight_map = index.value.get("weight_map")
+    if index.error or not isinstance(weight_map, dict) or not weight_map:
+        seen = index.error or "has no weight_map with entries"
+        report = fail if index.name == MAIN_INDEX else warn
+        yield report(
+            expected='an index: {"weight_map": {tensor: file}}',
+            seen=f"{shown(index.name)} {seen}",
+            fix="take it from the model's original repository again",
+            where=shown(index.name),
+        )
+        return
+    strange = [name for name in weight_map.values() if not _is_inside(name)]
+    if strange:
+        yield fail(
+            expected="names of files in the weights folder",
+            seen=f"{shown(index.name)} names {shown(str(strange[0]))!r}, which leads out of it or is no name",
+            fix="take the index from the model's original repository again",
+            where=shown(index.name),
+        )
+        return
+    named = sorted({str(name) for name in weight_map.values()})
+    missing = [name for name in named if not weights.folder.has(name)]
+    if missing:
+        yield _missing(weights, index, named, missing)
+    yield from _tensors(weights, index, {key: str(name) for key, name in weight_map.items()})
+    if index.name == MAIN_INDEX:
+        yield from _beside(weights, set(named))
+
+
+def _is_inside(name: object) -> bool:
+    if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
+        return False
+    return not name.startswith(("/", "~")) and ".." not in name.split("/")
+
+
+def _missing(weights: Weights, index: Document, named: list[str], missing: list[str]) -> Finding:
+    remains = [e.name for e in weights.files if is_partial(e.name)]
+    also = f"; remains of a download: {some(remains, 3)}" if remains else ""
+    seen = f"{len(missing)} of {len(named)} are missing: {some(missing)}{also}"
+    expected = f"the {len(named)} files that {shown(index.name)} names"
+    spare = index.name != MAIN_INDEX and missing == named
+    if spare and of_format(weights.files, Format.SAFETENSORS):
+        return note(f"{shown(index.name)} names files that are not there; the engine loads the safetensors instead")
+    return fail(expected=expected, seen=seen, fix="download the missing files", where=shown(index.name))
+
+
+def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
+    held = {
+        shard.entry.name: {tensor.name for tensor in shard.header.tensors}
+        for shard in weights.shards
+        if shard.header
+    }
+    absent = [name for name, file in weight_map.items() if file in held and name not in held[file]]
+    if absent:
+        name = absent[0]
+        yield fail(
+            expected=f"each tensor in the file that {shown(index.name)} names for it",
+            seen=f"{len(absent)} are not there, {shown(name, 80)!r} not in {shown(weight_map[name])} for one",
+            fix="index and shards are of different downloads: download all of them again",
+            where=shown(index.name),
+        )
+
+
+def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
+    """Safetensors that the index leaves out: vLLM loads only those that it names."""
+    others = [e.name for e in of_format(weights.files, Format.SAFETENSORS) if e.name not in named]
+    stems = {found["stem"] for name in named if (found := SHARD.match(name))}
+    mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
+    if mixed:
+        yield warn(
+            expected=f"only the shards that {MAIN_INDEX} names",
+            seen=f"shards of another set beside them, which are not loaded: {some(mixed)}",
+            fix="delete the set that is not meant",
+        )
+    elif others:
+        yield note(f"{MAIN_INDEX} does not name {some(others)}: vLLM does not load them")
+
+
+def _numbered(weights: Weights) -> Iterator[Finding]:
+    """Numbered shards without an index that would name them."""
+    indexed = {str(n) for index in weights.indices for n in _map_values(index)}
+    names = [
+        entry.name
+        for entry in of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
+        if not entry.problem and entry.name not in indexed
+    ]
+    main = any(index.name == MAIN_INDEX for index in weights.indices)
+    for pattern, missing in missing_numbers(names).items():
+        if main and pattern.endswith(".safetensors"):
+            continue
+        seen = f"{len(missing)} are missing: {some(missing)}"
+        yield fail(expected=f"all of {shown(pattern)}", seen=seen, fix="download the missing files")
+
+
+def _map_values(index: Document) -> Iterator[object]:
+    weight_map = index.value.get("weight_map")
+    yield from weight_map.values() if isinstance(weight_map, dict) else ()
+
+
+def _remains(weights: Weights) -> Iterator[Finding]:
+    remains = [entry for entry in weights.files if is_partial(entry.name)]
+    running = [
+        entry.name
+        for entry in remains
+        if entry.name.lower().endswith(".aria2") and weights.folder.has(unfinished_target(entry.name))
+    ]
+    if running:
+        yield fail(
+            expected="finished downloads",
+            seen=f"{some(running)}: aria2 has not finished the file of that name, though it may have its full size",
+            fix="run aria2c again until the .aria2 file is gone",
+            where=shown(running[0]),
+        )
+    others = [entry for entry in remains if entry.name not in running]
+    if others:
+        size = gigabytes(sum(entry.size_bytes for entry in others))
+        yield warn(
+            expected="no remains of interrupted downloads",
+            seen=f"{some([entry.name for entry in others])} ({size}, which count towards the limit)",
+            fix="finish the download, then delete them",
+        )
+
+
+def _holes(weights: Weights) -> Iterator[Finding]:
+    files = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF)
+    sparse = [e for e in files if e.size_bytes > 10**6 and e.allocated_bytes < e.size_bytes // 2]
+    if sparse:
+        on_disk = gigabytes(sum(entry.allocated_bytes for entry in sparse))
+        whole = gigabytes(sum(entry.size_bytes for entry in sparse))
+        yield note(
+            f"{some([entry.name for entry in sparse], 3)}: {on_disk} on the disk of {whole}: files with holes, as "
+            "an unfinished download leaves them, or a file system that compresses"
+        )

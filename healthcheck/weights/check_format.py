@@ -1,0 +1,133 @@
+"""Checks of the files that hold tensors: safetensors headers, and pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.weights.facts import Shard, Weights, WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.inventory import Format
+from healthcheck.weights.words import gigabytes, some
+
+MAX_REPORTED = 10
+
+
+@check(
+    "weights/safetensors",
+    "The safetensors files are sound",
+    stage=Stage.WEIGHTS,
+    why="The loader refuses a file whose header does not describe it exactly.",
+    requires=("weights/present",),
+)
+def safetensors(facts: WeightsFacts) -> Findings:
+    """A safetensors file is eight bytes of length, a JSON header of that length, and the tensors. The header gives
+    each tensor's dtype, shape and range of bytes; the ranges have to fit dtype and shape, and to fill the file
+    without holes, overlaps or bytes left over. The header is at most 100,000,000 bytes long.
+
+    Only the headers are read. A length beyond all bounds usually means that the file is something else: a web page
+    with an error message, a zip file, a Git LFS pointer.
+
+    To repair: download the file again, or write it again with safetensors.torch.save_file.
+    """
+    shards = facts.weights.shards
+    if not shards:
+        raise NotApplicable("there are no safetensors files")
+    pointers = dict(facts.weights.pointers)
+    broken = [
+        shard
+        for shard in shards
+        if shard.entry.size_bytes
+        and not shard.entry.problem
+        and shard.entry.name not in pointers
+        and (shard.error or (shard.header and shard.header.faults))
+    ]
+    for shard in broken[:MAX_REPORTED]:
+        yield _fault(shard)
+    if len(broken) > MAX_REPORTED:
+        yield note(f"{len(broken) - MAX_REPORTED} more files are broken")
+    yield from _twice(facts.weights)
+
+
+def _fault(shard: Shard) -> Finding:
+    faults = shard.header.faults if shard.header else (shard.error,)
+    name = shown(shard.entry.name)
+    more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
+    seen = f"{name} {faults[0]}{more}"
+    if shard.unread:
+        return warn(
+            expected="a header that can be read",
+            seen=seen,
+            fix="split the file into shards, as save_pretrained does",
+            where=name,
+        )
+    return fail(
+        expected="a header that describes the file exactly",
+        seen=seen,
+        fix="download the file again, or write it again with safetensors.torch.save_file",
+        where=name,
+    )
+
+
+def _twice(weights: Weights) -> Iterator[Finding]:
+    """Tensors that two files hold, where no index says which one is meant."""
+    if any(index.name.endswith(".safetensors.index.json") for index in weights.indices):
+        return
+    holders: dict[str, str] = {}
+    for shard in weights.shards:
+        for tensor in shard.header.tensors if shard.header else ():
+            other = holders.setdefault(tensor.name, shard.entry.name)
+            if other != shard.entry.name:
+                yield warn(
+                    expected="each tensor in one file",
+                    seen=f"{shown(tensor.name, 80)!r} is in {shown(other)} and in {shown(shard.entry.name)}, and "
+                    "no index says which one is meant",
+                    fix="delete the file that is not meant",
+                )
+                return
+
+
+@check(
+    "weights/pickle",
+    "No weights are pickles",
+    stage=Stage.WEIGHTS,
+    why="A pickle is a program: loading one from others runs it.",
+    requires=("weights/present",),
+)
+def pickle(facts: WeightsFacts) -> Findings:
+    """Files that torch.save wrote (.bin, .pt, .pth, .ckpt) hold a pickle, and unpickling calls whatever the pickle
+    names. Engines load them with restrictions and refuse unknown names; they also load slower than safetensors,
+    and need the memory twice. The kit never unpickles: it reads the names that a pickle would call.
+
+    Beside safetensors, pickles are not loaded; they only count towards the size limit.
+
+    To repair: write the weights again with model.save_pretrained(folder), which writes safetensors today, and
+    delete the pickles.
+    """
+    pickles = facts.weights.pickles
+    if not pickles:
+        raise NotApplicable("there are no pickles")
+    names = [pickled.entry.name for pickled in pickles]
+    size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
+    for pickled in pickles:
+        if pickled.dangerous:
+            yield fail(
+                expected="a pickle of tensors",
+                seen=f"{shown(pickled.entry.name)} calls {', '.join(pickled.dangerous[:3])} when it is loaded",
+                fix="do not load this file; take the weights from a source that you trust, as safetensors",
+                where=shown(pickled.entry.name),
+            )
+    if Format.SAFETENSORS in facts.weights.formats():
+        yield note(f"{some(names)} ({size}) beside safetensors: not loaded, but counted; they can be deleted")
+        return
+    calls = sorted(
+        {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
+    )
+    also = f"; beyond tensors it names {some(calls, 3)}" if calls else ""
+    yield warn(
+        expected="safetensors",
+        seen=f"pickles only: {some(names)} ({size}){also}",
+        fix="write them again as safetensors: model.save_pretrained(folder)",
+        where=shown(names[0]),
+    )

@@ -1,0 +1,259 @@
+"""The check of the tokenizer, and of the chat template without which no chat request is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
+from healthcheck.records import Finding, JsonValue, Stage
+from healthcheck.weights.documents import text_of, words
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import Unreadable, shown
+from healthcheck.weights.inventory import Format
+from healthcheck.weights.nature import Family
+from healthcheck.weights.render import Rendered, render
+from healthcheck.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
+
+ORIGINAL = "take the file from the model's original repository"
+OWN_ENCODING = {
+    "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration",
+    "DeepseekV41ForCausalLM",
+    "Grok1ForCausalLM", "MoonshotKimiaForCausalLM", "KimiK3ForConditionalGeneration", "InklingForCausalLM",
+    "InklingForConditionalGeneration", "QwenVLForConditionalGeneration",
+}  # fmt: skip
+"""Architectures whose prompts vLLM writes in code. Source: vllm/config/model.py (tokenizer_mode), 0.23 and 0.32."""
+FALLBACKS = {
+    "blip-2", "clip", "deepseek_ocr", "deepseek_ocr2", "unlimited-ocr", "unlimited_ocr", "deepseek_vl_v2",
+    "minicpmv", "minicpmv4_6", "minicpmv4_7", "paligemma", "siglip", "siglip2",
+}  # fmt: skip
+"""Model types for which vLLM brings a template. Source: vllm/transformers_utils/chat_templates/registry.py."""
+OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
+"""Engines that bring chat templates of their own for many models."""
+TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
+"""The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
+
+
+def _marker(number: int) -> str:
+    return f"turn {number} asks: 6*7?"
+
+
+def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, JsonValue]]:
+    contents = [_marker(number) for number in range(len(roles))]
+    return [
+        {"role": role, "content": [{"type": "text", "text": content}] if parts else content}
+        for role, content in zip(roles, contents, strict=True)
+    ]
+
+
+@check(
+    "weights/tokenizer",
+    "The tokenizer is there, and its chat template renders",
+    stage=Stage.WEIGHTS,
+    rule=contract.CHAT_REQUIRED,
+    why="Without a chat template the engine answers every chat request with an error.",
+    requires=("weights/present",),
+)
+def tokenizer(facts: WeightsFacts) -> Findings:
+    """The engine needs a vocabulary (tokenizer.json, tokenizer.model, vocab.json …) and a chat template: chat
+    requests are answered with an error without one. The template is looked for where the engine looks: the
+    --chat-template option of deploy.sh, chat_template.jinja, chat_template.json (of a processor), "chat_template"
+    in tokenizer_config.json; some architectures are encoded by the engine itself.
+
+    The template is rendered as transformers does it, in a sandbox and a child process with limits: once for a
+    conversation like the evaluation client's (nine messages, user and assistant in turn, no system message), which
+    has to work, and once with a system message, whose refusal is only a warning.
+
+    To repair: copy tokenizer files and chat_template.jinja from the instruction-tuned original (base models have no
+    template), or ship a template and pass it with --chat-template.
+    """
+    weights, read = facts.weights, facts.weights.tokenizer
+    if weights.formats() == {Format.GGUF} and not read.vocabularies:
+        raise NotApplicable("a GGUF file carries its own tokenizer and chat template")
+    if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
+        raise NotApplicable("the weights are no chat model (see task/matches-weights)")
+    yield from _files(facts)
+    yield from _template(facts)
+
+
+def _files(facts: WeightsFacts) -> Findings:
+    read = facts.weights.tokenizer
+    own_code = "AutoTokenizer" in str(read.config.value.get("auto_map") or "")
+    elsewhere = facts.option("tokenizer")
+    if not read.vocabularies and elsewhere:
+        yield warn(
+            expected="a tokenizer in the weights folder",
+            seen=f"none; deploy.sh takes it from --tokenizer {shown(elsewhere)}",
+            fix="copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH",
+        )
+    elif not read.vocabularies and not own_code:
+        yield fail(
+            expected="tokenizer.json, tokenizer.model or another vocabulary",
+            seen="none of them is in the folder",
+            fix="copy the tokenizer files of the model's original repository into the weights folder",
+        )
+    elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
+        seen = "vocab.json without merges.txt"
+        yield fail(expected="a whole BPE tokenizer", seen=seen, fix="copy merges.txt or tokenizer.json beside it")
+    if read.error:
+        yield fail(
+            expected="a tokenizer in JSON",
+            seen=f"tokenizer.json {shown(read.error, 300)}",
+            fix=ORIGINAL,
+            where="tokenizer.json",
+        )
+    for document in (read.config, read.special_tokens):
+        if document.error:
+            seen = f"{document.name} {document.error}"
+            yield fail(expected="a JSON object in UTF-8", seen=seen, fix=ORIGINAL, where=document.name)
+
+
+def _template(facts: WeightsFacts) -> Findings:
+    flagged = facts.option("chat-template")
+    template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
+    if template is None:
+        yield from _without(facts)
+    elif template.error:
+        report = unsettled if flagged and "not shipped" in template.error else fail
+        yield report(
+            expected="a chat template",
+            seen=f"{template.source} {template.error}",
+            fix=f"{ORIGINAL}, or write the template into chat_template.jinja",
+            where="" if flagged else template.source.partition(",")[0],
+        )
+    else:
+        if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
+            yield warn(
+                expected="chat_template.jinja, or chat_template in tokenizer_config.json",
+                seen=f"only {JSON_FILE}, which is read for models with a processor, and this one has none",
+                fix=f"copy the template of {JSON_FILE} into chat_template.jinja",
+                where=JSON_FILE,
+            )
+        yield from _rendering(facts, template)
+
+
+def _without(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    architectures = words(weights.config.value.get("architectures"))
+    if set(architectures) & OWN_ENCODING or facts.option("tokenizer-mode") in {"mistral", "deepseek_v32"}:
+        yield note("no chat template: vLLM encodes the conversations of this model in code")
+    elif "tekken.json" in weights.tokenizer.vocabularies and any(
+        entry.name.startswith("consolidated") for entry in weights.files
+    ):
+        yield note("no chat template: Mistral's own tokenizer encodes conversations")
+    elif text_of(weights.config.value.get("model_type")) in FALLBACKS:
+        yield note("no chat template: vLLM brings one for this model type")
+    elif facts.engine in OTHERS_TEMPLATES:
+        yield warn(
+            expected="a chat template with the weights",
+            seen=f"none; {facts.engine} may know one for this model by its name",
+            fix="pass one with the engine's own --chat-template option, so that nothing is guessed",
+        )
+    else:
+        yield fail(
+            expected="chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh",
+            seen="none of them: every chat request would be answered with an error",
+            fix="take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template",
+            where="tokenizer_config.json",
+        )
+
+
+def _flagged(facts: WeightsFacts, value: str) -> Template:
+    """The template that --chat-template names: a file of the weights or of the repository, or the text itself."""
+    source = f"--chat-template {shown(value, 80)}"
+    if "{{" in value or "{%" in value or "\n" in value:
+        return Template(source="--chat-template", text=value)
+    if facts.engine in OTHERS_TEMPLATES:
+        return Template(source=source, text="{% for m in messages %}{{ m['content'] }}{% endfor %}")
+    plan = facts.plan
+    assert plan is not None
+    assert plan.server is not None
+    path = os.path.normpath(os.path.join(plan.server.cwd, value))
+    try:
+        if path.startswith(plan.model_path + "/"):
+            name = os.path.relpath(path, plan.model_path)
+            return decoded(source, facts.weights.folder.read(name, MAX_TEMPLATE_BYTES))
+        if facts.submission and plan.root and path.startswith(plan.root + "/"):
+            return _shipped(facts, source, os.path.relpath(path, plan.root))
+    except Unreadable as error:
+        return Template(source=source, error=str(error))
+    return Template(source=source, error="names a file that is not shipped with the repository or the weights")
+
+
+def _shipped(facts: WeightsFacts, source: str, name: str) -> Template:
+    assert facts.submission is not None
+    root = facts.submission.root
+    path = (root / name).resolve()
+    if name not in facts.submission.paths or not path.is_relative_to(root):
+        return Template(source=source, error=f"names {shown(name)}, which is not in the repository")
+    try:
+        return decoded(source, read_bounded(path, MAX_TEMPLATE_BYTES))
+    except UsageError as error:
+        return Template(source=source, error=str(error))
+
+
+def _rendering(facts: WeightsFacts, template: Template) -> Findings:
+    with_system = ("system", *TURNS[:3])
+    conversations = [_conversation(roles, parts=parts) for roles in (TURNS, with_system) for parts in (False, True)]
+    variables: dict[str, JsonValue] = {**facts.weights.tokenizer.tokens, **_arguments(facts)}
+    plain, plain_parts, system, system_parts = render(template.text, conversations, variables)
+    chat = _better(plain, plain_parts)
+    where = template.source.partition(",")[0]
+    if chat.error or _marker(8) not in chat.text:
+        yield fail(
+            expected="a rendering of a conversation like the evaluation client's: nine messages, no system",
+            seen=f"{template.source} {_complaint(chat)}",
+            fix=f"{ORIGINAL}, or repair the template: it is rendered for every request",
+            where=where,
+        )
+        return
+    yield from _dropped(template, chat)
+    if (refused := _better(system, system_parts)).error:
+        yield warn(
+            expected="a template that also takes a system message",
+            seen=f"{template.source} {_complaint(refused)} with one; the evaluation client's stock prompt has none",
+            fix="have the template put a system message in front of the first user message",
+            where=where,
+        )
+
+
+def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
+    """The template's variables that deploy.sh sets."""
+    try:
+        value = json.loads(facts.option("default-chat-template-kwargs", "chat-template-kwargs") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    reserved = {"messages", "tools", "documents", "add_generation_prompt"}
+    return {name: item for name, item in value.items() if name not in reserved} if isinstance(value, dict) else {}
+
+
+def _better(plain: Rendered, parts: Rendered) -> Rendered:
+    """Engines give a template text, or a list of parts where it iterates over the content: the one that fits."""
+    last = "asks: 6*7?"
+    fits = not plain.error and last in plain.text
+    return plain if fits or parts.error or last not in parts.text else parts
+
+
+def _complaint(rendered: Rendered) -> str:
+    if rendered.error and rendered.ended:
+        return f"raises {shown(rendered.error, 200)}"
+    if rendered.error:
+        return shown(rendered.error, 200)
+    if not rendered.text.strip():
+        return "renders to nothing"
+    return f"leaves out the last user message: {shown(rendered.text[-120:])}"
+
+
+def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
+    lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
+    if lost:
+        yield warn(
+            expected="all nine messages in the prompt",
+            seen=f"{template.source} leaves out message {', '.join(lost)} (counted from 0)",
+            fix="have the template render every message: the client's worked examples are in the earlier ones",
+            where=template.source.partition(",")[0],
+        )

@@ -1,0 +1,62 @@
+"""Has a chat template rendered in a child process with limits: a template is a program that others wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from healthcheck.records import JsonValue
+
+CPU_S = 5
+WALL_S = 30
+CHILD = "from healthcheck.weights.render_child import main; main()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """One conversation as the template renders it.
+
+    Attributes:
+        text: the rendering, its first part where it is long.
+        error: what the template raised, "" where it raised nothing.
+        ended: False where the limits ended it.
+    """
+
+    text: str = ""
+    error: str = ""
+    ended: bool = True
+
+
+def render(
+    template: str, conversations: Sequence[Sequence[Mapping[str, JsonValue]]], variables: Mapping[str, JsonValue]
+) -> tuple[Rendered, ...]:
+    """Render each conversation with one template, in a child process of at most CPU_S seconds."""
+    request = json.dumps(
+        {"template": template, "conversations": conversations, "variables": dict(variables), "cpu_s": CPU_S}
+    )
+    try:
+        child = subprocess.run(
+            [sys.executable, "-c", CHILD],
+            input=request.encode("utf-8", "surrogatepass"),
+            capture_output=True,
+            timeout=WALL_S,
+            env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+            cwd="/",
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _stopped(conversations, f"did not end within {WALL_S} s")
+    if child.returncode < 0:
+        return _stopped(conversations, f"did not end within {CPU_S} s of computing")
+    if child.returncode:
+        reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        return _stopped(conversations, f"could not be rendered: {reason[0][:300]}")
+    return tuple(Rendered(**row) for row in json.loads(child.stdout))
+
+
+def _stopped(conversations: Sequence[object], why: str) -> tuple[Rendered, ...]:
+    return tuple(Rendered(error=why, ended=False) for _ in conversations)
