@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from healthcheck.check import Check
+from healthcheck.errors import Blocked, KitError, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import CheckResult, Outcome
 
@@ -32,12 +34,22 @@ class Ledger:
         """Gather the facts and run the checks over them, in order.
 
         A check whose prerequisite failed, was skipped or broke is skipped and names it; where that leaves no
-        check to run, the facts are not gathered and None is returned.
+        check to run, the facts are not gathered. Where they cannot be gathered, the checks are unsettled if
+        something was in the way (Blocked), and the kit's own errors otherwise. None is returned then.
+
+        Raises:
+            UsageError: the facts cannot be gathered from what the user gave.
         """
         if all(self._obstacle(check) for check in checks):
             self.skip(checks)
             return None
-        facts = gather()
+        try:
+            facts = gather()
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the report must say what broke, and the run go on
+            self._without_facts(checks, error)
+            return None
         for check in checks:
             obstacle = self._obstacle(check)
             if obstacle:
@@ -51,9 +63,11 @@ class Ledger:
         for check in checks:
             self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
 
-    def record(self, result: CheckResult) -> None:
-        """Record a result that was judged elsewhere."""
-        self._record(result)
+    def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
+        outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR
+        because = str(error) if isinstance(error, KitError) else f"{type(error).__name__}: {error}"
+        for check in checks:
+            self._record(replace(check.result(outcome, because=because), settled=False))
 
     def _record(self, result: CheckResult) -> None:
         self._results[result.id] = result

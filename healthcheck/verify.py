@@ -8,7 +8,7 @@ from pathlib import Path
 
 from healthcheck import contract, provenance
 from healthcheck.endpoint import checks as endpoint_checks
-from healthcheck.endpoint.facts import interview
+from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.engine import Ledger
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan.facts import LaunchPlan, rehearse
@@ -35,6 +35,7 @@ TITLES = {
     Stage.PROBE: "a short accuracy measurement",
 }
 STAGES = tuple(TITLES)
+TASKS = {task.value: task for task in contract.Task}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,9 @@ class Request:
     """What is to be verified, and how far.
 
     Attributes:
+        weights: the folder that becomes MODEL_PATH; None only with `url`.
+        url: a server that already runs: only the endpoint and the probe are looked at then.
+        model: the model name to ask that server for, "" for the first that it lists.
         waived: ids of checks that are not to run; a report names them.
         out: the report folder.
         environment: variables that the launch gets beside those that every launch gets.
@@ -49,8 +53,10 @@ class Request:
     """
 
     root: Path
-    weights: Path
+    weights: Path | None
     out: Path
+    url: str = ""
+    model: str = ""
     task: str = ""
     until: Stage = Stage.PROBE
     waived: tuple[str, ...] = ()
@@ -75,39 +81,39 @@ class Verification:
 
     def run(self) -> Report:
         """Run the stages that were asked for; Ctrl-C ends the run with what it has found so far."""
+        asked = self._request
         try:
-            submission, task = self._static()
-            if self._wants(Stage.SERVICE):
-                self._live(submission, task)
+            if asked.weights and not asked.url:
+                self._submission(asked.weights)
+            else:
+                self._talk(asked.url, TASKS.get(asked.task, contract.Task.TEXT_GENERATION))
         except KeyboardInterrupt:
             self._stopped = self._stopped or "interrupted"
         return self._report()
 
-    def _static(self) -> tuple[Submission, contract.Task]:
-        """The stages that launch nothing."""
-        asked = self._request
+    def _submission(self, weights: Path) -> None:
+        """A repository and its weights, stage by stage."""
         self._begin(Stage.REPO)
-        submission = read_submission(asked.root)
+        submission = read_submission(self._request.root)
         self._provenance |= {"repository": str(submission.root), "commit": submission.commit}
         self._ledger.judge(repo_checks.CHECKS, lambda: submission)
-        plan = None
-        if self._wants(Stage.PLAN):
-            self._begin(Stage.PLAN)
-            checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
-            plan = self._ledger.judge(checks, lambda: rehearse(submission, asked.weights))
+        if not self._wants(Stage.PLAN):
+            return
+        self._begin(Stage.PLAN)
+        checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
+        plan = self._ledger.judge(checks, lambda: rehearse(submission, weights))
         if not self._wants(Stage.WEIGHTS):
-            return submission, contract.Task.TEXT_GENERATION
+            return
         self._begin(Stage.WEIGHTS)
-        facts = self._weights_facts(plan, submission)
+        facts = self._weights_facts(weights, plan, submission)
         self._ledger.judge(weights_checks.CHECKS, lambda: facts)
-        code, _ = task_of(facts)
-        known = {task.value: task for task in contract.Task}
-        return submission, known.get(code, contract.Task.TEXT_GENERATION)
+        if self._wants(Stage.SERVICE):
+            self._live(submission, weights, TASKS.get(task_of(facts)[0], contract.Task.TEXT_GENERATION))
 
-    def _weights_facts(self, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
+    def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request
-        weights = survey(asked.weights)
-        self._provenance |= {"weights": str(asked.weights), "weights_fingerprint": provenance.fingerprint(weights)}
+        weights = survey(folder)
+        self._provenance |= {"weights": str(folder), "weights_fingerprint": provenance.fingerprint(weights)}
         return WeightsFacts(
             weights=weights,
             plan=plan,
@@ -118,7 +124,7 @@ class Verification:
             npus=asked.npus or None,
         )
 
-    def _live(self, submission: Submission, task: contract.Task) -> None:
+    def _live(self, submission: Submission, weights: Path, task: contract.Task) -> None:
         """The stages that need a running server."""
         self._begin(Stage.SERVICE)
         obstacle = self._obstacle()
@@ -128,7 +134,7 @@ class Verification:
             self._ledger.skip(service_checks.END_CHECKS, obstacle)
             return
         with export(submission) as copy:
-            self._launch(copy, task)
+            self._launch(copy, weights, task)
 
     def _obstacle(self) -> str:
         """Why there will be no launch, "" where nothing is in the way."""
@@ -143,11 +149,11 @@ class Verification:
             else "the launch waits until that is settled"
         )
 
-    def _launch(self, copy: Path, task: contract.Task) -> None:
+    def _launch(self, copy: Path, weights: Path, task: contract.Task) -> None:
         asked = self._request
         service = Service(
             copy,
-            asked.weights,
+            weights,
             log=asked.out / "logs" / "deploy.log",
             progress=self._progress,
             deadline_s=asked.deadline_s,
@@ -170,12 +176,14 @@ class Verification:
             return
         if self._wants(Stage.ENDPOINT):
             self._begin(Stage.ENDPOINT)
-            weights = str(self._request.weights)
-            self._ledger.judge(
-                endpoint_checks.CHECKS, lambda: interview(url, weights=weights, task=task, progress=self._progress)
-            )
+            self._ledger.judge(endpoint_checks.CHECKS, lambda: self._interview(url, task))
         if self._wants(Stage.PROBE):
             self._probe(url)
+
+    def _interview(self, url: str, task: contract.Task) -> Interview:
+        asked = self._request
+        weights = str(asked.weights) if asked.weights else None
+        return interview(url, model=asked.model or None, weights=weights, task=task, progress=self._progress)
 
     def _probe(self, url: str) -> None:
         failed = self._ledger.failed()
@@ -185,7 +193,7 @@ class Verification:
             )
             return
         self._begin(Stage.PROBE)
-        settings = replace(self._request.probe, url=url)
+        settings = replace(self._request.probe, url=url, model=self._request.model)
         run = self._ledger.judge(probe_checks.CHECKS, lambda: measure(settings, self._progress, self._request.out))
         if run:
             self._metrics |= metrics(run)
@@ -205,10 +213,11 @@ class Verification:
 
     def _report(self) -> Report:
         results = self._ledger.results
+        first = Stage.ENDPOINT if self._request.url else STAGES[0]
         return Report(
             verdict=verdict_of(results, stopped=self._stopped),
             results=results,
-            asked=f"{STAGES[0].value} to {self._request.until.value}",
+            asked=f"{first.value} to {self._request.until.value}",
             metrics=self._metrics,
             provenance=self._provenance,
             stopped=self._stopped,

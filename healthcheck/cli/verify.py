@@ -31,10 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
+    running = parser.add_argument_group("a server that already runs")
+    running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
+    running.add_argument("--model", default="", metavar="NAME", help="(default: the first that /v1/models lists)")
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
     launch.add_argument("--deadline", type=float, default=1800, metavar="S",
-                        help="seconds that a launch may take (default: 1800; the service's own limit is unknown)")  # fmt: skip
+                        help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
     limits.add_argument("--weight-limit", type=float, metavar="GB",
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
@@ -77,13 +80,17 @@ def run(options: argparse.Namespace) -> int:
 
 def _request(options: argparse.Namespace) -> Request:
 
-    if options.weights is None:
+    if options.weights is None and not options.url:
         raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
+    if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+        raise UsageError("--url looks at a running server only: --until is endpoint or probe")
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo,
-        weights=options.weights.expanduser().absolute(),
+        weights=options.weights.expanduser().absolute() if options.weights else None,
         out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
+        url=options.url,
+        model=options.model,
         task=options.task,
         until=Stage(options.until),
         waived=tuple(options.skip),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from healthcheck.check import Check, Findings, check, fail
 from healthcheck.engine import Ledger
+from healthcheck.errors import Blocked, UsageError
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome, Report, Stage, Verdict, exit_status, verdict_of
 
@@ -75,3 +78,23 @@ def test_the_verdict_and_the_exit_status() -> None:
         (report(), Verdict.INCONCLUSIVE, 3),
     ]
     assert [(seen.verdict, exit_status(seen)) for seen, _, _ in table] == [row[1:] for row in table]
+
+
+def test_facts_that_cannot_be_gathered() -> None:
+    def blocked() -> str:
+        raise Blocked("no server answers")
+
+    def broken() -> str:
+        raise OSError("disk full")
+
+    def useless() -> str:
+        raise UsageError("no such folder")
+
+    for gather, outcome, reason in ((blocked, Outcome.SKIP, "no server"), (broken, Outcome.ERROR, "disk full")):
+        ledger = Ledger(Silent())
+        assert ledger.judge([make("a"), make("b")], gather) is None
+        assert outcomes(ledger) == {"a": outcome, "b": outcome}
+        assert all(not result.settled and reason in result.because for result in ledger.results)
+        assert verdict_of(ledger.results) is Verdict.INCONCLUSIVE
+    with pytest.raises(UsageError):
+        Ledger(Silent()).judge([make("a")], useless)

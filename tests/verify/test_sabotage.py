@@ -12,6 +12,10 @@ import pytest
 from tests.verify.conftest import Verdict, commit
 
 Verify = Callable[..., Verdict]
+MUTE_SERVER = f"""exec {sys.executable} -c '
+import socket, time
+mute = socket.create_server(("0.0.0.0", 8000))
+time.sleep(999)'"""
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"'
 
 
@@ -107,8 +111,7 @@ def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights:
     [
         ("echo 'ValueError: cannot load' >&2; exit 3", "3"),
         (
-            f'exec {sys.executable} -c \'import socket,time; s=socket.create_server(("0.0.0.0", 8000)); '
-            "time.sleep(999)'",
+            MUTE_SERVER,
             "8000",
         ),
     ],
