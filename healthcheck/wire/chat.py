@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from healthcheck.records import JsonValue
-from healthcheck.wire.sse import Block, Decoder, StreamError
+from healthcheck.wire.sse import Block, Decoder
 
 Message = dict[str, JsonValue]
+_DATA_LINE = re.compile(r"[\r\n]data:")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_FEW, _MANY = 8, 20
+_QUOTED_CHARACTERS = 120
 
 
 def user(text: str) -> Message:
@@ -62,8 +68,14 @@ class Completion:
         done: `[DONE]` was seen.
         deltas: how many events carried text or reasoning.
         events: how many JSON events there were.
-        faults: what the evaluation client would misread or swallow, in words, in order.
+        usage: token counts, None where none were sent or they are no whole numbers.
+        usage_sent: the last usage object as it was sent.
+        faults: what the evaluation client breaks off at, in words, in order.
+        swallowed: what it drops without a word.
         error: the text of an error event inside the stream, "" where there was none.
+        choices: one more than the highest choice index: the client joins the texts of all choices.
+        identities: the different `id`s of the events, the first eight.
+        torn: how often U+FFFD stands on both sides of the border of two deltas: a character that was cut there.
     """
 
     text: str = ""
@@ -74,35 +86,51 @@ class Completion:
     events: int = 0
     model: str = ""
     usage: Usage | None = None
+    usage_sent: JsonValue = None
     faults: tuple[str, ...] = ()
+    swallowed: tuple[str, ...] = ()
     error: str = ""
+    choices: int = 0
+    identities: tuple[str, ...] = ()
+    torn: int = 0
+
+    @property
+    def prediction(self) -> str:
+        """What the evaluation client hands to its scorer."""
+        if self.reasoning and self.text:
+            return f"{self.reasoning}</think>{self.text}"
+        return self.reasoning or self.text
 
 
 @dataclass(slots=True)
 class Reader:
-    """Folds a byte stream into a Completion. Feed it bytes; it does no I/O."""
+    """Folds a byte stream into a Completion. Feed it bytes; it does no I/O and raises nothing.
+
+    It goes on after what the evaluation client breaks off at, so that a report can say what else is there.
+    """
 
     decoder: Decoder = field(default_factory=Decoder)
+    max_characters: int = 64 * 2**20
+    events: int = 0
     _text: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
     _faults: list[str] = field(default_factory=list)
+    _swallowed: list[str] = field(default_factory=list)
+    _identities: dict[str, None] = field(default_factory=dict)
+    _characters: int = 0
+    _choices: int = 0
+    _torn: int = 0
     _finish: str = ""
     _done: bool = False
     _deltas: int = 0
-    _events: int = 0
     _model: str = ""
-    _usage: Usage | None = None
+    _usage: JsonValue = None
     _error: str = ""
 
     def feed(self, data: bytes) -> int:
         """Take bytes; returns how many events with text they completed."""
         before = self._deltas
-        try:
-            blocks = self.decoder.feed(data)
-        except StreamError as error:
-            self._fault(str(error))
-            blocks = []
-        for block in blocks:
+        for block in self.decoder.feed(data):
             self._take(block)
         return self._deltas - before
 
@@ -116,63 +144,141 @@ class Reader:
             finish_reason=self._finish,
             done=self._done,
             deltas=self._deltas,
-            events=self._events,
+            events=self.events,
             model=self._model,
-            usage=self._usage,
-            faults=tuple(self._faults),
+            usage=_usage(self._usage),
+            usage_sent=self._usage,
+            faults=tuple(self._faults) + self.decoder.faults,
+            swallowed=tuple(self._swallowed),
             error=self._error,
+            choices=self._choices,
+            identities=tuple(self._identities),
+            torn=self._torn,
         )
 
-    def _fault(self, text: str) -> None:
-        if len(self._faults) < 20:
-            self._faults.append(text)
-
     def _take(self, block: Block) -> None:
-        if self._done or block.text.startswith(":"):
+        if self._done:
+            return
+        if block.replaced:
+            _note(self._faults, f"an event that is not UTF-8: {_quoted(block.text)}")
+        if block.text.startswith(":"):
+            if _DATA_LINE.search(block.text):
+                _note(self._swallowed, f"data in the same block as a comment: {_quoted(block.text)}")
             return
         data = block.text.removeprefix("data:").strip()
         if data == "[DONE]":
             self._done = True
             return
-        if block.replaced:
-            self._fault("an event that is not UTF-8")
         try:
-            event = msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            self._fault(f"not JSON after `data:` ({error}): {block.text[:120]!r}")
+            event = _parse(data)
+        except ValueError as error:
+            _note(self._faults, f"not JSON after `data:` ({error}): {_quoted(block.text)}")
             return
         if not isinstance(event, dict):
-            self._fault(f"an event that is no JSON object: {data[:120]!r}")
+            _note(self._faults, f"an event that is no JSON object: {_quoted(data)}")
             return
-        self._events += 1
+        self.events += 1
         self._event(event)
 
     def _event(self, event: dict[str, JsonValue]) -> None:
-        if event.get("error") and not self._error:
-            self._error = str(event["error"])[:2000]
-        self._model = self._model or str(event.get("model") or "")
+        if event.get("error") or event.get("object") == "error":
+            self._error = self._error or _words(event.get("error") or event.get("message") or event)[:2000]
+        elif "choices" not in event and not event.get("usage"):
+            _note(self._swallowed, f"an event without choices: {_quoted(event)}")
+        self._model = self._model or _words(event.get("model") or "")
+        if event.get("id") and len(self._identities) < _FEW:
+            self._identities[_words(event["id"])] = None
         usage = event.get("usage")
-        if isinstance(usage, dict):
-            prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-            if isinstance(prompt, int) and isinstance(completion, int):
-                self._usage = Usage(prompt_tokens=prompt, completion_tokens=completion)
-        choices = event.get("choices")
+        if usage and not isinstance(usage, dict):
+            _note(self._faults, f"`usage` is no object: {_quoted(usage)}")
+        self._usage = usage or self._usage
+        choices = event.get("choices", [])
+        if not isinstance(choices, list) and choices not in ({}, ""):
+            _note(self._faults, f"`choices` is no list: {_quoted(choices)}")
         for choice in choices if isinstance(choices, list) else []:
-            if not isinstance(choice, dict):
-                self._fault(f"a choice that is no object: {str(choice)[:120]!r}")
-                continue
-            self._finish = str(choice.get("finish_reason") or self._finish)
-            self._delta(choice.get("delta"))
+            self._choice(choice)
 
-    def _delta(self, delta: JsonValue) -> None:
-        if not isinstance(delta, dict):
-            self._fault(f"`delta` is no object: {str(delta)[:120]!r}")
+    def _choice(self, choice: JsonValue) -> None:
+        if not isinstance(choice, dict):
+            _note(self._faults, f"a choice that is no object: {_quoted(choice)}")
             return
-        text = delta.get("content")
+        index = choice.get("index")
+        self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
+        self._finish = _words(choice.get("finish_reason") or self._finish)
+        delta = choice.get("delta")
+        if not isinstance(delta, dict):
+            kind = "a choice without `delta`" if "delta" not in choice else "`delta` is no object"
+            _note(self._faults, f"{kind}: {_quoted(choice)}")
+            return
+        text = self._append(self._text, delta.get("content"), "content")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(text, str) and text:
-            self._text.append(text)
-        if isinstance(reasoning, str) and reasoning:
-            self._reasoning.append(reasoning)
-        if text or reasoning:
+        if self._append(self._reasoning, reasoning, "reasoning") or text:
             self._deltas += 1
+
+    def _append(self, pieces: list[str], piece: JsonValue, name: str) -> bool:
+        if not piece:
+            return False
+        if not isinstance(piece, str):
+            _note(self._faults, f"`{name}` is no text: {_quoted(piece)}")
+            return False
+        plain = _plain(piece)
+        if plain != piece:
+            _note(self._swallowed, f"half of a surrogate pair in the text: {_quoted(plain)}")
+        if self._characters + len(plain) > self.max_characters:
+            _note(self._faults, f"an answer of more than {self.max_characters} characters")
+            return False
+        self._characters += len(plain)
+        self._torn += bool(pieces) and pieces[-1][-1] == _REPLACEMENT == plain[0]
+        pieces.append(plain)
+        return True
+
+
+def _note(notes: list[str], text: str) -> None:
+    if len(notes) < _MANY and text not in notes:
+        notes.append(text)
+
+
+def _quoted(value: JsonValue) -> str:
+    return repr(_words(value)[:_QUOTED_CHARACTERS])
+
+
+def _words(value: JsonValue) -> str:
+    """Any JSON value as text that a file can hold."""
+    try:
+        return _plain(str(value))
+    except (RecursionError, ValueError):  # nested too deeply to print, or a number of thousands of digits
+        return f"a {type(value).__name__} too large to print"
+
+
+def _plain(text: str) -> str:
+    """The text with lone surrogates, which no file can hold, replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _parse(text: str) -> JsonValue:
+    """JSON as the evaluation client reads it: by Python's own reader; msgspec is the fast way where both agree.
+
+    Raises:
+        ValueError: the client could not read it.
+    """
+    try:
+        value: JsonValue = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        try:
+            value = json.loads(text)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+    return value
+
+
+def _usage(sent: JsonValue) -> Usage | None:
+    if not isinstance(sent, dict):
+        return None
+    prompt, completion = sent.get("prompt_tokens"), sent.get("completion_tokens")
+    if type(prompt) is int and type(completion) is int:
+        return Usage(prompt_tokens=prompt, completion_tokens=completion)
+    return None

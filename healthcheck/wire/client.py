@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
@@ -12,17 +15,23 @@ import urllib3
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Completion, Reader
+from healthcheck.wire.guard import Guard, GuardedAdapter
+from healthcheck.wire.inflate import OFFERED, InflateError, Inflater
+
+_READ_BYTES = 2**16
+_OK = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of one exchange: seconds to the first event, between events and in total; bytes of the body."""
+    """Bounds of one exchange: seconds to the first event, between events and in total; bytes and events."""
 
     connect_s: float = 5.0
     first_event_s: float = 120.0
     between_events_s: float = 60.0
     total_s: float = 600.0
     max_bytes: int = 64 * 2**20
+    max_events: int = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +40,13 @@ class Exchange:
 
     Attributes:
         status: the HTTP status, 0 where no response came.
+        reason: the words after the status: all that the evaluation client keeps of a refusal.
         body: the response's bytes, of a stream too, up to the limit.
-        completion: the folded stream, None for a plain response.
+        completion: the folded stream; None where no stream was asked for or the status is not 200.
         arrivals_s: seconds from the request to each arrival of bytes that completed at least one text event.
         error: the transport's error in words, "" where the exchange ended as it should.
+        sent: the body of the request, None where it had none or was no JSON object.
+        abandoned: the client went away on purpose.
     """
 
     status: int = 0
@@ -44,10 +56,13 @@ class Exchange:
     arrivals_s: tuple[float, ...] = ()
     error: str = ""
     seconds: float = 0.0
+    reason: str = ""
+    sent: Mapping[str, JsonValue] | None = None
+    abandoned: bool = False
 
 
 class Client:
-    """Talks to one server. It follows no redirect and uses no proxy: the service reaches port 8000 directly."""
+    """Talks to one server. It follows no redirect, and on this host uses no proxy."""
 
     def __init__(self, base_url: str, limits: Limits | None = None) -> None:
         self._base = base_url.rstrip("/")
@@ -55,58 +70,141 @@ class Client:
 
     def models(self) -> Exchange:
         """GET /v1/models."""
-        return self._exchange("GET", MODELS_PATH, None)
+        return self._exchange("GET", MODELS_PATH, None, None)
 
     def chat(self, body: Mapping[str, JsonValue]) -> Exchange:
-        """POST /v1/chat/completions; folds the answer where it is an event stream."""
-        return self._exchange("POST", CHAT_PATH, body)
+        """POST /v1/chat/completions; folds the answer where a stream was asked for."""
+        return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body)
 
-    def _exchange(self, method: str, path: str, body: Mapping[str, JsonValue] | None) -> Exchange:
-        began = time.monotonic()
-        wait = self._limits.first_event_s if body and body.get("stream") else self._limits.total_s
-        session = requests.Session()
-        session.trust_env = False
+    def chat_bytes(self, data: bytes) -> Exchange:
+        """POST bytes that need not be JSON to /v1/chat/completions."""
+        return self._exchange("POST", CHAT_PATH, data, None)
+
+    def abandon(self, body: Mapping[str, JsonValue], *, events: int = 1) -> Exchange:
+        """POST /v1/chat/completions, and go away after some events with text."""
+        return self._exchange("POST", CHAT_PATH, json.dumps(body).encode(), body, leave_after=events)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        data: bytes | None,
+        sent: Mapping[str, JsonValue] | None,
+        *,
+        leave_after: int = 0,
+    ) -> Exchange:
+        streamed, limits = bool(sent and sent.get("stream")), self._limits
+        guard = Guard(
+            first_event_s=limits.first_event_s if streamed else limits.total_s,
+            between_events_s=limits.between_events_s,
+            total_s=limits.total_s,
+        )
+        reading = _Reading(limits, guard, streamed=streamed, leave_after=leave_after)
+        response, error = None, ""
         try:
-            with (
-                session,
-                session.request(
+            with guard, requests.Session() as session:
+                session.trust_env = False
+                session.mount("http://", GuardedAdapter(guard))
+                session.mount("https://", GuardedAdapter(guard))
+                with session.request(
                     method,
                     self._base + path,
-                    json=body,
+                    data=data,
+                    headers={"Accept-Encoding": OFFERED} | ({"Content-Type": "application/json"} if data else {}),
                     stream=True,
                     allow_redirects=False,
-                    timeout=(self._limits.connect_s, wait),
-                ) as response,
-            ):
-                return self._read(response, began)
-        except requests.RequestException as error:
-            return Exchange(error=f"{type(error).__name__}: {error}", seconds=time.monotonic() - began)
+                    proxies=proxies_for(self._base),
+                    timeout=(limits.connect_s, limits.total_s),
+                ) as response:
+                    error = reading.read(response)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as broken:
+            error = _words(broken)
+        return reading.exchange(response, guard.reason or error, sent)
 
-    def _read(self, response: requests.Response, began: float) -> Exchange:
-        streamed = "text/event-stream" in response.headers.get("content-type", "")
-        reader, held, arrivals, error = Reader(), bytearray(), [], ""
-        while not error:
-            try:
-                data = response.raw.read1(2**16, decode_content=True)
-            except (urllib3.exceptions.HTTPError, OSError) as broken:
-                error = f"{type(broken).__name__}: {broken}"
-                break
-            now = time.monotonic() - began
-            if not data:
-                break
-            held += data
-            if streamed and reader.feed(data):
-                arrivals.append(now)
-            if len(held) > self._limits.max_bytes:
-                error = f"more than {self._limits.max_bytes} bytes in one answer"
-            elif now > self._limits.total_s:
-                error = f"not finished after {self._limits.total_s:g} s"
+
+class _Reading:
+    """One response as far as it has come."""
+
+    def __init__(self, limits: Limits, guard: Guard, *, streamed: bool, leave_after: int) -> None:
+        self._limits = limits
+        self._guard = guard
+        self._streamed = streamed
+        self._leave_after = leave_after
+        self._began = time.monotonic()
+        self._reader = Reader()
+        self._held = bytearray()
+        self._arrivals: list[float] = []
+        self._text_events = 0
+        self._left = False
+
+    def read(self, response: requests.Response) -> str:
+        """Read the body; returns the error in words, "" where it ended as it should."""
+        folds = self._streamed and response.status_code == _OK
+        take = self._take_stream if folds else self._take_plain
+        try:
+            inflater = Inflater(response.headers.get("content-encoding", ""))
+            while data := response.raw.read1(_READ_BYTES, decode_content=False):
+                for piece in inflater.feed(data):
+                    if error := take(piece):
+                        return error
+                if self._left:
+                    return ""
+        except (urllib3.exceptions.HTTPError, OSError, InflateError) as broken:
+            return _words(broken)
+        return ""
+
+    def _take_plain(self, piece: bytes) -> str:
+        self._held += piece[: self._limits.max_bytes + 1 - len(self._held)]
+        over = len(self._held) > self._limits.max_bytes
+        return f"more than {self._limits.max_bytes} bytes in one answer" if over else ""
+
+    def _take_stream(self, piece: bytes) -> str:
+        events = self._reader.events
+        texts = self._reader.feed(piece)
+        if texts:
+            self._arrivals.append(time.monotonic() - self._began)
+            self._text_events += texts
+        if self._reader.events > events:
+            self._guard.event()
+        if self._reader.events > self._limits.max_events:
+            return f"more than {self._limits.max_events} events in one answer"
+        self._left = 0 < self._leave_after <= self._text_events
+        return self._take_plain(piece)
+
+    def exchange(
+        self, response: requests.Response | None, error: str, sent: Mapping[str, JsonValue] | None
+    ) -> Exchange:
+        """The record of what happened."""
+        status = response.status_code if response is not None else 0
+        headers = {} if response is None else {key.lower(): value for key, value in response.headers.items()}
         return Exchange(
-            status=response.status_code,
-            headers={key.lower(): value for key, value in response.headers.items()},
-            body=bytes(held[: self._limits.max_bytes]),
-            completion=reader.close() if streamed else None,
-            arrivals_s=tuple(arrivals),
+            status=status,
+            reason=(response.reason or "") if response is not None else "",
+            headers=headers,
+            body=bytes(self._held[: self._limits.max_bytes]),
+            completion=self._reader.close() if self._streamed and status == _OK else None,
+            arrivals_s=tuple(self._arrivals),
             error=error,
-            seconds=time.monotonic() - began,
+            seconds=time.monotonic() - self._began,
+            sent=sent,
+            abandoned=self._left,
         )
+
+
+def proxies_for(url: str) -> dict[str, str]:
+    """The proxies of the environment that apply to this address; none on this host."""
+    host = urlsplit(url).hostname or ""
+    return {} if is_loopback(host) else dict(requests.utils.get_environ_proxies(url))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is a name or address of this host itself."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -10,11 +10,10 @@ import re
 from dataclasses import dataclass
 
 MAX_BLOCK_BYTES = 4 * 2**20
+MAX_LINE_BYTES = 2**17
+"""aiohttp, under the evaluation client, gives up on a longer line (2 × its read buffer of 64 KiB)."""
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-
-
-class StreamError(Exception):
-    """The bytes are not an event stream that the evaluation client could read."""
+_LONGEST_BLANK_LINE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,39 +25,75 @@ class Block:
 
 
 class Decoder:
-    """Cuts a byte stream into blocks; holds at most one unfinished block of `limit` bytes."""
+    """Cuts a byte stream into blocks; holds at most one unfinished block of `limit` bytes.
 
-    def __init__(self, limit: int = MAX_BLOCK_BYTES) -> None:
+    It raises nothing: what is wrong with the stream as a whole stands in `faults`, and after a block beyond the
+    limit it gives no more blocks.
+    """
+
+    def __init__(self, limit: int = MAX_BLOCK_BYTES, line_limit: int = MAX_LINE_BYTES) -> None:
         self._limit = limit
+        self._line_limit = line_limit
         self._held = bytearray()
+        self._line_bytes = 0
+        self._long_line = False
+        self._overflow = False
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the stream as a whole, in words."""
+        line = f"a line of more than {self._line_limit} bytes: the evaluation client's HTTP library gives up on it"
+        block = f"no blank line within {self._limit} bytes"
+        return (line,) * self._long_line + (block,) * self._overflow
 
     def feed(self, data: bytes) -> list[Block]:
-        """Take the next bytes and give the blocks that they complete.
-
-        Raises:
-            StreamError: a block is longer than the limit.
-        """
-        start = max(0, len(self._held) - 3)
+        """Take the next bytes and give the blocks that they complete."""
+        if self._overflow:
+            return []
+        self._measure_lines(data)
+        start = max(0, len(self._held) - (_LONGEST_BLANK_LINE - 1))
         self._held += data
-        blocks, taken = [], 0
+        blocks: list[Block] = []
+        taken = 0
         while match := _BLANK_LINE.search(self._held, max(start, taken)):
+            if match.start() - taken > self._limit:
+                return blocks + self._give_up()
             blocks.extend(_block(bytes(self._held[taken : match.start()])))
             taken = match.end()
         del self._held[:taken]
-        if len(self._held) > self._limit:
-            raise StreamError(f"no blank line within {self._limit} bytes")
+        if len(self._held) >= self._limit + _LONGEST_BLANK_LINE:
+            self._give_up()
         return blocks
 
     def close(self) -> list[Block]:
         """The stream ended: give what is left, if anything."""
         left = bytes(self._held)
+        if len(left) > self._limit:
+            return self._give_up()
         self._held.clear()
         return _block(left)
 
+    def _give_up(self) -> list[Block]:
+        self._overflow = True
+        self._held.clear()
+        return []
+
+    def _measure_lines(self, data: bytes) -> None:
+        """Keep the length of the unfinished line, its newline counted, and note one that is too long."""
+        if self._line_bytes + len(data) > self._line_limit:
+            *ended, open_line = data.split(b"\n")
+            lengths = [len(line) + 1 for line in ended] + [len(open_line)]
+            lengths[0] += self._line_bytes
+            self._long_line = self._long_line or max(lengths) > self._line_limit
+        end = data.rfind(b"\n")
+        self._line_bytes = self._line_bytes + len(data) if end < 0 else len(data) - end - 1
+
 
 def _block(raw: bytes) -> list[Block]:
-    raw = raw.strip(b"\r\n")
+    raw = raw.strip()
     if not raw:
         return []
-    text = raw.decode("utf-8", errors="replace")
-    return [Block(text, replaced="�" in text and b"\xef\xbf\xbd" not in raw)]
+    try:
+        return [Block(raw.decode("utf-8"))]
+    except UnicodeDecodeError:
+        return [Block(raw.decode("utf-8", errors="replace"), replaced=True)]

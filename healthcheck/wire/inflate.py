@@ -1,0 +1,52 @@
+"""Compressed bodies, opened a bounded step at a time: a few kilobytes can stand for gigabytes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+OFFERED = "gzip, deflate"
+"""What the evaluation client's HTTP library offers to take."""
+_STEP_BYTES = 2**18
+
+
+class InflateError(Exception):
+    """The body is not compressed as its header says, or in a way that was not offered."""
+
+
+class Inflater:
+    """Opens the body of a response with this content-encoding."""
+
+    def __init__(self, encoding: str) -> None:
+        name = encoding.strip().lower()
+        if name not in {"", "identity", "gzip", "x-gzip", "deflate"}:
+            raise InflateError(f"content-encoding {encoding!r} was not offered (accept-encoding: {OFFERED})")
+        self._deflate = name == "deflate"
+        self._open = name in {"", "identity"}
+        self._engine: zlib._Decompress | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """What the bytes stand for, in pieces of at most 256 KiB.
+
+        Raises:
+            InflateError: the bytes are not what the header says.
+        """
+        if self._open:
+            yield data
+            return
+        while data:
+            if self._engine is None or self._engine.eof:
+                self._engine = zlib.decompressobj(wbits=self._window(data))
+            try:
+                piece = self._engine.decompress(data, _STEP_BYTES)
+            except zlib.error as error:
+                raise InflateError(f"a compressed body that cannot be opened: {error}") from error
+            data = self._engine.unconsumed_tail or self._engine.unused_data
+            if piece:
+                yield piece
+
+    def _window(self, data: bytes) -> int:
+        """A deflate body may come with zlib's header or bare; servers disagree on the word."""
+        if not self._deflate:
+            return 16 + zlib.MAX_WBITS
+        return zlib.MAX_WBITS if data[0] & 0xF == 8 else -zlib.MAX_WBITS
