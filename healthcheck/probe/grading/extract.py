@@ -15,17 +15,20 @@ STRICT_TIERS = ("boxed", "hashes", "cue")
 _NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Question|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE)
 _CUE = re.compile(
     r"(?<![A-Za-z])answers?\b(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|equals|be|comes\s+to)\b\s*[:：=]?|[^.。\n:：=]{0,20}?[:：=])"
-    r"|答案(?:应该|应当|应|就|即)?\s*(?:是|为|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
+    r"|<answer>|答案(?:应该|应当|应|就|即)?\s*(?:是|为|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"\n|[。！？!?;；]|\.(?=\s|$)")
 _LEAD = re.compile(
     r"[\s:：*_\"'“”‘’(\[{=~≈$]*"
-    r"(?:(?:approximately|about|around|exactly|simply|just|equal to|大约|约为|约|共|为|是)\s*)*"
+    r"(?:(?:approximately|about|around|exactly|simply|just|therefore|thus|equal to|大约|约为|约|共|为|是)\s*)*"
     r"(?:(?:US\$|[A-Za-z]|RMB)\s*=\s*)?[\s\"'“”(\[{$]*",
     re.IGNORECASE,
 )
+_MOST_MARKS = 20
+_MAX_CLAUSE_CHARS = 1000
 _NEGATED = re.compile(r"\s*(?:not\b|不是|并非)", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|n't)\s+[-$]?\d[\d,.]*|(?:不是|并非)\s*\d+")
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]")
@@ -95,9 +98,9 @@ def _article(text: str, match: re.Match[str]) -> bool:
 
 def _boxes(answer: str) -> Iterator[str]:
     r"""The contents of \boxed{…}, braces matched, last first; an unclosed one runs to the end of its line."""
-    for match in reversed(list(re.finditer(r"\\?f?boxed\s*\{", answer))):
-        depth, end = 1, match.end()
-        while end < len(answer) and depth:
+    for match in reversed(list(re.finditer(r"\\?(?:f?boxed|fbox)\s*\{", answer))[-_MOST_MARKS:]):
+        depth, end, last = 1, match.end(), min(len(answer), match.end() + _MAX_CLAUSE_CHARS)
+        while end < last and depth:
             depth += {"{": 1, "}": -1}.get(answer[end], 0)
             end += 1
         yield answer[match.end() : end - 1] if not depth else answer[match.end() :].partition("\n")[0]
@@ -121,8 +124,9 @@ def _cued(answer: str) -> Iterator[Number | None]:
 def _clauses(answer: str) -> Iterator[str]:
     """What follows each cue up to the end of its sentence, last first; the next line where the cue ends its own."""
     text = normalise(answer)
-    for cue in reversed(list(_CUE.finditer(text))):
-        rest = text[cue.end() :].lstrip(" :：*_\n\t>-" if text[cue.end() :].lstrip(" *_").startswith("\n") else " ")
+    for cue in reversed(list(_CUE.finditer(text))[-_MOST_MARKS:]):
+        rest = text[cue.end() : cue.end() + _MAX_CLAUSE_CHARS]
+        rest = rest.lstrip(" :：*_\n\t>-" if rest.lstrip(" *_").startswith("\n") else " ")
         if _NEGATED.match(rest):
             continue
         end = _CLAUSE_END.search(rest)
@@ -131,6 +135,8 @@ def _clauses(answer: str) -> Iterator[str]:
 
 def _of_clause(clause: str) -> Number | None:
     """The number that a clause states: the one after its last "=", the one that it begins with, or its last."""
+    plain = _REMARK.sub(" ", clause)
+    clause = plain if numbers(plain) else clause
     found = numbers(clause) or spelled(clause)
     if not found:
         return None
@@ -149,7 +155,7 @@ def _bold(answer: str) -> Iterator[Number | None]:
 
 
 def _last(answer: str) -> Iterator[Number | None]:
-    text = normalise(answer)
+    text = _DENIED.sub(" ", normalise(answer))
     for candidate in (_REMARK.sub(" ", text), text):
         found = numbers(candidate)
         yield found[-1] if found else None

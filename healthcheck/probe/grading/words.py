@@ -18,16 +18,17 @@ _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 _WORD = "|".join(sorted((*_SMALL, *_LARGE, "hundred"), key=len, reverse=True))
 _ENGLISH = re.compile(
     rf"(?P<sign>\b(?:minus|negative)\s+)?\b(?P<number>(?:a\s+(?=hundred|thousand|million))?(?:{_WORD})"
-    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?P<percent>\s+per\s?cent\b)?",
+    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?P<percent>\s+per\s?cent\b)?(?P<half>\s+and\s+a\s+half\b)?",
     re.IGNORECASE,
 )
+_HALF = re.compile(r"\b(?:(?:a|one)\s+)?half\b", re.IGNORECASE)
 _DIGITS = {**{sign: place for place, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
-_SIGN = "[零〇一二两三四五六七八九十百千万亿]"
+_SIGN = "[零〇一二两三四五六七八九十百千万亿]{1,40}"
 _CHINESE = re.compile(
-    rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN}+)|(?P<bottom>{_SIGN}+)分之(?P<top>{_SIGN}+)"
-    rf"|(?P<number>{_SIGN}+)(?:点(?P<decimals>[零〇一二三四五六七八九]+))?)"
+    rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN})|(?P<bottom>{_SIGN})分之(?P<top>{_SIGN})"
+    rf"|(?P<number>{_SIGN})(?:点(?P<decimals>[零〇一二三四五六七八九]{{1,40}}))?)"
 )
 
 
@@ -37,10 +38,17 @@ def spelled_numbers(text: str) -> Iterator[Spelled]:
 
 
 def _english(text: str) -> Iterator[Spelled]:
+    halves = {match.end(): match.start() for match in _HALF.finditer(text)}
     for match in _ENGLISH.finditer(text):
+        if any(start <= match.start() < end for end, start in halves.items()):
+            continue
         value = Fraction(_english_value(re.findall("[a-z]+", match["number"].lower())))
+        if match["half"]:
+            value += Fraction(1, 2)
+            del halves[match.end()]
         value = -value if match["sign"] else value
         yield match.start(), match.end(), (value, value / 100) if match["percent"] else (value,)
+    yield from ((start, end, (Fraction(1, 2),)) for end, start in halves.items())
 
 
 def _english_value(parts: list[str]) -> int:
