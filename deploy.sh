@@ -28,8 +28,13 @@ for script in "$toolkit" "$ascend/nnal/atb/set_env.sh"; do
     fi
 done
 
-# The plan: what these weights need on this machine. Each line is quoted for the shell.
-args=$(cd -- "$here" && MODEL_PATH=$weights python3 -m adapter)
+# The plan: what these weights need on this machine, as arguments and as variables where none are set.
+plan() {
+    (cd -- "$here" && MODEL_PATH=$weights python3 -m adapter "$@")
+}
+variables=$(plan --env)
+eval "$variables"
+args=$(plan)
 eval "set -- $args"
 
 exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"

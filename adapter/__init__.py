@@ -1,5 +1,8 @@
 """From weights and a machine to `vllm serve` arguments. Standard library only; travels with every adapter.
 
-weights   what is in MODEL_PATH          settings   what the author or the operator decided
-device    which NPUs this machine has    plan       a pure function of the three: one decision an option
+weights      what is in MODEL_PATH            settings   what the author or the operator decided
+device       which NPUs this machine has      chips      what is known of each kind of NPU
+plan         all decisions, from: precision (dtype, quantisation), parallel (devices), memory (cache),
+             serving (context, sequences, inputs), environment (variables), nodes (several machines)
+sourced      CANN's environment scripts       ready      whether the server answers yet
 """

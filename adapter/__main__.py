@@ -1,4 +1,4 @@
-"""`python3 -m adapter` prints the arguments of `vllm serve` for MODEL_PATH, quoted for the shell."""
+"""The plan for MODEL_PATH on this machine: by default the arguments of `vllm serve`, quoted for a shell."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from adapter.device import LocalSystem, Machine, find_machine
-from adapter.plan import Decision, make_plan
+from adapter import environment, nodes
+from adapter.decision import Decision, Refusal
+from adapter.device import LocalSystem, Machine, described_machine, find_machine
+from adapter.plan import Plan, make_plan
 from adapter.settings import SettingsError, read_settings
 from adapter.weights import Weights, read_weights
 
@@ -17,24 +19,39 @@ SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
 
 
 def main() -> int:
-    """Print the plan; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python3 -m adapter", description=__doc__)
-    parser.add_argument("--print", action="store_true", dest="as_table", help="the plan as a table, with reasons")
-    options = parser.parse_args()
+    """Print what was asked for; returns the exit status."""
+    options = _parser().parse_args()
     try:
         folder = _model_path()
         settings = read_settings(os.environ, SETTINGS_FILE)
-    except SettingsError as error:
+        group = nodes.group_of(settings)
+        machine = described_machine(options.npu, options.npus) if options.npu else find_machine(LocalSystem())
+        weights = read_weights(folder)
+        plan = make_plan(weights, machine, settings)
+    except (SettingsError, Refusal) as error:
         print(f"adapter: {error}", file=sys.stderr)
         return 2
-    weights, machine = read_weights(folder), find_machine(LocalSystem())
-    plan = make_plan(weights, machine, settings)
-    if options.as_table:
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        print(_table(weights, machine, plan))
+    if options.nodes:
+        print(nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml asks for no others")
+    elif options.print:
+        print(_table(weights, machine, plan).encode("utf-8", "backslashreplace").decode("utf-8"))
+    elif options.env:
+        for decision in environment.absent(plan.environment, os.environ):
+            print(f"export {decision.key}={shlex.quote(str(decision.value))}")
     else:
-        print(shlex.join(argument for decision in plan for argument in decision.arguments()))
+        print(shlex.join(plan.arguments()))
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python3 -m adapter", description=__doc__)
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--print", action="store_true", help="show every decision with its reason and source")
+    shown.add_argument("--env", action="store_true", help="print environment variables that are absent, to be set")
+    shown.add_argument("--nodes", action="store_true", help="print the commands for each of several machines")
+    parser.add_argument("--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)")
+    parser.add_argument("--npus", metavar="N", type=int, default=1, help="… and so many (dies, on an A3)")
+    return parser
 
 
 def _model_path() -> Path:
@@ -46,23 +63,27 @@ def _model_path() -> Path:
     return Path(path)
 
 
-def _table(weights: Weights, machine: Machine, plan: tuple[Decision, ...]) -> str:
-    rows = [("option", "value", "why", "source")]
-    for decision in plan:
-        value = "(vLLM's default)" if decision.value is None else decision.value
-        text = shlex.join(value) if isinstance(value, tuple) else str(value)
-        rows.append((decision.key, text, decision.why, decision.source))
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ["  ".join((*map(str.ljust, row, widths), row[3])) for row in rows]
+def _table(weights: Weights, machine: Machine, plan: Plan) -> str:
     devices = f"{machine.devices} × {machine.chip or 'NPU of unknown kind'}" if machine.devices else "no NPU"
     head = (
         f"weights  {weights.path}",
         f"         {weights.architecture or 'architecture unknown'}, {weights.total_bytes / 1e9:.2f} GB",
         f"machine  {devices} ({machine.source})",
-        *(f"note     {remark}" for remark in weights.remarks),
-        "",
+        *(f"note     {remark}" for remark in plan.remarks),
     )
-    return "\n".join((*head, *lines))
+    return "\n".join(
+        (*head, "", *_rows("option", plan.options), "", *_rows("variable, if unset", plan.environment))
+    )
+
+
+def _rows(title: str, decisions: tuple[Decision, ...]) -> list[str]:
+    rows = [(title, "value", "why", "source")]
+    for decision in decisions:
+        value = "(vLLM's default)" if decision.value is None else decision.value
+        text = shlex.join(value) if isinstance(value, tuple) else str(value)
+        rows.append((decision.key, text, decision.why, decision.source))
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return ["  ".join((*map(str.ljust, row, widths), row[3])) for row in rows]
 
 
 if __name__ == "__main__":

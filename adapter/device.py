@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from adapter.chips import CHIPS, chip_called
+from adapter.settings import SettingsError
+
 NPU_SMI_DEADLINE_S = 30
 FIRST_ROW = re.compile(r"\|\s*\d+\s+\|?\s*(?P<name>\w[\w-]*)\s*\|\s*[A-Za-z]+\s*\|")
 BUS_ID = re.compile(r"\|\s*(?:[0-9A-Fa-f]{4}:[\w:.]+|NA)\s*\|")
@@ -79,6 +82,20 @@ def find_machine(system: System) -> Machine:
     else:
         machine = Machine(0, None, None, "no npu-smi, no /dev/davinci*")
     return _only_visible(machine, system.environment.get(VISIBLE))
+
+
+def described_machine(chip_name: str, devices: int) -> Machine:
+    """A machine that is not here: so many devices, as torch counts them, of a chip; of "none" for no NPU.
+
+    Raises:
+        SettingsError: the chip is unheard of.
+    """
+    if chip_name == "none":
+        return Machine(0, None, None, "--npu none")
+    chip = chip_called(chip_name)
+    if chip is None:
+        raise SettingsError(f"--npu {chip_name} is not known: expected none, {', '.join(CHIPS)}")
+    return Machine(devices, chip.name, chip.hbm_mib, f"--npu {chip_name}")
 
 
 def _chips(table: str) -> list[tuple[str, int]]:

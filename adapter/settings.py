@@ -50,6 +50,24 @@ def _switch(text: str) -> bool:
     return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
 
 
+def _object(text: str) -> str:
+    return json.dumps(dict(json.loads(text)))
+
+
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0 <= size < float("inf"):
+        raise ValueError
+    return size
+
+
+def _rank(text: str) -> int:
+    rank = int(text)
+    if rank < 0:
+        raise ValueError
+    return rank
+
+
 def _words(text: str) -> tuple[str, ...]:
     return tuple(shlex.split(text))
 
@@ -64,12 +82,27 @@ class Key:
 
 COUNT = Key(_count, "a whole number of at least 1")
 SWITCH = Key(_switch, "true or false")
+OBJECT = Key(_object, "a JSON object")
 KEYS = {
     "dtype": Key(_word, "a vLLM dtype such as bfloat16, float16 or auto"),
     "tensor_parallel_size": COUNT,
     "max_model_len": COUNT,
     "max_num_seqs": COUNT,
     "trust_remote_code": SWITCH,
+    "quantization": Key(_word, "a quantisation that vLLM knows, such as ascend"),
+    "enable_expert_parallel": SWITCH,
+    "max_num_batched_tokens": COUNT,
+    "gpu_memory_utilization": Key(_fraction, "a number above 0, at most 1"),
+    "limit_mm_per_prompt": OBJECT,
+    "mm_processor_cache_gb": Key(_size, "a number of GiB"),
+    "compilation_config": OBJECT,
+    "additional_config": OBJECT,
+    "load_format": Key(_word, "a format that vLLM knows, such as safetensors"),
+    "no_enable_prefix_caching": SWITCH,
+    "multi_node": Key(_word, "ray or data-parallel"),
+    "nodes": Key(_words, "a list of addresses"),
+    "network_interface": Key(_word, "the name of a network interface"),
+    "node_rank": Key(_rank, "a whole number from 0"),
     "extra_args": Key(_words, "a list of vllm serve arguments"),
 }
 
@@ -96,7 +129,7 @@ def _setting(key: str, text: str, source: str) -> Setting:
         return Setting(None, source)
     try:
         return Setting(KEYS[key].read(text), source)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         raise SettingsError(f"{where} is {text!r}: expected {KEYS[key].expected}") from None
 
 

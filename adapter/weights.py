@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 MAX_JSON_BYTES = 64 * 2**20
 MAX_HEADER_BYTES = 100 * 2**20
+RANK_FILE = re.compile(r"model-rank-(\d+)-part-\d+\.safetensors")
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
 CODE_FILES = ("config.json", "tokenizer_config.json", "processor_config.json", "preprocessor_config.json")
 SAFETENSORS_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
@@ -40,7 +42,10 @@ class Attention:
 
 @dataclass(frozen=True)
 class Weights:
-    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded."""
+    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded.
+
+    `ranks` is the number of devices that weights in vLLM's sharded_state format were stored for, 0 otherwise.
+    """
 
     path: str
     architecture: str | None = None
@@ -53,6 +58,7 @@ class Weights:
     quantization: str | None = None
     modalities: tuple[str, ...] = ()
     remote_code: tuple[str, ...] = ()
+    ranks: int = 0
     remarks: tuple[str, ...] = ()
 
 
@@ -72,11 +78,12 @@ def read_weights(folder: Path) -> Weights:
         context=_context(text),
         attention=_attention(text),
         vocabulary=_number(text, "vocab_size"),
-        total_bytes=sum(_size(file) for file in files),
+        total_bytes=_total_bytes(folder, files),
         experts=_number(text, *EXPERT_KEYS) or 0,
         quantization=_quantization(folder, config, text),
         modalities=_modalities(config),
         remote_code=tuple(name for name, document in documents.items() if document.get("auto_map")),
+        ranks=len({match.group(1) for file in files if (match := RANK_FILE.match(file.name))}),
         remarks=tuple(remarks),
     )
 
@@ -184,6 +191,13 @@ def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
             return tuple(files)
     remarks.append("no weight files: nothing is known of their size")
     return ()
+
+
+def _total_bytes(folder: Path, files: tuple[Path, ...]) -> int:
+    """Of the files; of the index alone where they are not there yet, so that a plan can come before a download."""
+    stored = sum(_size(file) for file in files)
+    metadata = _document(folder / "model.safetensors.index.json", []).get("metadata")
+    return stored or (_number(metadata, "total_size") or 0 if isinstance(metadata, dict) else 0)
 
 
 def _size(file: Path) -> int:

@@ -1,0 +1,64 @@
+"""The Ascend chips that vllm-ascend tells apart, and what torch sees of each one's memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+A2, A3, A310P, A950 = "A2", "A3", "310P", "950"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One chip, or one die where a card has two (A3): what torch counts as a device.
+
+    `hbm_mib` is what npu-smi shows, `reserved_mib` what driver and CANN keep of it. `family` is None for chips that
+    vllm-ascend does not run on.
+    """
+
+    name: str
+    family: str | None
+    hbm_mib: int
+    reserved_mib: int
+
+    @property
+    def bfloat16(self) -> bool:
+        """Whether it computes in bfloat16 (from the 910B on)."""
+        return self.family in {A2, A3, A950}
+
+
+# Memory: 64 GB chips give torch 60.96 GiB of 64, 32 GB ones 28.5 of 32, a 310P chip all that npu-smi shows. Of the
+# 950, only what an idle chip shows as used is known.
+CHIPS = {
+    chip.name: chip
+    for chip in (
+        *(Chip(name, A2, 65536, 3113) for name in ("910B1", "910B2", "910B2C", "910B3", "910B4-1")),
+        Chip("910B4", A2, 32768, 3584),
+        Chip("A3", A3, 65536, 3113),
+        Chip("310P3", A310P, 21527, 0),
+        Chip("950DT", A950, 86016, 6656),
+        Chip("950PR", A950, 131072, 6656),
+        Chip("910A", None, 32768, 3584),
+        Chip("910ProB", None, 32768, 3584),
+        Chip("310B4", None, 15609, 0),
+    )
+}
+FAMILIES = (
+    (r"910(_9\d+)?|A3|910C", "A3"),
+    (r"910B4-1.*", "910B4-1"),
+    (r"910B4.*", "910B4"),
+    (r"910B.*|A2", "910B3"),
+    (r"310P.*", "310P3"),
+    (r"950PR.*", "950PR"),
+    (r"950.*", "950DT"),
+    (r"910.*", "910A"),
+    (r"310.*", "310B4"),
+)
+
+
+def chip_called(name: str) -> Chip | None:
+    """The chip that npu-smi or a person calls so (npu-smi's "Ascend910" is an A3); None if unheard of."""
+    short = re.sub(r"(?i)^ascend\s*", "", name.strip()).upper().replace("PROB", "ProB")
+    if short in CHIPS:
+        return CHIPS[short]
+    return next((CHIPS[known] for pattern, known in FAMILIES if re.fullmatch(pattern, short)), None)

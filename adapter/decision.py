@@ -1,0 +1,30 @@
+"""What a plan is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapter.settings import Value
+
+
+class Refusal(Exception):  # noqa: N818 - an outcome more than an error
+    """The launch cannot work; the text is one line that says why and what would."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One option: its value (None leaves it to vLLM), the reason, and where that reason comes from."""
+
+    key: str
+    value: Value | None
+    why: str
+    source: str
+
+    def arguments(self) -> tuple[str, ...]:
+        """What it adds to the command line."""
+        flag = "--" + self.key.replace("_", "-")
+        if self.value is None or self.value is False:
+            return ()
+        if self.value is True:
+            return (flag,)
+        return self.value if isinstance(self.value, tuple) else (flag, str(self.value))

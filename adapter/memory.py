@@ -1,0 +1,80 @@
+"""How much memory a launch needs on each device, and what remains there for the key-value cache. Sizes in bytes.
+
+The cache is counted as vLLM's KV cache specifications do: for a token and a layer two tensors (keys, values) of
+kv_heads × head_dim, or one of the latent width for MLA; at most a window for sliding layers; a fixed state for
+linear ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapter.chips import A310P, Chip
+from adapter.device import Machine
+from adapter.weights import Attention, Weights
+
+MIB, GIB = 2**20, 2**30
+CACHE_ELEMENT_BYTES = 2
+PREFILL_TOKENS = 8192
+"""Tokens that one step may add to a sliding window before it moves on."""
+LINEAR_STATE_BYTES = 2 * MIB
+"""The state of one sequence in one layer of linear attention, about: 32 heads of 128 × 128, and a convolution."""
+MARGIN = 1.25
+"""Cache blocks, replicated small tensors and fragmentation: what is counted is not quite what is used."""
+
+
+def cache_bytes(attention: Attention, tokens: int, parallel: int) -> int:
+    """The key-value cache of one sequence of `tokens` tokens on each of `parallel` devices."""
+    if attention.latent:
+        token_layer = attention.latent * CACHE_ELEMENT_BYTES
+    else:
+        heads = max(1, attention.kv_heads // parallel)
+        token_layer = 2 * heads * attention.head_dim * CACHE_ELEMENT_BYTES
+    full_layers = attention.layers - attention.sliding_layers - attention.linear_layers
+    seen = min(tokens, attention.window + PREFILL_TOKENS)
+    state = attention.linear_layers * LINEAR_STATE_BYTES // parallel
+    return state + token_layer * (full_layers * tokens + attention.sliding_layers * seen)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The memory of each device: what torch sees, the part that vLLM may take, and what work takes of that."""
+
+    torch_bytes: int
+    usable_bytes: int
+    work_bytes: int
+
+    def for_cache(self, weights: Weights, parallel: int) -> int:
+        """What `parallel` devices have left, each, when the weights are loaded; negative if they do not fit."""
+        return self.usable_bytes - self.work_bytes - weights.total_bytes // parallel
+
+
+def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization: float) -> Budget | None:
+    """The memory of one device of the machine; None where its size is unknown.
+
+    Work is activations, graphs and the runtime: a tenth, 2 GiB at least; 2 GiB more for the communication buffers
+    of expert parallelism (HCCL_BUFFSIZE twice) and for an encoder of images or sound.
+    """
+    if chip is None or not machine.hbm_mib:
+        return None
+    torch_bytes = (machine.hbm_mib - chip.reserved_mib) * MIB
+    extras = (weights.experts > 0) + bool(weights.modalities)
+    return Budget(
+        torch_bytes=torch_bytes,
+        usable_bytes=int(torch_bytes * utilization),
+        work_bytes=max(2 * GIB, torch_bytes // 10) + extras * 2 * GIB,
+    )
+
+
+def longest_context(attention: Attention, room_bytes: int, parallel: int, chip: Chip | None) -> int:
+    """How many tokens one sequence can have in `room_bytes` of cache, in steps of 256; 0 if none.
+
+    310P also holds an attention mask of context × context float16 values.
+    """
+    low, high = 0, 2**22
+    while high - low > 256:
+        tokens = (low + high) // 2
+        mask = 2 * tokens * tokens if chip and chip.family == A310P else 0
+        fits = cache_bytes(attention, tokens, parallel) * MARGIN + mask <= room_bytes
+        low, high = (tokens, high) if fits else (low, tokens)
+    return low // 256 * 256

@@ -1,0 +1,122 @@
+"""Several machines, for weights or contexts that outgrow one: vLLM on Ray, or vLLM's own data parallelism.
+
+The evaluation service runs on one machine; this is for your own. adapter.toml asks for it:
+
+    multi_node = "ray"                      # or "data-parallel"
+    nodes = ["10.0.0.1", "10.0.0.2"]        # the first one serves
+    network_interface = "eth0"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapter.decision import Decision
+from adapter.settings import Setting, SettingsError
+from adapter.weights import Weights
+
+RAY, DATA_PARALLEL = "ray", "data-parallel"
+KEYS = frozenset({"multi_node", "nodes", "network_interface", "node_rank"})
+RAY_PORT, RPC_PORT = 6379, 13389
+
+
+@dataclass(frozen=True)
+class Group:
+    """Machines that serve one model together; `rank` is the place of this one among them."""
+
+    style: str
+    addresses: tuple[str, ...]
+    interface: str
+    rank: int
+    source: str
+
+
+def group_of(settings: Mapping[str, Setting]) -> Group | None:
+    """The group that the settings ask for.
+
+    Raises:
+        SettingsError: they ask for one and do not say which machines.
+    """
+    style = settings.get("multi_node")
+    if style is None or style.value is None:
+        return None
+    if style.value not in {RAY, DATA_PARALLEL}:
+        raise SettingsError(f"multi_node is {style.value!r}: expected {RAY} or {DATA_PARALLEL}")
+    addresses, interface = settings.get("nodes"), settings.get("network_interface")
+    if addresses is None or not isinstance(addresses.value, tuple) or len(addresses.value) < 2:
+        raise SettingsError("multi_node needs nodes: a list of at least two addresses, the serving one first")
+    if interface is None:
+        raise SettingsError("multi_node needs network_interface: the name that `ip address` shows, such as eth0")
+    rank = settings["node_rank"].value if "node_rank" in settings else 0
+    if not isinstance(rank, int) or rank >= len(addresses.value):
+        raise SettingsError(f"node_rank is {rank}: there are {len(addresses.value)} nodes, counted from 0")
+    return Group(style.value, addresses.value, str(interface.value), rank, style.source)
+
+
+def share_of(weights: Weights, group: Group | None) -> Weights:
+    """What one machine of the group holds: its layers in a pipeline, its experts with data parallelism."""
+    if group is None or (group.style == DATA_PARALLEL and not weights.experts):
+        return weights
+    count = len(group.addresses)
+    attention = weights.attention
+    if attention and group.style == RAY:
+        attention = dataclasses.replace(
+            attention,
+            layers=-(-attention.layers // count),
+            sliding_layers=attention.sliding_layers // count,
+            linear_layers=attention.linear_layers // count,
+        )
+    return dataclasses.replace(weights, attention=attention, total_bytes=-(-weights.total_bytes // count))
+
+
+def options(group: Group | None) -> tuple[Decision, ...]:
+    """What the command line of this machine says of the group."""
+    if group is None:
+        return ()
+    count, source = len(group.addresses), group.source
+    if group.style == RAY:
+        return (
+            Decision("distributed_executor_backend", "ray", f"{count} machines", source),
+            Decision("pipeline_parallel_size", count, "a stage for each machine", source),
+        )
+    joining = (
+        Decision("headless", True, "the first machine serves", source),
+        Decision("data_parallel_start_rank", group.rank, "the place of this machine", source),
+    )
+    return (
+        Decision("data_parallel_size", count, "a copy on each machine, experts spread over all", source),
+        Decision("data_parallel_size_local", 1, "one copy here", source),
+        Decision("data_parallel_address", group.addresses[0], "the first machine", source),
+        Decision("data_parallel_rpc_port", RPC_PORT, "free on the first machine", source),
+        *(joining if group.rank else ()),
+    )
+
+
+def commands(group: Group, model_path: str) -> str:
+    """What to run on each machine, in this order."""
+    head = group.addresses[0]
+    launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
+    lines: list[str] = []
+    for rank, address in enumerate(group.addresses):
+        lines += [
+            f"# on {address}",
+            *(f"export {name}={shlex.quote(value)}" for name, value in _network(group, address)),
+        ]
+        if group.style == DATA_PARALLEL:
+            lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
+        else:
+            place = f"--address={head}:{RAY_PORT}" if rank else f"--head --port={RAY_PORT}"
+            lines += [f"ray start {place} --node-ip-address={address}", ""]
+    if group.style == RAY:
+        lines += [f"# on {head}, in the same shell, once `ray status` shows {len(group.addresses)} nodes", launch]
+    return "\n".join(lines).strip()
+
+
+def _network(group: Group, address: str) -> tuple[tuple[str, str], ...]:
+    """Must be set before Ray starts: its workers inherit them."""
+    names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
+    ray = (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),) if group.style == RAY else ()
+    return (("HCCL_IF_IP", address), *((name, group.interface) for name in names), *ray)

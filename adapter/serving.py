@@ -1,0 +1,131 @@
+"""How much is served at a time: context, sequences, memory, inputs, and what a chip needs beside."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from adapter.chips import A310P, Chip
+from adapter.decision import Decision
+from adapter.device import Machine
+from adapter.memory import GIB, MARGIN, cache_bytes, longest_context
+from adapter.weights import Weights
+
+UTILIZATION = 0.9
+LONGEST_NPU, LONGEST_310P, LONGEST_CPU = 40960, 16384, 8192
+SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_CPU = 128, 32, 16
+TYPICAL_TOKENS = 2048
+CPU_CACHE_BYTES = 4 * GIB
+DOCUMENTS = "vllm-ascend's documents"
+PER_PROMPT = {"image": 8, "video": 1, "audio": 1}
+
+
+@dataclass(frozen=True)
+class Room:
+    """What is left for the cache on each of `parallel` devices, and for whom; `cache` is None where unknown."""
+
+    weights: Weights
+    machine: Machine
+    chip: Chip | None
+    parallel: int
+    cache: int | None
+
+    def of(self, npu: int, old: int, cpu: int) -> int:
+        """The figure for this machine: an NPU, a 310P, or none."""
+        if not self.machine.devices:
+            return cpu
+        return old if self.chip and self.chip.family == A310P else npu
+
+
+def gpu_memory_utilization(machine: Machine) -> Decision:
+    """The share of the memory that vLLM may take."""
+    if machine.devices:
+        return Decision("gpu_memory_utilization", UTILIZATION, "leaves a tenth to the runtime", DOCUMENTS)
+    return Decision("gpu_memory_utilization", None, "no NPU", machine.source)
+
+
+def max_model_len(room: Room) -> Decision:
+    """The longest prompt and answer together: the model's, an evaluation's, or what fits; the least of them.
+
+    Long rather than short: a request whose max_tokens goes beyond it is refused.
+    """
+    key, context = "max_model_len", room.weights.context
+    longest = room.of(LONGEST_NPU, LONGEST_310P, LONGEST_CPU)
+    attention = room.weights.attention
+    cache = room.cache if room.machine.devices else CPU_CACHE_BYTES
+    if attention and cache is not None:
+        fits = max(256, longest_context(attention, cache, room.parallel, room.chip))
+        if fits < min(context or longest, longest):
+            return Decision(key, fits, f"one sequence fits, of the model's {context}", "adapter/memory.py")
+    if context is None:
+        if room.chip and room.chip.family == A310P:
+            return Decision(key, longest, "its attention mask grows with the square", DOCUMENTS)
+        return Decision(key, None, "the weights do not say: vLLM chooses", "config.json")
+    if context <= longest:
+        return Decision(key, context, "all that the model was made for", "config.json")
+    return Decision(key, longest, f"enough for an evaluation, of the model's {context}", "adapter/serving.py")
+
+
+def max_num_seqs(room: Room) -> Decision:
+    """Requests at a time: as many as the cache holds at a usual length; the others wait."""
+    key, most = "max_num_seqs", room.of(SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_CPU)
+    attention = room.weights.attention
+    if not attention or room.cache is None:
+        where = "on NPUs" if room.machine.devices else "without an NPU"
+        return Decision(key, most // 2 if room.machine.devices else most, f"a usual number {where}", DOCUMENTS)
+    fit = int(room.cache / (cache_bytes(attention, TYPICAL_TOKENS, room.parallel) * MARGIN))
+    number = max(1, min(most, 2 ** max(0, fit.bit_length() - 1) if fit > 0 else 1))
+    return Decision(key, number, f"the cache holds {max(fit, 0)} of {TYPICAL_TOKENS} tokens", "adapter/memory.py")
+
+
+def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:
+    """Tokens of one step: long prompts are taken in pieces of this size."""
+    key = "max_num_batched_tokens"
+    if machine.devices and not (chip and chip.family == A310P):
+        return Decision(key, 8192, "the least that is recommended on NPUs", DOCUMENTS)
+    return Decision(key, None, "vLLM chooses", "adapter/serving.py")
+
+
+def trust_remote_code(weights: Weights) -> Decision:
+    """Only where the weights name code of their own."""
+    if weights.remote_code:
+        return Decision("trust_remote_code", True, "auto_map: the model brings its code", weights.remote_code[0])
+    return Decision("trust_remote_code", False, "no auto_map: the weights bring no code", "config.json")
+
+
+def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
+    """For images, video and sound: how many of each in a prompt, which is also what vLLM keeps memory for."""
+    if not weights.modalities or not machine.devices:
+        why, source = ("no NPU", machine.source) if weights.modalities else ("text only", "config.json")
+        return (
+            Decision("limit_mm_per_prompt", None, why, source),
+            Decision("mm_processor_cache_gb", None, why, source),
+        )
+    limits = {name: PER_PROMPT[name] for name in weights.modalities}
+    return (
+        Decision("limit_mm_per_prompt", json.dumps(limits), "vLLM keeps memory for as many", DOCUMENTS),
+        Decision("mm_processor_cache_gb", 0, "every input comes once: nothing to keep", DOCUMENTS),
+    )
+
+
+def for_chip(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:
+    """Graph mode for all chips that have it, and what a 310P needs beside."""
+    graphs: dict[str, object] = {"cudagraph_mode": "FULL_DECODE_ONLY"}
+    if chip is None or chip.family is None:
+        return (Decision("compilation_config", None, "vLLM chooses", "adapter/serving.py"),)
+    if chip.family != A310P:
+        return (Decision("compilation_config", json.dumps(graphs), "graphs for decoding", DOCUMENTS),)
+    graphs["cudagraph_capture_sizes"] = [16, 32] if parallel > 1 else [1, 2, 4, 8, 16, 32]
+    options = {"ascend_compilation_config": {"enable_npugraph_ex": False}}
+    return (
+        Decision("compilation_config", json.dumps(graphs), "a 310P holds few graphs", DOCUMENTS),
+        Decision("additional_config", json.dumps(options), "not for a 310P", DOCUMENTS),
+        Decision("no_enable_prefix_caching", True, "not for a 310P", DOCUMENTS),
+        _load_format(weights),
+    )
+
+
+def _load_format(weights: Weights) -> Decision:
+    if weights.ranks:
+        return Decision("load_format", "sharded_state", "stored in shards, one a device", "model-rank-* files")
+    return Decision("load_format", None, "not stored in shards", "file names")
