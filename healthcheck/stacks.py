@@ -81,6 +81,8 @@ class _Matrix:
     source: str
     read_on: str
     rows: tuple[Row, ...]
+    vllm_source: str
+    vllm_requires: Mapping[str, Mapping[str, str]]
     torch_npu_source: str
     torch_npu: tuple[tuple[str, str, str], ...]
 
@@ -118,6 +120,27 @@ def row(vllm_ascend: str = DEFAULT) -> Row:
             return candidate
     known = ", ".join(candidate.vllm_ascend for candidate in rows() if candidate.final)
     raise UsageError(f"the version matrix has no vllm-ascend {wanted!r}; final releases in it: {known}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a part of a row asks of another package: a version specifier, and whose it is."""
+
+    by: str
+    specifier: str
+
+
+def statements(each: Row, package: str) -> tuple[Statement, ...]:
+    """What a row says about a package (its normalised name): vllm-ascend's own word first, then vLLM's."""
+    exact = {"torch": each.torch, "torch-npu": each.torch_npu, "triton-ascend": each.triton_ascend}
+    exact |= {"vllm": each.vllm[0], "vllm-ascend": each.vllm_ascend}
+    if exact.get(package):
+        return (Statement(by=each.label(), specifier=f"=={exact[package]}"),)
+    said = [Statement(by=each.label(), specifier=each.requires.get(package, ""))]
+    said += [
+        Statement(by=f"vllm {v}", specifier=_matrix().vllm_requires.get(v, {}).get(package, "")) for v in each.vllm
+    ]
+    return tuple(statement for statement in said if statement.specifier)
 
 
 def nearest(versions: Mapping[str, str]) -> Match:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from healthcheck.check import Check
 from healthcheck.repo.facts import Submission
+from healthcheck.repo.installs import requirements_parse
+from healthcheck.repo.packages import requirements_provided, requirements_stack
 from healthcheck.repo.presence import deploy_sh_present
 from healthcheck.repo.syntax import deploy_sh_syntax
 
-CHECKS: tuple[Check[Submission], ...] = (deploy_sh_present, deploy_sh_syntax)
+CHECKS: tuple[Check[Submission], ...] = (
+    deploy_sh_present,
+    deploy_sh_syntax,
+    requirements_parse,
+    requirements_provided,
+    requirements_stack,
+)

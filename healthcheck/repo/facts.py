@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract
+from healthcheck import contract, stacks
 from healthcheck.errors import UsageError
-from healthcheck.repo import git, shells, tree
+from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.card import Card, read_card
 from healthcheck.repo.shells import Parse
 from healthcheck.repo.tree import read_inside
@@ -22,6 +22,7 @@ MAX_TEXT_BYTES = 1024**2
 """No deploy.sh or requirements file that a person wrote is longer."""
 MAX_LISTED = 200
 DEEPEST_SEARCH = 3
+MAX_INCLUDED = 30
 
 
 class Kind(enum.Enum):
@@ -60,7 +61,8 @@ class Submission:
         deploy_sh_mode: its permission bits, None where there is no such file.
         deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
         requirements: the bytes of requirements.txt, None where there is none.
-        texts: requirements files and others that requirements.txt may include.
+        texts: requirements.txt and the files of the repository that it includes.
+        stack: the chosen row of the version matrix.
         parses: what the shells' own parsers say of deploy.sh.
     """
 
@@ -80,19 +82,24 @@ class Submission:
     requirements_kind: Kind
     texts: tuple[Text, ...]
     parses: tuple[Parse, ...]
+    stack: str
     card: Card
 
-    def text(self, path: str) -> bytes | None:
-        """The bytes of one of the gathered text files."""
-        return next((text.data for text in self.texts if text.path == path), None)
+    def text(self, path: str) -> Text | None:
+        """One of the gathered text files."""
+        return next((text for text in self.texts if text.path == path), None)
 
 
-def read_submission(root: Path) -> Submission:
+def read_submission(root: Path, *, stack: str = stacks.DEFAULT) -> Submission:
     """Read a submission: the commit of a git repository, or the files of a plain folder.
 
+    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release.
+
     Raises:
-        UsageError: `root` is no folder, cannot be read, or is too large to be a repository of code.
+        UsageError: there is no such row; `root` is no folder, cannot be read, or is too large for a repository
+            of code.
     """
+    stack = stacks.row(stack).vllm_ascend
     root = root.expanduser().resolve()
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder")
@@ -100,13 +107,13 @@ def read_submission(root: Path) -> Submission:
     if commit is None:
         changes = git.Changes(changed=(), untracked=(), ignored=())
         found = _Found(files=root, commit="", paths=tree.paths(root), changes=changes)
-        return _submission(root, found)
+        return _submission(root, found, stack)
     with git.shadow(commit) as shadow:
         blobs = shadow.blobs()
         shadow.check_out(blobs, MAX_TEXT_BYTES)
         paths = tuple(sorted(blob.path for blob in blobs))
         changes = shadow.changes(MAX_LISTED)
-        return _submission(root, _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes))
+        return _submission(root, _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes), stack)
 
 
 @contextmanager
@@ -145,10 +152,10 @@ class _Found:
     changes: git.Changes
 
 
-def _submission(root: Path, found: _Found) -> Submission:
+def _submission(root: Path, found: _Found, stack: str) -> Submission:
     files, paths, changes = found.files, found.paths, found.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
-    requirements = _entry(files, contract.REQUIREMENTS)
+    wanted = _entry(files, contract.REQUIREMENTS)
     return Submission(
         root=root,
         commit=found.commit,
@@ -162,10 +169,11 @@ def _submission(root: Path, found: _Found) -> Submission:
         deploy_sh_mode=deploy_sh.mode,
         deploy_sh_link=deploy_sh.link,
         deploy_sh_elsewhere=_elsewhere(paths),
-        requirements=requirements.data,
-        requirements_kind=requirements.kind,
-        texts=tuple(_texts(files, paths)),
+        requirements=wanted.data,
+        requirements_kind=wanted.kind,
+        texts=tuple(_texts(files)),
         parses=shells.parse(deploy_sh.data) if deploy_sh.data else (),
+        stack=stack,
         card=read_card(_entry(files, "README.md").data),
     )
 
@@ -210,15 +218,17 @@ def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(near, key=lambda path: (path.count("/"), path))[:10])
 
 
-def _texts(files: Path, paths: tuple[str, ...]) -> Iterator[Text]:
-    """Files that a requirements file may include; the first MAX_LISTED of them."""
-    suffixes = (".txt", ".in", ".pip", ".toml")
-    for path in [path for path in paths if path.endswith(suffixes) and path.count("/") <= DEEPEST_SEARCH][
-        :MAX_LISTED
-    ]:
-        data = read_inside(files, path, MAX_TEXT_BYTES + 1)
+def _texts(files: Path) -> Iterator[Text]:
+    """requirements.txt and what it includes, as far as that is in the repository; each file once."""
+    waiting, seen = [contract.REQUIREMENTS], set[str]()
+    while waiting and len(seen) < MAX_INCLUDED:
+        path = waiting.pop(0)
+        data = None if path in seen else read_inside(files, path, MAX_TEXT_BYTES + 1)
+        seen.add(path)
         if data is not None:
-            yield Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
+            text = Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
+            yield text
+            waiting += requirements.includes(requirements.read(path, text.data))
 
 
 def _why_uncommitted(root: Path) -> str:
