@@ -8,6 +8,7 @@ from healthcheck.weights import (
     check_complete,
     check_config,
     check_format,
+    check_hardware,
     check_size,
     check_task,
     check_tokenizer,
@@ -23,6 +24,7 @@ CHECKS: tuple[Check[WeightsFacts], ...] = (
     check_tokenizer.tokenizer,
     check_format.pickle,
     check_code.remote_code,
+    check_hardware.fits_hardware,
     check_task.supported,
     check_task.matches_weights,
 )

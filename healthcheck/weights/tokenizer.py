@@ -99,7 +99,7 @@ def _tokenizer_error(folder: Folder) -> str:
 
 
 def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
-    """Source of the order: vLLM asks a processor first, where there is one; transformers prefers the .jinja file."""
+    """Source of the order: vLLM asks a processor first where there is one; transformers prefers the .jinja file."""
     own = [_from_file(folder), *_from_config(config)]
     in_order = [*own[:1], _from_json(folder), *own[1:]] if _has_processor(folder) else [*own, _from_json(folder)]
     return tuple(template for template in in_order if template)

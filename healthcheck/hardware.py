@@ -1,0 +1,102 @@
+"""Ascend NPU kinds: how much memory they have, and what vllm-ascend runs on them. Data with its source.
+
+Sources: memory per chip as `npu-smi info` prints it and as torch_npu reports it (recorded outputs of such machines,
+2026-08); number formats from torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's
+hardware table and its FAQ, at 182b75ea84ff (2026-08-22). The service does not say which kind it has.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+GIB = 2**30
+MIB = 2**20
+
+
+class Family(enum.Enum):
+    """SoC families, by the name that vllm-ascend's images and documentation use."""
+
+    A1 = "910A"
+    A2 = "910B"
+    A3 = "910C (A3)"
+    P310 = "310P"
+    B310 = "310B"
+    A5 = "950"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Npu:
+    """One kind of NPU. Memory is that of one device as torch sees it: a chip, or a die of an A3 card.
+
+    Attributes:
+        memory_bytes: what npu-smi prints.
+        usable_bytes: what torch_npu reports as its total, estimated from it where that was not recorded.
+        bfloat16: whether it computes in bfloat16; float16 only where not.
+        served: whether vllm-ascend supports it.
+        devices: how many a usual machine has.
+    """
+
+    name: str
+    family: Family
+    memory_bytes: int
+    usable_bytes: int
+    bfloat16: bool
+    served: bool
+    devices: int
+
+
+def _kind(name: str, family: Family, memory_mib: int, usable_gib: float, devices: int = 8) -> Npu:
+    return Npu(
+        name=name,
+        family=family,
+        memory_bytes=memory_mib * MIB,
+        usable_bytes=int(usable_gib * GIB),
+        bfloat16=family in {Family.A2, Family.A3, Family.A5},
+        served=family in {Family.A2, Family.A3, Family.A5, Family.P310},
+        devices=devices,
+    )
+
+
+KINDS = (
+    _kind("910B1", Family.A2, 65536, 60.96),
+    _kind("910B2", Family.A2, 65536, 60.96),
+    _kind("910B2C", Family.A2, 65536, 60.96),
+    _kind("910B3", Family.A2, 65536, 60.96),
+    _kind("910B4", Family.A2, 32768, 29.0),
+    _kind("910B4-1", Family.A2, 65536, 60.96),
+    _kind("910C", Family.A3, 65536, 60.97, devices=16),
+    _kind("950DT", Family.A5, 86016, 79.0),
+    _kind("950PR", Family.A5, 131072, 120.0),
+    _kind("310P3", Family.P310, 21527, 20.0, devices=1),
+    _kind("310P3-Duo", Family.P310, 43693, 42.0, devices=2),
+    _kind("910A", Family.A1, 32768, 29.0),
+    _kind("910ProB", Family.A1, 32768, 29.0),
+    _kind("310B", Family.B310, 12288, 10.0, devices=1),
+)
+ALIASES = {
+    "A3": "910C",
+    "9391": "910C", "9392": "910C", "9381": "910C", "9382": "910C", "9372": "910C", "9362": "910C",
+    "310P1": "310P3", "310P5": "310P3", "310P7": "310P3", "300IDUO": "310P3DUO", "300I": "310P3",
+    "910": "910A", "910PROA": "910A", "950": "950DT",
+}  # fmt: skip
+USUAL = ("910B4", "910B3", "910C")
+"""Kinds worth a line each where the author named none: the two sizes of the 910B, and the A3."""
+
+
+def find(name: str) -> tuple[Npu, ...]:
+    """The kinds that a name may mean, smallest memory first; empty where it means none.
+
+    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" may be any of five.
+    """
+    key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|VIR\d*$|[^0-9A-Z]", "", name.upper())
+    key = re.sub(r"^910(93\d\d)$", r"\1", key)
+    key = ALIASES.get(key, key)
+    exact = [kind for kind in KINDS if _key(kind) == key]
+    close = [kind for kind in KINDS if len(key) >= 4 and _key(kind).startswith(key)]
+    return tuple(sorted(exact or close, key=lambda kind: kind.memory_bytes))
+
+
+def _key(kind: Npu) -> str:
+    return re.sub(r"[^0-9A-Z]", "", kind.name.upper())

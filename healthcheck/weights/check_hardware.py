@@ -1,0 +1,310 @@
+"""The check that what deploy.sh would launch fits the devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from healthcheck import hardware
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.hardware import Family, Npu
+from healthcheck.records import Finding, JsonValue, Stage
+from healthcheck.weights import memory
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.load import Load, read_load
+from healthcheck.weights.memory import Layout
+from healthcheck.weights.shape import Shape, read_shape
+
+SUPPORTED = {"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"}
+"""Source: supported_quantization in vllm_ascend/platform.py, 182b75ea84ff (2026-08-22)."""
+UTILIZATION = 0.9
+GIB = 2**30
+KIND_SIZES = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What is to be served, and how it is spread."""
+
+    load: Load
+    shape: Shape | None
+    layout: Layout
+    context: int | None
+    context_source: str
+    utilization: float
+
+
+@check(
+    "plan/fits-hardware",
+    "The model fits the devices that it is launched on",
+    stage=Stage.WEIGHTS,
+    why="A model that does not fit stops while it loads, or when it reserves its cache.",
+    requires=("weights/present", "weights/config"),
+)
+def fits_hardware(facts: WeightsFacts) -> Findings:
+    """Each device holds its part of the weights (bytes divided by tensor and pipeline parallel size), about 2 GiB
+    of working memory, and the key-value cache: at least one sequence of --max-model-len tokens has to fit in what
+    --gpu-memory-utilization leaves, or vLLM does not start. The tensor parallel size has to divide the attention
+    heads, and the key-value heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights
+    fail with float16 on a 910B; vllm-ascend loads ModelSlim, compressed-tensors and FP8 weights, not AWQ, GPTQ or
+    bitsandbytes.
+
+    Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
+    KIND and --npus N the check judges those; without them it says what would fit where.
+
+    To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights.
+    """
+    if facts.engine not in {"", "vllm", "unknown", "sglang"}:
+        raise NotApplicable(f"how {facts.engine} uses memory is not known here")
+    demand = _demand(facts)
+    yield from _heads(facts, demand)
+    yield from _quantization(facts, demand)
+    kinds = hardware.find(facts.npu) if facts.npu else ()
+    if facts.npu and not kinds:
+        yield warn(
+            expected=f"one of {', '.join(kind.name for kind in hardware.KINDS)}",
+            seen=f"--npu {shown(facts.npu)}",
+            fix="name a kind of that list",
+        )
+    if kinds:
+        yield from _on(facts, demand, kinds[0])
+    else:
+        yield from _anywhere(facts, demand)
+
+
+def _demand(facts: WeightsFacts) -> Demand:
+    load = read_load(facts)
+    if not load.total_bytes:
+        raise NotApplicable("no weights whose size could be read")
+    shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
+    context = _tokens(facts.option("max-model-len"))
+    source = f"--max-model-len {facts.option('max-model-len')}" if context else "the model's own length"
+    return Demand(
+        load=load,
+        shape=shape,
+        layout=_layout(facts),
+        context=context or (shape.context if shape else None),
+        context_source=source,
+        utilization=_fraction(facts.option("gpu-memory-utilization", "mem-fraction-static")),
+    )
+
+
+def _layout(facts: WeightsFacts) -> Layout:
+    tensor = facts.option("tensor-parallel-size", "tp", "tp-size")
+    if tensor is None and facts.plan is None:
+        tensor = str(facts.npus or 1)
+    number_bytes = 1 if (facts.option("kv-cache-dtype") or "").startswith(("fp8", "int8")) else 2
+    return Layout(
+        tensor=_count(tensor),
+        pipeline=_count(facts.option("pipeline-parallel-size", "pp", "pp-size")),
+        data=_count(facts.option("data-parallel-size", "dp", "dp-size")),
+        experts=facts.option("enable-expert-parallel") is not None,
+        cache_number_bytes=number_bytes,
+    )
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and 0 < int(text) < 10_000 else 1
+
+
+def _tokens(text: str | None) -> int | None:
+    """A number of tokens as vLLM reads it: 32768, 32k (thousands), 32K (times 1024)."""
+    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text or "")
+    if not found:
+        return None
+    factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}[found[2]]
+    return int(float(found[1]) * factor) or None
+
+
+def _fraction(text: str | None) -> float:
+    try:
+        value = float(text or UTILIZATION)
+    except ValueError:
+        return UTILIZATION
+    return value if 0 < value <= 1 else UTILIZATION
+
+
+def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
+    """A misfit on devices that the author named is a failure; on devices that are assumed, a warning."""
+    return fail if facts.npu else warn
+
+
+def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
+    shape, tensor = demand.shape, demand.layout.tensor
+    if shape is None or tensor == 1:
+        return
+    where = facts.plan.server.where if facts.plan and facts.plan.server else ""
+    fitting = [str(size) for size in KIND_SIZES if shape.heads % size == 0 and _kv_fits(shape, size)]
+    if shape.heads % tensor:
+        seen = f"{shape.heads} attention heads, --tensor-parallel-size {tensor}"
+    elif not _kv_fits(shape, tensor):
+        seen = f"{shape.kv_heads} key-value heads, --tensor-parallel-size {tensor}"
+    else:
+        return
+    yield fail(
+        expected="a tensor parallel size that divides the heads (vLLM refuses others)",
+        seen=seen,
+        fix=f"use --tensor-parallel-size {' or '.join(fitting)}",
+        where=where,
+    )
+
+
+def _kv_fits(shape: Shape, tensor: int) -> bool:
+    """Source: vLLM's QKVParallelLinear: key-value heads are divided, or replicated where they are fewer."""
+    if shape.latent:
+        return True
+    return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
+
+
+def _quantization(facts: WeightsFacts, demand: Demand) -> Findings:
+    load, flag = demand.load, (facts.option("quantization") or "").lower()
+    if flag == "ascend" and load.quantization != "ascend":
+        yield fail(
+            expected="quant_model_description.json, as ModelSlim writes it, for --quantization ascend",
+            seen=f"{load.quantization_source or 'weights without quantization'}",
+            fix="leave --quantization out, or submit ModelSlim weights",
+        )
+    elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
+        yield warn(
+            expected=f"--quantization {load.quantization}, or none: it is read from {load.quantization_source}",
+            seen=f"--quantization {shown(flag)}",
+            fix="leave --quantization out",
+        )
+    if load.quantization and load.quantization not in SUPPORTED:
+        yield _severity(facts)(
+            expected=f"a method that vllm-ascend loads: {', '.join(sorted(SUPPORTED))}",
+            seen=f"{shown(load.quantization)} ({load.quantization_source})",
+            fix="submit the weights unquantized, or quantize them with ModelSlim (W8A8)",
+            where="config.json",
+        )
+
+
+def _converts(flag: str, method: str) -> bool:
+    """Whether one name is a variant of the other, such as awq_marlin of awq."""
+    return flag.startswith(method) or method.startswith(flag)
+
+
+def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
+    load = demand.load
+    if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
+        yield report(
+            expected=f"float16: a {npu.name} computes in nothing else",
+            seen=f"{load.dtype} ({load.dtype_source})",
+            fix="pass --dtype float16",
+        )
+    int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
+    if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
+        yield report(
+            expected=f"bfloat16 for W8A8 weights on a {npu.name}",
+            seen=f"float16 ({load.dtype_source}): the quantized matrix product fails with it",
+            fix="pass --dtype bfloat16, or leave --dtype out",
+        )
+
+
+def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
+    if not npu.served:
+        yield fail(
+            expected="an NPU that vllm-ascend supports (910B, 910C, 310P, 950)",
+            seen=f"--npu {npu.name}",
+            fix="use another machine; on this one serve with MindIE",
+        )
+    yield from _numbers(demand, npu, fail)
+    npus = facts.npus or demand.layout.devices
+    if demand.layout.devices > npus:
+        yield fail(
+            expected=f"at most the {npus} devices of --npus",
+            seen=f"{demand.layout.devices} needed: tensor × pipeline × data parallel size",
+            fix=f"use --tensor-parallel-size {npus} and no other parallelism",
+        )
+    yield _verdict(demand, npu, npus)
+
+
+def _room(demand: Demand, npu: Npu) -> int:
+    """Bytes that are left for the cache on a device beside the weights, before working memory."""
+    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, demand.layout)
+    return int(npu.usable_bytes * demand.utilization) - weights
+
+
+def _verdict(demand: Demand, npu: Npu, npus: int) -> Finding:
+    layout, shape = demand.layout, demand.shape
+    weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
+    room = _room(demand, npu)
+    have = f"{npu.usable_bytes / GIB:.1f} GiB × {demand.utilization:g} on a {npu.name}"
+    evidence: dict[str, JsonValue] = {
+        "weights_bytes_per_device": weights,
+        "room_bytes": room,
+        "npu": npu.name,
+        "devices": layout.devices,
+    }
+    if room <= 0:
+        return fail(
+            expected=f"weights that fit a device ({have})",
+            seen=f"{weights / GIB:.1f} GiB of weights on each of {layout.devices} devices",
+            fix=_spread(demand, npu, npus),
+            evidence=evidence,
+        )
+    if shape is None or demand.context is None:
+        return note(
+            f"weights take {weights / GIB:.1f} GiB of {have}; the cache cannot be reckoned", evidence=evidence
+        )
+    cache = memory.cache_per_sequence(shape, demand.context, layout)
+    evidence |= {"cache_bytes_per_sequence": cache, "context": demand.context}
+    safe = memory.longest_sequence(shape, room - memory.OVERHEAD_BYTES, layout, demand.context)
+    parts = (
+        f"weights {weights / GIB:.1f} GiB, cache of one sequence of {demand.context:,} tokens "
+        f"({demand.context_source}) {cache / GIB:.1f} GiB, working memory about {memory.OVERHEAD_BYTES / GIB:.0f} "
+        f"GiB; {have}"
+    )
+    if safe >= demand.context:
+        many = (room - memory.OVERHEAD_BYTES) // max(cache, 1)
+        return note(f"fits: {parts}; room for about {many:,} full sequences at a time", evidence=evidence)
+    fix = f"pass --max-model-len {safe}" if safe >= 1024 else _spread(demand, npu, npus)
+    report = fail if cache > room else warn
+    return report(
+        expected="weights and the cache of one sequence on each device", seen=parts, fix=fix, evidence=evidence
+    )
+
+
+def _spread(demand: Demand, npu: Npu, npus: int) -> str:
+    """The smallest tensor parallel size that would hold the model with some context."""
+    shape = demand.shape
+    for size in KIND_SIZES:
+        heads_fit = shape is None or (shape.heads % size == 0 and _kv_fits(shape, size))
+        weights = demand.load.total_bytes // size
+        if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
+            more = "" if size <= npus else f" on {size} devices (--npus {size})"
+            return f"use --tensor-parallel-size {size}{more}, or quantize the weights"
+    return "quantize the weights, or choose a smaller model"
+
+
+def _anywhere(facts: WeightsFacts, demand: Demand) -> Findings:
+    """No kind was named: what would fit on the usual ones, and a warning where nothing does."""
+    kinds = [hardware.find(name)[0] for name in hardware.USUAL]
+    yield from _numbers(demand, kinds[0], warn)
+    rooms = {kind: _room(demand, kind) for kind in kinds}
+    devices = demand.layout.devices
+    needs = f"{devices} NPUs" if devices > 1 else "one NPU"
+    if all(room <= 0 for room in rooms.values()):
+        largest = max(kinds, key=lambda kind: kind.usable_bytes)
+        yield warn(
+            expected=f"weights that fit {needs} of up to {largest.memory_bytes / GIB:.0f} GiB",
+            seen=f"{demand.load.total_bytes / GIB:.1f} GiB of weights",
+            fix=_spread(demand, largest, devices),
+        )
+        return
+    lines = [_line(demand, kind, room) for kind, room in rooms.items()]
+    yield note(f"deploy.sh needs {needs}; which ones the service has is unknown. {'; '.join(lines)}")
+
+
+def _line(demand: Demand, kind: Npu, room: int) -> str:
+    name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
+    if room <= 0 or demand.shape is None or demand.context is None:
+        return f"{name}: {'the weights do not fit' if room <= 0 else 'the weights fit'}"
+    longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
+    if longest >= demand.context:
+        return f"{name}: fits with {demand.context:,} tokens ({demand.context_source})"
+    return (
+        f"{name}: fits with --max-model-len {longest}, not {demand.context:,}" if longest else f"{name}: too small"
+    )

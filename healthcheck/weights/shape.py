@@ -1,0 +1,120 @@
+"""The dimensions of a language model that decide how much memory it takes, from its configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from healthcheck.weights.documents import JsonObject, integer, text_of, words
+
+FULL, WINDOW, NONE = "full", "window", "none"
+MAX_LAYERS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A decoder's dimensions.
+
+    Attributes:
+        heads: attention heads; the tensor parallel size has to divide them.
+        kv_heads: key and value heads.
+        latent: with multi-head latent attention, the size of a token's cache entry in a layer (kv_lora_rank +
+            qk_rope_head_dim), else None.
+        layers: for each layer what it caches: FULL (every token), WINDOW (the last `window`), NONE (a fixed state).
+        window: tokens of a sliding window, None without one.
+        context: the longest sequence that the model is made for, None where it does not say.
+        hidden: the width of the residual stream.
+        vocabulary: number of tokens.
+    """
+
+    heads: int
+    kv_heads: int
+    head_size: int
+    latent: int | None
+    layers: tuple[str, ...]
+    window: int | None
+    context: int | None
+    hidden: int
+    vocabulary: int
+
+
+def read_shape(config: JsonObject) -> Shape | None:
+    """The shape that a (text) configuration describes; None where it does not say enough."""
+    heads = _first(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
+    count = _first(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    hidden = _first(config, "hidden_size", "n_embd", "d_model", "dim")
+    if not heads or not count or not hidden or count > MAX_LAYERS:
+        return None
+    window = _window(config)
+    return Shape(
+        heads=heads,
+        kv_heads=_kv_heads(config, heads),
+        head_size=_first(config, "head_dim", "kv_channels", "attention_head_dim") or hidden // heads,
+        latent=_latent(config),
+        layers=_layers(config, count, window),
+        window=window,
+        context=_first(
+            config, "max_position_embeddings", "n_positions", "seq_length", "max_sequence_length", "max_seq_len",
+            "model_max_length",
+        ),
+        hidden=hidden,
+        vocabulary=_first(config, "vocab_size", "padded_vocab_size") or 0,
+    )  # fmt: skip
+
+
+def _first(config: JsonObject, *names: str) -> int | None:
+    found = (integer(config.get(name)) for name in names)
+    return next((value for value in found if value is not None and 0 < value < 2**40), None)
+
+
+def _kv_heads(config: JsonObject, heads: int) -> int:
+    if config.get("multi_query_attention") is True:
+        return _first(config, "multi_query_group_num") or 1
+    if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
+        return 1
+    return _first(config, "num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_head_kv") or heads
+
+
+def _latent(config: JsonObject) -> int | None:
+    """Source: vLLM's ModelConfig.use_mla: a kv_lora_rank, in architectures that cache the latent."""
+    rank = _first(config, "kv_lora_rank")
+    if rank is None or text_of(config.get("model_type")) == "minicpm3":
+        return None
+    return rank + (_first(config, "qk_rope_head_dim") or 0) + (_first(config, "index_head_dim") or 0)
+
+
+def _window(config: JsonObject) -> int | None:
+    if config.get("use_sliding_window") is False:
+        return None
+    return _first(config, "sliding_window", "attention_chunk_size")
+
+
+def _layers(config: JsonObject, count: int, window: int | None) -> tuple[str, ...]:
+    kinds = words(config.get("layer_types")) or words(config.get("layers_block_type"))
+    if len(kinds) == count:
+        return tuple(_kind(kind, window) for kind in kinds)
+    pattern = text_of(config.get("hybrid_override_pattern"))
+    if len(pattern) == count:
+        return tuple(FULL if letter == "*" else NONE for letter in pattern)
+    every = _first(config, "full_attention_interval", "attn_layer_period")
+    if every:
+        offset = integer(config.get("attn_layer_offset"))
+        position = every - 1 if offset is None else offset
+        return tuple(FULL if number % every == position else NONE for number in range(count))
+    return tuple(WINDOW if window and _slides(config, number) else FULL for number in range(count))
+
+
+def _kind(name: str, window: int | None) -> str:
+    if "sliding" in name or "chunked" in name or name == "local":
+        return WINDOW if window else FULL
+    return FULL if "full" in name or name in {"attention", "hybrid", "global", "global_attention"} else NONE
+
+
+def _slides(config: JsonObject, number: int) -> bool:
+    """Which layers have the window, where the configuration has no list of them."""
+    model_type = text_of(config.get("model_type"))
+    default = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}.get(model_type)
+    pattern = _first(config, "sliding_window_pattern", "_sliding_window_pattern") or default
+    if pattern:
+        return (number + 1) % pattern != 0
+    first = integer(config.get("max_window_layers"))
+    return first is None or number >= first
