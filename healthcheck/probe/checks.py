@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.probe import figures, verdict
+from healthcheck.probe import export, figures, verdict
 from healthcheck.probe.detectors import flags
 from healthcheck.probe.facts import CLEAR
 from healthcheck.probe.records import ProbeRun, Sample
@@ -21,6 +21,7 @@ from healthcheck.records import Finding, Stage
 TOLERATED = 0.05
 """Below this rate a fault of single texts is the model's; surely above it, the deployment's."""
 NEVER_ENDS = 0.5
+MISREAD = 0.02
 
 
 @check(
@@ -195,6 +196,7 @@ def accuracy(run: ProbeRun) -> Findings:
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
     yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples")
+    yield from _second_opinion(run)
     if run.settings.references:
         yield from _against_reference(run)
     if run.settings.threshold is not None:
@@ -205,6 +207,24 @@ def accuracy(run: ProbeRun) -> Findings:
             seen=f"none of {summary.samples} is right; the first is {_excerpt(run.samples[0].text)}",
             fix="look at the answers in predictions/: a wrong chat template or broken weights look like this",
         )
+
+
+def _second_opinion(run: ProbeRun) -> Findings:
+    lost = [answer for answer in export.misread(run) if answer.right]
+    if not lost:
+        return
+    told = f"{len(lost)} of {len(run.samples)} answers are right, but the evaluation client will not see it: "
+    seen = f"{told}it reads {lost[0].read!r} (right: {lost[0].expected}) from …{_excerpt(lost[0].text[-60:])}"
+    if len(lost) < MISREAD * len(run.samples):
+        yield note(seen)
+        return
+    yield warn(
+        expected="answers that end in their number, written without thousands separators",
+        seen=seen,
+        fix="state the final number last and plainly (a system prompt in the chat template can ask for it)",
+        rule=contract.CLIENT_IS_AISBENCH,
+        evidence={"misread": len(lost)},
+    )
 
 
 def _against_reference(run: ProbeRun) -> Findings:

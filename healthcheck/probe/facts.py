@@ -13,8 +13,8 @@ import aiohttp
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError, load
+from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
-from healthcheck.probe import verdict
 from healthcheck.probe.bank import Slot, bank, fingerprint, schedule
 from healthcheck.probe.figures import metrics
 from healthcheck.probe.folder import JOURNAL, Outcome
@@ -198,6 +198,7 @@ def _collect(
         run_folder.end(folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3)))
     run = run_folder.load(folder)
     run_folder.finish(run, metrics(run))
+    export.finish(run)
     return run
 
 

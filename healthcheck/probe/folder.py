@@ -4,11 +4,14 @@ configs/probe.json       the settings as used, the server, the digest of the pro
 configs/problems.jsonl   the problems
 logs/samples.jsonl       the journal: every sample as it arrived
 logs/outcome.json        why the run ended and how long it took
-predictions results summary   as the evaluation client writes them
+results/metrics.json     the figures
+configs logs predictions results summary   also as the evaluation client writes them
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,10 +38,12 @@ MAX_PROBLEMS_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The head of a run: `fingerprint` is that of its problems."""
+    """The head of a run: `fingerprint` is that of its problems, `started` the local time."""
 
     settings: ProbeSettings
     fingerprint: str
+    started: str
+    pid: int
     server: Mapping[str, str | int | None] = field(default_factory=dict)
 
 
@@ -65,7 +70,13 @@ def begin(
 ) -> None:
     """Write the head of a new run."""
     write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
-    head = Stored(settings=settings, fingerprint=fingerprint(problems), server=server)
+    head = Stored(
+        settings=settings,
+        fingerprint=fingerprint(problems),
+        started=time.strftime("%Y%m%d_%H%M%S"),
+        pid=os.getpid(),
+        server=server,
+    )
     write_atomically(folder / SETTINGS, json_text.dump(head))
 
 
@@ -112,6 +123,8 @@ def load(folder: Path) -> ProbeRun:
         stopped="" if len(samples) == planned else outcome.stopped,
         seconds=outcome.seconds,
         folder=folder,
+        started=head.started,
+        pid=head.pid,
         server=head.server,
     )
 

@@ -108,6 +108,7 @@ class ProbeRun:
         planned: how many samples the run was to have.
         stopped: why it ended before that, "" where it did not.
         folder: the run folder.
+        started: local time of the start, "20260326_151326"; pid: of the process that started it.
     """
 
     settings: ProbeSettings
@@ -118,6 +119,8 @@ class ProbeRun:
     stopped: str
     seconds: float
     folder: Path
+    started: str = ""
+    pid: int = 0
     server: Mapping[str, str | int | None] = field(default_factory=dict)
 
     @property

@@ -14,7 +14,18 @@ from healthcheck.probe.problems.arithmetic import arithmetic
 from healthcheck.probe.problems.problem import TIERS, Dice, Problem, Program, Step
 from healthcheck.wire.chat import Message, user
 
-__all__ = ["FAMILIES", "TIERS", "Dice", "Problem", "Program", "Step", "generate", "message", "prompt"]
+__all__ = [
+    "FAMILIES",
+    "TIERS",
+    "Dice",
+    "Problem",
+    "Program",
+    "Step",
+    "generate",
+    "instruction",
+    "message",
+    "prompt",
+]
 
 FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "arithmetic": arithmetic,
@@ -50,8 +61,12 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
 
 def prompt(problem: Problem) -> str:
     """The text of the user message: the question, and the form of the answer where the grader looks for one."""
-    instruction = _INSTRUCTIONS.get(problem.family, "")
-    return f"{problem.question}\n{instruction}" if instruction else problem.question
+    return f"{problem.question}\n{instruction(problem)}".rstrip()
+
+
+def instruction(problem: Problem) -> str:
+    """What the prompt says after the question, alike for all problems of a family."""
+    return _INSTRUCTIONS.get(problem.family, "")
 
 
 def message(problem: Problem) -> Message:

@@ -71,6 +71,8 @@ class Problem:
         tier: "easy", "medium", "hard", or "" for data that has no tiers.
         question: what is asked; `prompt` makes the message from it.
         answer: the canonical answer as text.
+        kind: how an answer is graded: "number" by value, "choice" by letter, "words" by exact words, "soft" against
+            all references.
         program: runs to the answer exactly; None where the answer is no calculation.
         worked: a short worked solution that ends in the answer; "" where there is none.
         images: PNG files that belong to the question, in order.
@@ -82,6 +84,7 @@ class Problem:
     tier: str
     question: str
     answer: str
+    kind: str = "number"
     program: Program | None = None
     worked: str = ""
     language: str = "en"

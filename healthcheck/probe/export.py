@@ -1,0 +1,165 @@
+"""A run as the evaluation client would have reported it: its files, grader and figures, beside the true ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.files import write_atomically
+from healthcheck.probe import figures
+from healthcheck.probe.aisbench.grader import client_grade
+from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
+from healthcheck.probe.aisbench.metrics import client_results, printed
+from healthcheck.probe.aisbench.version import infer_config, version_of
+from healthcheck.probe.problems import Problem, instruction, prompt
+from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.records import JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misread:
+    """An answer on which the client's grader and this kit differ.
+
+    Attributes:
+        read: what the client takes for the answer.
+        right: the kit's opinion; the client's is the opposite.
+    """
+
+    text: str
+    expected: str
+    read: str
+    right: bool
+
+
+def misread(run: ProbeRun) -> tuple[Misread, ...]:
+    """The answers to number problems that the client's own grader judges differently, in dispatch order."""
+    found = []
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        problem = run.problems[sample.problem]
+        if sample.error or problem.kind != "number":
+            continue
+        opinion = client_grade(client_text(sample), gold(problem))
+        if opinion.correct != grade.correct:
+            found.append(
+                Misread(text=sample.text, expected=problem.answer, read=opinion.extracted, right=grade.correct)
+            )
+    return tuple(found)
+
+
+def client_figures(run: ProbeRun) -> dict[str, float]:
+    """What the client would write into its results: its grader, its grouping; empty where there is no sample."""
+    rows = figures.grid(run).rows
+    if not rows:
+        return {}
+    matrix = [[int(_client_correct(run, place)) for place in row] for row in rows]
+    numeric = all(problem.kind == "number" for problem in run.problems)
+    scores = None if numeric else [[run.grades[place].score for place in row] for row in rows]
+    return client_results(matrix, scores)
+
+
+def finish(run: ProbeRun) -> None:
+    """Write `configs logs predictions results summary` in the client's manner, and the two columns side by side."""
+    write(_report(run), run.folder)
+    write_atomically(run.folder / "summary" / "side_by_side.md", side_by_side(run).encode())
+
+
+def side_by_side(run: ProbeRun) -> str:
+    """A table: what the client will print, and what is true with its interval. Percent."""
+    client = printed(client_figures(run))
+    true = {estimate.name: estimate for estimate in figures.overall(run).estimates} if client else {}
+    lines = ["| metric | the service's client will print | true | 95 % interval |", "|---|---|---|---|"]
+    for name, figure in client.items():
+        estimate = true[name]
+        interval = f"{100 * estimate.low:.2f} to {100 * estimate.high:.2f}"
+        lines.append(f"| {name} | {figure} | {100 * estimate.value:.2f} | {interval} |")
+    lines += [
+        "",
+        "The client groups samples of different problems for pass@n and cons@n, and reads the last number of",
+    ]
+    lines += ["an answer; it counts failed requests as wrong without saying so."]
+    return "\n".join(lines) + "\n"
+
+
+def client_text(sample: Sample) -> str:
+    """The prediction as the client stores it: reasoning, end tag, answer; or reasoning alone without the tag."""
+    if not sample.reasoning:
+        return sample.text
+    return f"{sample.reasoning}</think>{sample.text}" if sample.text else sample.reasoning
+
+
+def gold(problem: Problem) -> str:
+    """The answer column in the manner of GSM8K: a rationale that ends in "#### 18"."""
+    if problem.kind != "number" or "####" in problem.worked:
+        return problem.worked or problem.answer
+    return f"{problem.worked}\n#### {problem.answer}".lstrip()
+
+
+def _client_correct(run: ProbeRun, place: int) -> bool:
+    sample = run.samples[place]
+    problem = run.problems[sample.problem]
+    if sample.error or problem.kind != "number":
+        return run.grades[place].correct
+    return client_grade(client_text(sample), gold(problem)).correct
+
+
+def _report(run: ProbeRun) -> ClientReport:
+    config = infer_config([("HUMAN", f"{{question}}\n{instruction(run.problems[0])}".rstrip())])
+    places = sorted(figures.grid(run).flat)
+    return ClientReport(
+        stamp=run.started,
+        pid=run.pid,
+        dataset=_abbreviation(run),
+        version=version_of(config),
+        predictions=tuple(_prediction(run, place) for place in places if not run.samples[place].error),
+        failures=tuple(_failure(run, place) for place in places if run.samples[place].error),
+        results=client_figures(run) or None,
+        config={
+            "datasets": [{"abbr": _abbreviation(run), "infer_cfg": config}],
+            "models": [_model(run)],
+            "work_dir": str(run.folder),
+        },
+        infer_log=f"{len(run.samples)} samples in {run.seconds:.1f} s, {len(run.failed)} failed\n",
+        eval_log=f"graded {len(places)} samples\n",
+    )
+
+
+def _model(run: ProbeRun) -> dict[str, JsonValue]:
+    settings = run.settings
+    return {
+        "abbr": MODEL,
+        "batch_size": settings.concurrency,
+        "generation_kwargs": {"num_return_sequences": settings.samples, "temperature": settings.temperature},
+        "max_out_len": settings.max_tokens,
+        "model": settings.model,
+        "stream": True,
+        "url": settings.url,
+    }
+
+
+def _prediction(run: ProbeRun, place: int) -> Prediction:
+    sample = run.samples[place]
+    problem = run.problems[sample.problem]
+    identity = f"{problem.id}/{run.settings.seed}/{sample.repeat}"
+    return Prediction(
+        id=sample.problem,
+        uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
+        origin_prompt=_turns(problem),
+        prediction=client_text(sample),
+        gold=gold(problem),
+    )
+
+
+def _failure(run: ProbeRun, place: int) -> Failure:
+    sample = run.samples[place]
+    return Failure(id=sample.problem, origin_prompt=_turns(run.problems[sample.problem]), error=sample.error)
+
+
+def _turns(problem: Problem) -> Sequence[dict[str, JsonValue]]:
+    return [{"role": "HUMAN", "prompt": prompt(problem)}]
+
+
+def _abbreviation(run: ProbeRun) -> str:
+    name = Path(run.settings.dataset).stem if run.settings.dataset else run.settings.family
+    return "".join(character if character.isalnum() else "_" for character in name) or "problems"
