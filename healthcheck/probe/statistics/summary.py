@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -75,7 +76,7 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
     """The estimate of a metric that has one value in [0, 1] for each problem."""
     return Estimate(
         name=name,
-        value=sum(values) / len(values),
+        value=math.fsum(values) / len(values),
         low=interval.low,
         high=interval.high,
         level=interval.level,
@@ -170,5 +171,5 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int, level: float, maker: 
 def _again(name: str, values: Sequence[float], repeats: Sequence[int], level: float) -> Estimate:
     """The same problems sampled again. Problems weigh alike, so unequal n_i count as N² / sum(1/n_i) samples."""
     trials = len(values) ** 2 / sum(1 / n for n in repeats)
-    interval = wilson(sum(values) / len(values) * trials, trials, level)
+    interval = wilson(math.fsum(values) / len(values) * trials, trials, level)
     return replace(per_problem(name, values, interval, sum(repeats)), question=THIS_BANK)

@@ -1,0 +1,163 @@
+"""`npu-adapter read`: a report of the service, recomputed: what AISBench printed, what is true."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from healthcheck import json_text
+from healthcheck.errors import UsageError
+from healthcheck.files import write_atomically
+from healthcheck.probe.aisbench.archive import open_reports
+from healthcheck.probe.aisbench.reading import Reading, read_task
+from healthcheck.probe.aisbench.remarks import remarks
+from healthcheck.probe.aisbench.task import tasks_of
+from healthcheck.probe.statistics.correlation import clustering
+from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.records import SCHEMA, Finding, JsonValue, Level
+from healthcheck.report.words import plain, sentence
+
+_LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Level.NOTE: "note"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "report", type=Path, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, recompute, print. 0 where figures could be recomputed, 3 where nothing in the report allows it."""
+    readings = [read_task(task) for report in open_reports(options.report) for task in tasks_of(report)]
+    if not readings:
+        raise UsageError(f"{options.report} has neither predictions nor results nor a summary that can be read")
+    if options.json:
+        write_atomically(options.json, json_text.dump(as_json(readings)))
+    for reading in readings:
+        print("\n".join(lines_of(reading)))
+        print()
+    return 0 if any(reading.truth or reading.regraded for reading in readings) else 3
+
+
+def as_json(readings: list[Reading]) -> dict[str, JsonValue]:
+    """Everything that was found, as JSON values; fractions, not percent, but for what AISBench printed."""
+    return {"schema": SCHEMA, "tasks": [_task_json(reading) for reading in readings]}
+
+
+def lines_of(reading: Reading) -> Iterator[str]:
+    """A reading for a terminal."""
+    task = reading.task
+    place = f"{task.root}/" if task.root else ""
+    yield plain(f"{place}{task.model} on {task.dataset}, version {task.version or 'unknown'}")
+    if reading.grid:
+        yield f"{len(reading.grid)} problems × {reading.repeats} samples, {len(reading.samples)} answered"
+    yield ""
+    yield from _table(reading)
+    width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
+    for remark in remarks(reading):
+        yield from textwrap.wrap(
+            plain(f"{_LABELS[remark.level]}: {_said(remark)}"), width, subsequent_indent="      "
+        )
+
+
+def _table(reading: Reading) -> Iterator[str]:
+    columns = {
+        "AISBench printed": {**(reading.emulated or {}), **_printed(reading)},
+        "true": _column(reading.truth),
+        "answered requests only": _column(reading.answered) if reading.unanswered else {},
+        "true, regraded": _column(reading.regraded),
+    }
+    columns = {title: cells for title, cells in columns.items() if cells}
+    names = list(dict.fromkeys(name for cells in columns.values() for name in cells if name != "-"))
+    if not names:
+        return
+    wide = max(map(len, names))
+    widths = {title: max(len(title), *map(len, cells.values())) for title, cells in columns.items()}
+    yield (" " * wide + "".join(f"  {title:<{widths[title]}}" for title in columns)).rstrip()
+    for name in names:
+        cells = "".join(f"  {columns[title].get(name, ''):<{widths[title]}}" for title in columns)
+        yield f"{name:<{wide}}{cells}".rstrip()
+    if reading.truth:
+        level = f"{reading.truth.estimates[0].level:.0%}"
+        yield f"percent, in brackets the {level} interval for other {LIKE_THESE}"
+        again = reading.truth.estimate(f"avg@{reading.repeats}", THIS_BANK)
+        if again:
+            yield f"avg@{reading.repeats} for {THIS_BANK}: {_percent(again)}"
+    for estimate in reading.votes if reading.repeats > 1 else ():
+        yield f"{estimate.name}: {_percent(estimate)}"
+    yield ""
+
+
+def _printed(reading: Reading) -> dict[str, str]:
+    """What the report itself shows; the results file where the summary is missing."""
+    written = {name: f"{figure:.2f}" for name, figure in (reading.task.results or {}).items()}
+    return {**written, **reading.task.printed}
+
+
+def _column(summary: Summary | None) -> dict[str, str]:
+    """The service's four rows."""
+    if summary is None:
+        return {}
+    names = [e.name for e in summary.estimates if e.name.startswith("accuracy")][:1]
+    if summary.repeats > 1:
+        names += [f"{name}@{summary.repeats}" for name in ("avg", "pass", "cons")]
+    return {name: _percent(estimate) for name in names if (estimate := summary.estimate(name))}
+
+
+def _percent(estimate: Estimate) -> str:
+    return f"{100 * estimate.value:.2f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def _said(remark: Finding) -> str:
+    return f"{sentence(remark)}{'. ' + remark.fix if remark.fix else ''}"
+
+
+def _task_json(reading: Reading) -> dict[str, JsonValue]:
+    task = reading.task
+    matrix = [[int(sample.client) for sample in row] for row in reading.grid]
+    worth = clustering(matrix) if reading.emulated and matrix else None
+    return {
+        "model": task.model,
+        "dataset": task.dataset,
+        "version": task.version,
+        "problems": len(reading.grid),
+        "samples_per_problem": reading.repeats,
+        "answered": len(reading.samples),
+        "unanswered": reading.unanswered,
+        "problems_implied_by_printed_figures": reading.problems_implied,
+        "printed": dict(_printed(reading)),
+        "recomputed_as_aisbench": dict(reading.emulated) if reading.emulated else None,
+        "true": _estimates(reading.truth),
+        "answered_only": _estimates(reading.answered),
+        "regraded": _estimates(reading.regraded),
+        "votes": [_estimate(estimate) for estimate in reading.votes],
+        "icc": _estimate(worth.icc) if worth and worth.icc else None,
+        "effective_samples": worth.effective_samples if worth else None,
+        "remarks": [
+            {"level": r.level.value, "expected": r.expected, "seen": plain(r.seen), "fix": r.fix}
+            for r in remarks(reading)
+        ],
+    }
+
+
+def _estimates(summary: Summary | None) -> list[JsonValue] | None:
+    return [_estimate(estimate) for estimate in summary.estimates] if summary else None
+
+
+def _estimate(estimate: Estimate) -> dict[str, JsonValue]:
+    return {
+        "name": estimate.name,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "level": estimate.level,
+        "method": estimate.method,
+        "question": estimate.question,
+        "problems": estimate.problems,
+        "samples": estimate.samples,
+    }

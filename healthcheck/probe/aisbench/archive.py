@@ -1,0 +1,155 @@
+"""The files of a report that someone downloaded: a zip or a folder, read with bounds, never extracted.
+
+Nothing in it is trusted: entries with absolute or climbing names, links and encrypted entries are passed over and
+named; sizes are those that decompression really gives, not those that a header claims.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from healthcheck.errors import UsageError
+
+FOLDERS = ("configs", "logs", "predictions", "results", "summary")
+MAX_FILES = 5_000
+MAX_ENTRIES = 100_000
+MAX_TOTAL_BYTES = 256 * 2**20
+"""GSM8K with five samples a problem is 34 MB."""
+_READ = frozenset({".json", ".jsonl", ".csv", ".md", ".py", ".out", ".txt"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """One report of an archive.
+
+    Attributes:
+        root: the folder inside the archive that has `predictions` and the others, "" for the archive's own.
+        files: contents by path below the root, such as "results/MODEL/DATASET.json".
+        passed_over: what was not read, and why.
+    """
+
+    root: str
+    files: Mapping[str, bytes]
+    passed_over: tuple[str, ...] = ()
+
+
+def open_reports(path: Path) -> tuple[ReportFiles, ...]:
+    """The reports in a zip file or a folder.
+
+    Raises:
+        UsageError: it is neither, is damaged as a whole, is too large, or has none of a report's folders.
+    """
+    if path.is_dir():
+        entries = _of_folder(path)
+    elif path.is_file():
+        entries = _of_zip(path)
+    else:
+        raise UsageError(f"{path} is neither a folder nor a file")
+    by_root: dict[str, dict[str, bytes]] = {}
+    passed_over, total = list[str](), 0
+    for name, data, why_not in entries:
+        place = _place(name)
+        if why_not or place is None:
+            if why_not:
+                passed_over.append(f"{name!r}: {why_not}")
+            continue
+        root, below = place
+        total += len(data)
+        files = by_root.setdefault(root, {})
+        files[below] = data
+        if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
+            raise UsageError(f"{path} holds more than {MAX_TOTAL_BYTES} bytes or {MAX_FILES} files: no such report")
+    if not by_root:
+        seen = f"; passed over: {'; '.join(passed_over[:3])}" if passed_over else ""
+        raise UsageError(f"{path} has none of a report's folders ({', '.join(FOLDERS)}){seen}")
+    return tuple(
+        ReportFiles(root=root, files=files, passed_over=tuple(passed_over))
+        for root, files in sorted(by_root.items())
+    )
+
+
+def _place(name: str) -> tuple[str, str] | None:
+    """The report's root and the path below it, None for what is no file of a report."""
+    parts = PurePosixPath(name).parts
+    at = next((i for i, part in enumerate(parts[:-1]) if part in FOLDERS), None)
+    if at is None or PurePosixPath(name).suffix not in _READ:
+        return None
+    return "/".join(parts[:at]), "/".join(parts[at:])
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
+    count, left = 0, MAX_TOTAL_BYTES
+    for where, folders, names in os.walk(folder, followlinks=False):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(where, name)
+            relative = path.relative_to(folder).as_posix()
+            count += 1
+            if count > MAX_ENTRIES:
+                raise UsageError(f"{folder} has more than {MAX_ENTRIES} files: name the report's own folder")
+            if _place(relative) is None:
+                continue
+            data, why_not = _regular_file(path, left)
+            left -= len(data)
+            yield relative, data, why_not
+
+
+def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return b"", "a link" if path.is_symlink() else str(error.strerror)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return b"", "no regular file"
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise UsageError(f"{path} and what lies beside it is more than {MAX_TOTAL_BYTES} bytes: no such report")
+    return data, ""
+
+
+def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
+    left = MAX_TOTAL_BYTES
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_ENTRIES:
+                raise UsageError(f"{path} has more than {MAX_ENTRIES} entries: no such report")
+            for entry in entries:
+                why_not = _unsafe(entry)
+                data = b""
+                if not why_not and _place(entry.filename) is not None:
+                    data, why_not = _member(archive, entry, left)
+                    left -= len(data)
+                yield entry.filename, data, why_not
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise UsageError(f"{path} is no whole zip file ({error}): download it again") from error
+
+
+def _unsafe(entry: zipfile.ZipInfo) -> str:
+    name = entry.filename
+    if name.startswith(("/", "\\")) or "\\" in name or ":" in name.partition("/")[0]:
+        return "an absolute or foreign path"
+    if ".." in PurePosixPath(name).parts:
+        return "a path that climbs out"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "a link"
+    return "encrypted" if entry.flag_bits & 1 else ""
+
+
+def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:
+    """What an entry really holds; of a damaged one nothing."""
+    try:
+        with archive.open(entry) as file:
+            data = file.read(limit + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        return b"", f"damaged ({error})"
+    if len(data) > limit:
+        raise UsageError(f"{archive.filename} unpacks to more than {MAX_TOTAL_BYTES} bytes: no such report")
+    return data, ""

@@ -1,0 +1,190 @@
+"""What is true about a task: everything recomputed from its predictions, problem by problem."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
+from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
+from healthcheck.probe.aisbench.task import Answered, ClientTask
+from healthcheck.probe.grading import Grade, grade
+from healthcheck.probe.problems import Problem
+from healthcheck.probe.statistics.metrics import Matrix
+from healthcheck.probe.statistics.records import Estimate, Summary
+from healthcheck.probe.statistics.summary import summarize, summarize_votes
+
+MAX_SAMPLES = 2_000_000
+_WHOLE = re.compile(r"-?\d{1,30}")
+_LARGER_BANKS = 2_000
+"""How many problems without any prediction are tried to explain the printed figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """One sample, graded twice.
+
+    Attributes:
+        answered: None where the request has no prediction.
+        client: right by the client's own rule.
+        client_read: what the client extracted, "NULL" for nothing.
+        kit: the kit's grade; None where the answer is no number that the kit can hold a text against.
+    """
+
+    answered: Answered | None
+    client: bool
+    client_read: str
+    kit: Grade | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A task, recomputed.
+
+    Attributes:
+        repeats: n.
+        grid: N × n samples, problem-major, in the order of the predictions file; a request without a prediction
+            is there as a wrong sample, as AISBench counts it.
+        emulated: what AISBench prints for these predictions; None where its grader is not known here.
+        truth: the figures of the same correctness with samples grouped by problem.
+        answered: the same without the requests that got no answer.
+        votes: maj@n, agreement@n, wrong consensus.
+        regraded: the figures by the kit's grader.
+        problems_implied: problems without any prediction that the printed figures imply, 0 where they follow
+            from the predictions as they are; None where nothing explains them.
+    """
+
+    task: ClientTask
+    repeats: int
+    grid: tuple[tuple[Graded, ...], ...]
+    emulated: dict[str, str] | None
+    truth: Summary | None
+    answered: Summary | None
+    votes: tuple[Estimate, ...]
+    regraded: Summary | None
+    problems_implied: int | None
+
+    @property
+    def unanswered(self) -> int:
+        """Requests that have no prediction."""
+        return sum(sample.answered is None for row in self.grid for sample in row)
+
+    @property
+    def samples(self) -> tuple[Graded, ...]:
+        """The samples that were answered."""
+        return tuple(sample for row in self.grid for sample in row if sample.answered is not None)
+
+
+def read_task(task: ClientTask) -> Reading:
+    """Recompute a task. Where its predictions are missing or of an unknown kind, its dumped details are used."""
+    grid = _grid(task)
+    repeats = len(grid[0]) if grid else task.repeats or 0
+    if not _is_gradable(task):
+        return Reading(
+            task=task,
+            repeats=repeats,
+            grid=grid,
+            emulated=None,
+            truth=summarize(true_matrix(task.details)) if task.details else None,
+            answered=None,
+            votes=(),
+            regraded=_regraded(grid),
+            problems_implied=0,
+        )
+    implied = _implied(task, _client_matrix(grid))
+    missing = Graded(answered=None, client=False, client_read=NO_ANSWER, kit=Grade())
+    grid += ((missing,) * repeats,) * (implied or 0)
+    matrix = _client_matrix(grid)
+    said = [[None if s.client_read == NO_ANSWER else s.client_read for s in row] for row in grid]
+    answered = [[int(s.client) for s in row if s.answered] for row in grid]
+    return Reading(
+        task=task,
+        repeats=repeats,
+        grid=grid,
+        emulated=printed(client_results(matrix)),
+        truth=summarize(matrix),
+        answered=summarize([row for row in answered if row]),
+        votes=summarize_votes(matrix, said),
+        regraded=_regraded(grid),
+        problems_implied=implied,
+    )
+
+
+def _grid(task: ClientTask) -> tuple[tuple[Graded, ...], ...]:
+    """The N × n samples. AISBench takes the first n of a problem, and fills up with empty ones."""
+    by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
+    for answer in task.answered:
+        by_problem[answer.id].append(answer)
+    repeats = task.repeats or max(map(len, by_problem.values()), default=0)
+    problems = max((*by_problem, *(request.id for request in task.failed)), default=-1) + 1
+    if not by_problem or not 0 < problems * repeats <= MAX_SAMPLES:
+        return ()
+    golds = {answer.id: answer.gold for answer in task.answered}
+    questions = {i: _problem(i, gold) for i, gold in golds.items()}
+    rows = []
+    for problem in range(problems):
+        known: list[Answered | None] = [*by_problem[problem][:repeats]]
+        known += [None] * (repeats - len(known))
+        rows.append(tuple(_graded(answer, questions.get(problem)) for answer in known))
+    return tuple(rows)
+
+
+def _graded(answer: Answered | None, problem: Problem | None) -> Graded:
+    client = client_grade(answer.text if answer else "", answer.gold if answer else "")
+    kit = Grade() if answer is None else grade(problem, answer.text) if problem else None
+    return Graded(
+        answered=answer,
+        client=client.correct and answer is not None,
+        client_read=client.extracted,
+        kit=kit,
+    )
+
+
+def _problem(number: int, gold: str) -> Problem | None:
+    """The problem as the kit's grader wants it; None where the answer is no number."""
+    answer = client_gold(gold).strip()
+    problem = Problem(id=f"report-{number}", family="report", tier="", question="", answer=answer)
+    try:
+        grade(problem, "")
+    except ValueError:
+        return None
+    return problem
+
+
+def _is_gradable(task: ClientTask) -> bool:
+    """Whether the client's GSM8K rule applies: by the configuration, or where there is none by the answers."""
+    if task.evaluator:
+        return "Gsm8k" in task.evaluator and bool(task.answered)
+    golds = [client_gold(answer.gold).strip() for answer in task.answered]
+    return any(_WHOLE.fullmatch(gold) for gold in golds)
+
+
+def _client_matrix(grid: Sequence[Sequence[Graded]]) -> Matrix:
+    return tuple(tuple(int(sample.client) for sample in row) for row in grid)
+
+
+def _implied(task: ClientTask, matrix: Matrix) -> int | None:
+    """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
+    wanted = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()} or dict(task.printed)
+    own = printed(client_results(matrix))
+    if not wanted.keys() & own.keys():
+        return 0
+    average = next(iter(own))
+    right, repeats = sum(map(sum, matrix)), len(matrix[0])
+    for more in range(_LARGER_BANKS):
+        problems = len(matrix) + more
+        rough = 100 * right / (problems * repeats)
+        if abs(rough - float(wanted.get(average, rough))) > 0.011:
+            continue
+        figures = printed(client_results((*matrix, *((0,) * repeats,) * more)))
+        if all(wanted.get(name, figure) == figure for name, figure in figures.items()):
+            return more
+    return None
+
+
+def _regraded(grid: Sequence[Sequence[Graded]]) -> Summary | None:
+    if not grid or any(sample.kit is None for row in grid for sample in row):
+        return None
+    return summarize([[int(s.kit is not None and s.kit.correct) for s in row] for row in grid])

@@ -1,0 +1,280 @@
+"""What a report does not say: failed requests, cut-off reasoning, misread answers, figures that cannot be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from healthcheck.check import fail, note, warn
+from healthcheck.probe.aisbench.grader import reasoning_cut_off
+from healthcheck.probe.aisbench.metrics import client_groups
+from healthcheck.probe.aisbench.reading import Graded, Reading
+from healthcheck.probe.aisbench.version import KNOWN
+from healthcheck.probe.detectors import flags
+from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile
+from healthcheck.records import Finding
+
+REPEATED_START_CHARS = 10
+MOSTLY_THINKING = 0.5
+_STOCK_MAX_TOKENS = 512
+_COLD = 0.1
+
+
+def remarks(reading: Reading) -> tuple[Finding, ...]:
+    """Everything worth knowing about a task that its summary does not show, gravest first."""
+    return (
+        *_failures(reading),
+        *_figures(reading),
+        *_grouping(reading),
+        *_reasoning(reading),
+        *_texts(reading),
+        *_grading(reading),
+        *_repeats(reading),
+        *_damage(reading),
+        *_meaning(reading),
+    )
+
+
+def _failures(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    if not task.answered:
+        asked = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
+        yield fail(
+            expected="predictions to recompute the figures from",
+            seen=f"there are none{': ' + asked if asked else ''}"
+            + ("; the summary has “-”: every request failed" if "-" in task.printed.values() else ""),
+            fix="look into logs/infer for the first error, and run `npu-adapter verify` on the repository",
+        )
+    if reading.grid and reading.unanswered:
+        total = len(reading.grid) * reading.repeats
+        hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
+        reasons = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
+        yield fail(
+            expected=f"{total} predictions ({len(reading.grid)} problems × {reading.repeats})",
+            seen=f"{reading.unanswered} are missing, of problems {_some(hurt)}; AISBench counted them as wrong "
+            f"answers and shows no failures{'; errors: ' + reasons if reasons else ''}",
+            fix="find out why the server did not answer; the column “answered requests only” is without them",
+            evidence={"missing": reading.unanswered, "problems": [*hurt[:100]]},
+        )
+    elif reading.grid and task.failed:
+        yield note(f"{len(task.failed)} requests failed first and were answered when the run was resumed")
+
+
+def _figures(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    if reading.problems_implied is None:
+        yield warn(
+            expected="figures that follow from the predictions",
+            seen=f"printed {_row(task.printed)}, but its predictions give {_row(reading.emulated or {})}",
+            fix="the results are older than the predictions, or files are missing: evaluate again (--mode eval)",
+        )
+    elif reading.problems_implied:
+        yield warn(
+            expected="a prediction of every problem",
+            seen=f"the printed figures come out only with {reading.problems_implied} more problem(s) at the end, "
+            "none of which was answered",
+            fix="find out why the server did not answer them",
+        )
+    written = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()}
+    stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
+    if stale:
+        yield warn(
+            expected="a summary of the results file",
+            seen=f"{', '.join(sorted(stale))} differ between the newest summary and results",
+            fix="trust the results file, or better the predictions",
+        )
+    yield from _laws(reading)
+
+
+def _laws(reading: Reading) -> Iterator[Finding]:
+    figures = _printed_figures(reading)
+    if figures is None:
+        return
+    avg, passed, cons = figures
+    for law in feasible(avg, passed, cons, reading.repeats, HALF_OF_A_PRINTED_DIGIT):
+        yield warn(expected=law, seen=f"printed {_row(reading.task.printed)}", fix="do not use these figures")
+    if not reading.grid:
+        least = fewest_problems(avg, passed, cons, reading.repeats)
+        if least:
+            yield note(f"such figures need at least {least} problems (or a multiple of it)")
+
+
+def _grouping(reading: Reading) -> Iterator[Finding]:
+    if reading.emulated is None or reading.truth is None or reading.repeats < 2:
+        return
+    n = reading.repeats
+    members = [problem for group in client_groups([[0] * n] * len(reading.grid)).members[:1] for problem in group]
+    wrong = []
+    for name in (f"pass@{n}", f"cons@{n}"):
+        true = reading.truth.estimate(name)
+        if true and f"{100 * true.value:.2f}" != reading.emulated[name]:
+            wrong.append(f"{name} {reading.emulated[name]} instead of {100 * true.value:.2f}")
+    if wrong:
+        yield warn(
+            expected="samples grouped by problem",
+            seen=f"groups of samples of different problems, AISBench's own error (its first group has problems "
+            f"{_some(members)}): {'; '.join(wrong)}",
+            fix="use the true figures; average and accuracy are not affected",
+        )
+
+
+def _reasoning(reading: Reading) -> Iterator[Finding]:
+    samples = reading.samples
+    opened = [s for s in samples if s.answered and reasoning_cut_off(s.answered.text)]
+    closed = [s for s in samples if s.answered and "</think>" in s.answered.text]
+    untagged = [s for s in samples if s.answered and s.answered.text and "</think>" not in s.answered.text]
+    limit = reading.task.setting("max_out_len")
+    where = f" (max_out_len={limit})" if limit is not None else ""
+    cut = opened or (untagged if len(closed) > MOSTLY_THINKING * len(samples) else [])
+    if cut:
+        sure = "" if opened else "probably "
+        yield warn(
+            expected="an answer after the reasoning",
+            seen=f"{sure}{len(cut)} of {len(samples)} answers are reasoning that was cut off{where}; AISBench "
+            f"graded the last number in it ({sum(s.client for s in cut)} of them counted as right)",
+            fix="a shorter chain of thought, or more room for tokens: this is not the model's accuracy",
+            evidence={"cut_off": len(cut), "sure": bool(opened)},
+        )
+    elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
+        yield note(f"the model thinks, and had only {limit} tokens for thought and answer")
+
+
+def _texts(reading: Reading) -> Iterator[Finding]:
+    texts = [s.answered.text for s in reading.samples if s.answered]
+    empty = sum(not text.strip() for text in texts)
+    if empty:
+        yield warn(
+            expected="a text from every answered request",
+            seen=f"{empty} of {len(texts)} predictions are empty though they count as successes: an error event "
+            "inside a 200 stream looks like this, and so does a first token that ends the answer",
+            fix="look into the server's log; check the chat template and the end-of-text token",
+        )
+    broken = Counter(flag for text in texts if text.strip() for flag in flags(text))
+    if broken:
+        yield warn(
+            expected="text that a person could have written",
+            seen="; ".join(f"{count} of {len(texts)} answers look {name}" for name, count in broken.most_common()),
+            fix="this is how a broken deployment looks: compare weights, dtype and quantisation before the model",
+        )
+    doubled = [text for text in texts if _starts_twice(text)]
+    if doubled:
+        yield warn(
+            expected="one answer in each prediction",
+            seen=f"{len(doubled)} predictions begin twice ({doubled[0][:60]!r}): AISBench keeps what came before a "
+            "broken connection and adds the second try to it",
+            fix="find out why the server broke the connection",
+        )
+
+
+def _grading(reading: Reading) -> Iterator[Finding]:
+    robbed = [s for s in reading.samples if s.kit is not None and s.kit.correct and not s.client]
+    gifted = [s for s in reading.samples if s.kit is not None and not s.kit.correct and s.client]
+    if reading.emulated is None:
+        if reading.task.answered:
+            grader = reading.task.evaluator or "unknown here"
+            yield note(
+                f"the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked"
+            )
+        return
+    if robbed:
+        yield warn(
+            expected="right answers counted as right",
+            seen=f"{len(robbed)} right answers were graded wrong: {_misread(robbed)}",
+            fix="tell the model to write the bare number last, without separators and units",
+            evidence={"right_but_graded_wrong": len(robbed)},
+        )
+    if gifted:
+        yield note(f"{len(gifted)} answers were graded right that do not seem so: {_misread(gifted)}")
+
+
+def _repeats(reading: Reading) -> Iterator[Finding]:
+    n = reading.repeats
+    rows = [[s.answered.text for s in row if s.answered] for row in reading.grid]
+    rows = [row for row in rows if len(row) > 1]
+    if n < 2 or not rows:
+        return
+    same = sum(len(set(row)) == 1 for row in rows)
+    temperature = reading.task.setting("generation_kwargs", "temperature")
+    cold = isinstance(temperature, (int, float)) and temperature <= _COLD
+    why = f" (temperature {temperature})" if temperature is not None else ""
+    if same > 0.9 * len(rows):
+        yield warn(
+            expected=f"{n} independent samples of each problem",
+            seen=f"the same text in all samples on {same} of {len(rows)} problems{why}: pass@{n} and cons@{n} then "
+            "say no more than the average",
+            fix="nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed",
+        )
+    elif cold:
+        yield note(f"the temperature was {temperature}: repeated samples are near copies of each other")
+
+
+def _damage(reading: Reading) -> Iterator[Finding]:
+    task = reading.task
+    if task.damaged_lines:
+        yield warn(
+            expected="whole lines of JSON",
+            seen=f"{task.damaged_lines} lines of predictions are damaged and were passed over",
+            fix="download the report again",
+        )
+    if task.missing_folders and "-" not in task.printed.values():
+        yield warn(
+            expected="configs, predictions, results, summary",
+            seen=f"missing or empty: {', '.join(task.missing_folders)}",
+            fix="download the report again",
+        )
+    for text in task.passed_over[:5]:
+        yield warn(expected="plain files", seen=f"passed over {text}", fix="download the report again")
+    if task.summaries > 1:
+        yield note(f"{task.summaries} summaries: the run was resumed or evaluated again; the newest counts")
+
+
+def _meaning(reading: Reading) -> Iterator[Finding]:
+    if reading.task.version in KNOWN:
+        yield note(f"version {reading.task.version}: {KNOWN[reading.task.version]}")
+    n, truth = reading.repeats, reading.truth
+    found = [truth.estimate(f"{name}@{n}") if truth else None for name in ("pass", "avg", "cons")]
+    agreement = next((e.value for e in reading.votes if e.name == f"agreement@{n}"), None)
+    if n > 1 and all(found):
+        passed, avg, cons = (estimate.value for estimate in found if estimate)
+        row = profile(passed, avg, cons, agreement)
+        if row:
+            yield note(f"{row.situation}: {row.next_steps}")
+
+
+def _printed_figures(reading: Reading) -> tuple[float, float, float] | None:
+    n = reading.repeats
+    try:
+        avg, passed, cons = (float(reading.task.printed[f"{name}@{n}"]) / 100 for name in ("avg", "pass", "cons"))
+    except (KeyError, ValueError):
+        return None
+    return avg, passed, cons
+
+
+def _starts_twice(text: str) -> bool:
+    """A piece of ten characters or more, and the same again, once: no loop, which would go on."""
+    again = text.find(text[:REPEATED_START_CHARS], REPEATED_START_CHARS)
+    if len(text) < 2 * REPEATED_START_CHARS or again < 0:
+        return False
+    return text[:again] == text[again : 2 * again] and text[2 * again : 3 * again] != text[:again]
+
+
+def _misread(samples: Sequence[Graded]) -> str:
+    shown = []
+    for sample in samples[:3]:
+        assert sample.answered
+        tail = sample.answered.text.strip()[-60:]
+        shown.append(f"from {tail!r} it read {sample.client_read}")
+    return "; ".join(shown)
+
+
+def _common(texts: Iterator[str]) -> list[tuple[str, int]]:
+    return [(text[:200], count) for text, count in Counter(texts).most_common(3)]
+
+
+def _some(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"
+
+
+def _row(figures: object) -> str:
+    return ", ".join(f"{name} {value}" for name, value in figures.items()) if isinstance(figures, dict) else ""

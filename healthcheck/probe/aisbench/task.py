@@ -1,0 +1,290 @@
+"""One model on one data set, as a report has it: predictions, failed requests, results, what was printed.
+
+Read defensively: a damaged line is counted and passed over; a folder that is missing is a None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from healthcheck import json_text
+from healthcheck.json_text import JsonError
+from healthcheck.probe.aisbench.archive import ReportFiles
+from healthcheck.probe.aisbench.config_text import parse
+from healthcheck.records import JsonValue
+
+MAX_ID = 100_000
+_RUNS = re.compile(r"(?:avg|pass|cons)@(\d{1,4})")
+_SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
+_FAILED = "_failed"
+_UNFINISHED = "tmp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A prediction: the problem's index, the text, the raw answer column ("" where there is none)."""
+
+    id: int
+    text: str
+    gold: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRequest:
+    """A request that the report itself calls failed."""
+
+    id: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTask:
+    """What a report says about one model on one data set.
+
+    Attributes:
+        answered: in the order of the file; of a request that was answered twice, the first.
+        results: the figures of the `results` file, percent; None without the file.
+        details: AISBench's dumped groups of correctness, None where they were not dumped.
+        printed: metric to text of the newest summary; "-" in it means that everything failed.
+        version: the version column of the newest summary.
+        summaries: how many summaries there are; more than one after a resumed run.
+        config: sections of the newest configuration.
+        damaged_lines: lines of predictions that could not be read.
+        passed_over: files that were not read, and why.
+    """
+
+    root: str
+    model: str
+    dataset: str
+    answered: tuple[Answered, ...]
+    failed: tuple[FailedRequest, ...]
+    results: Mapping[str, float] | None
+    details: tuple[tuple[int, ...], ...] | None
+    printed: Mapping[str, str]
+    version: str
+    summaries: int
+    config: Mapping[str, JsonValue] = field(default_factory=dict)
+    damaged_lines: int = 0
+    missing_folders: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def repeats(self) -> int | None:
+        """The n of the figures' names, or of the configuration; None where neither says."""
+        for names in (self.results or {}, self.printed):
+            found = [int(match[1]) for name in names if (match := _RUNS.fullmatch(name))]
+            if found:
+                return max(found)
+            if "accuracy" in names:
+                return 1
+        configured = self.setting("generation_kwargs", "num_return_sequences")
+        return configured if isinstance(configured, int) and 0 < configured <= 1000 else None
+
+    @property
+    def evaluator(self) -> str:
+        """The type that graded this data set, "" where the configuration is not there."""
+        listed = self.config.get("datasets")
+        for entry in listed if isinstance(listed, list) else ():
+            value: JsonValue = entry if isinstance(entry, dict) and entry.get("abbr") == self.dataset else None
+            for name in ("eval_cfg", "evaluator", "type"):
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, str):
+                return value
+        return ""
+
+    def setting(self, *path: str) -> JsonValue:
+        """A value from the model's configuration."""
+        models = self.config.get("models")
+        value: JsonValue = models[0] if isinstance(models, list) and models else None
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+
+def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
+    """The tasks of a report, from whichever of its folders are there."""
+    names = {
+        PurePosixPath(name).parts[1:3] for name in report.files if name.startswith(("predictions/", "results/"))
+    }
+    pairs = {
+        (parts[0], PurePosixPath(parts[1]).stem.removesuffix(_FAILED))
+        for parts in names
+        if len(parts) == 2 and parts[1] != _UNFINISHED
+    }
+    newest, summaries = _newest_summary(report)
+    printed = _printed(newest)
+    pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
+    return tuple(_task(report, model, dataset, printed, summaries) for model, dataset in sorted(pairs))
+
+
+def _task(
+    report: ReportFiles,
+    model: str,
+    dataset: str,
+    printed: Mapping[tuple[str, str], tuple[str, dict[str, str]]],
+    summaries: int,
+) -> ClientTask:
+    base = f"{model}/{dataset}"
+    lines = next((f for s in ("jsonl", "json") if (f := report.files.get(f"predictions/{base}.{s}"))), b"")
+    records, damaged = _records(lines)
+    failed, _ = _records(report.files.get(f"predictions/{base}{_FAILED}.jsonl", b""))
+    attempted = _attempted(report, model, dataset)
+    if not lines:
+        records = [record for record in attempted if record.get("success") is True]
+    results, details = _results(report.files.get(f"results/{base}.json"))
+    version, figures = printed.get((model, dataset), ("", {}))
+    unanswered = [record for record in attempted if record.get("success") is False]
+    return ClientTask(
+        root=report.root,
+        model=model,
+        dataset=dataset,
+        answered=_answered(records),
+        failed=tuple(
+            FailedRequest(id=_id(record), error=str(record.get("error_info") or "no reason given"))
+            for record in (failed or unanswered)
+        ),
+        results=results,
+        details=details,
+        printed=figures,
+        version=version,
+        summaries=summaries,
+        config=_newest_config(report),
+        damaged_lines=damaged,
+        missing_folders=tuple(
+            folder
+            for folder in ("predictions", "results", "summary")
+            if not any(name.startswith(f"{folder}/") for name in report.files)
+        ),
+        passed_over=report.passed_over,
+    )
+
+
+def _attempted(report: ReportFiles, model: str, dataset: str) -> list[dict[str, JsonValue]]:
+    """What AISBench kept of every request while it ran, failed ones included; it stays where any failed."""
+    folder = f"predictions/{model}/{_UNFINISHED}/"
+    records, _ = _records(b"".join(data for name, data in report.files.items() if name.startswith(folder)))
+    return [record for record in records if record.get("data_abbr", dataset) == dataset]
+
+
+def _records(data: bytes) -> tuple[list[dict[str, JsonValue]], int]:
+    """The objects of JSON lines, or of one JSON document; and how many lines were unreadable."""
+    records, damaged = list[dict[str, JsonValue]](), 0
+    for line in data.splitlines():
+        try:
+            value = json_text.load(line) if line.strip() else {}
+        except JsonError:
+            damaged += 1
+            continue
+        if isinstance(value, dict) and _is_record(value):
+            records.append(value)
+        elif line.strip():
+            damaged += 1
+    if damaged and not records:
+        whole = list(_document(data))
+        return (whole, 0) if whole else (records, damaged)
+    return records, damaged
+
+
+def _document(data: bytes) -> Iterator[dict[str, JsonValue]]:
+    """The records of a single JSON document: a list, or an object of them by number."""
+    try:
+        value = json_text.load(data)
+    except JsonError:
+        return
+    many = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+    for place, record in enumerate(many):
+        if isinstance(record, dict):
+            numbered = {"id": place, **record}
+            if _is_record(numbered):
+                yield numbered
+
+
+def _is_record(value: dict[str, JsonValue]) -> bool:
+    number = value.get("id")
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MAX_ID
+
+
+def _id(record: Mapping[str, JsonValue]) -> int:
+    number = record["id"]
+    assert isinstance(number, int)
+    return number
+
+
+def _answered(records: list[dict[str, JsonValue]]) -> tuple[Answered, ...]:
+    seen, answers = set[str](), list[Answered]()
+    for record in records:
+        uuid = record.get("uuid")
+        if record.get("success") is False or (isinstance(uuid, str) and uuid in seen):
+            continue
+        if isinstance(uuid, str):
+            seen.add(uuid)
+        text, gold = record.get("prediction"), record.get("gold")
+        answers.append(
+            Answered(
+                id=_id(record),
+                text=text if isinstance(text, str) else "",
+                gold=gold if isinstance(gold, str) else "",
+            )
+        )
+    return tuple(answers)
+
+
+def _results(data: bytes | None) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:
+    try:
+        value = json_text.load(data) if data else None
+    except JsonError:
+        return None, None
+    if not isinstance(value, dict):
+        return None, None
+    figures = {n: float(v) for n, v in value.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+    return figures, _groups(value.get("details"))
+
+
+def _groups(details: JsonValue) -> tuple[tuple[int, ...], ...] | None:
+    entries = details if isinstance(details, list) else list(details.values()) if isinstance(details, dict) else []
+    rows = [
+        tuple(int(right is True) for right in correct)
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(correct := entry.get("correct"), list)
+    ]
+    whole = rows and len(rows) == len(entries) and len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
+    return tuple(rows) if whole else None
+
+
+def _newest_summary(report: ReportFiles) -> tuple[str, int]:
+    """The newest summary as comma-separated lines, whichever of its forms is there; and how many runs have one."""
+    names = [name for name in report.files if _SUMMARY.fullmatch(name)]
+    stems = sorted({PurePosixPath(name).stem for name in names})
+    if not stems:
+        return "", 0
+    for suffix in ("csv", "md", "txt"):
+        data = report.files.get(f"summary/{stems[-1]}.{suffix}")
+        if data:
+            return data.decode("utf-8", "replace"), len(stems)
+    return "", len(stems)
+
+
+def _printed(summary: str) -> dict[tuple[str, str], tuple[str, dict[str, str]]]:
+    """Version and figures by (model, data set), from any form of a summary."""
+    figures: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}
+    models: list[str] = []
+    for line in summary.splitlines():
+        cells = [
+            cell.strip() for cell in (line.strip("| ").split("|") if line.startswith("|") else line.split(","))
+        ]
+        if cells[:4] == ["dataset", "version", "metric", "mode"]:
+            models = cells[4:]
+        elif models and len(cells) == 4 + len(models):
+            for model, value in zip(models, cells[4:], strict=True):
+                figures.setdefault((model, cells[0]), (cells[1], {}))[1][cells[2]] = value
+        if line.startswith("$") and figures:
+            break
+    return {key: value for key, value in figures.items() if not key[1].startswith("---")}
+
+
+def _newest_config(report: ReportFiles) -> dict[str, JsonValue]:
+    names = sorted(name for name in report.files if name.startswith("configs/") and name.endswith(".py"))
+    return parse(report.files[names[-1]].decode("utf-8", "replace")) if names else {}
