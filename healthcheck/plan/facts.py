@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck.repo.facts import Submission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class ServerCommand:
         foreground: deploy.sh stays for as long as the server does.
         model: the weights that it would serve, resolved as a path where it is one; None is unknown.
         port: None is unknown; `port_source` says where it comes from, or why it is unknown.
+        served_names: under which the model is served, the engine's default included; empty where it is unknown.
         api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
         options: every option of the command line and of its configuration file by long name without dashes in
             front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
@@ -118,3 +122,17 @@ class LaunchPlan:
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()
+
+
+def rehearse(submission: Submission, weights: Path) -> LaunchPlan:
+    """Run deploy.sh in a sandbox, under each shell that it may be run by, and with an awkward MODEL_PATH.
+
+    The author should be told beforehand that their script runs; nothing outside the sandbox is changed.
+
+    Raises:
+        UsageError: the submission or the weights cannot be read.
+        KitFailure: no sandbox can be started at all.
+    """
+    from healthcheck.plan import rehearsal  # noqa: PLC0415 - it programs on the records above
+
+    return rehearsal.rehearse(submission, weights)

@@ -1,0 +1,240 @@
+"""From a recorded command to what it would serve: engine, model, port, host, names, key."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from healthcheck import json_text, yaml_text
+from healthcheck.errors import KitError
+from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
+from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.options import CommandLine, parse
+from healthcheck.plan.sandbox.job import Record
+from healthcheck.records import JsonValue
+
+UNRESOLVED = "<unresolved:"
+_POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
+_ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One setting with the words that say where it comes from."""
+
+    value: str
+    source: str
+
+
+def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """The server that a record shows; `loaded` are models that the same program loaded in Python."""
+    engine, argv = find_engine(record.argv)
+    if record.argv[0].startswith("python:"):
+        return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
+    routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
+    argv = tuple(word for word in argv if not word.startswith("#route "))
+    line = parse(argv, engine.grammar)
+    config = _config_file(engine, line, record)
+    options = {**{name: given.value for name, given in config.items()}, **line.options}
+    model = _model(engine, line, options, record)
+    port, port_source = _port(engine, line, config, record)
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, options, routes),
+        argv=argv,
+        command=command_text(record.argv),
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=_resolved(model, record) if model else next(iter(loaded), None),
+        port=port,
+        port_source=port_source,
+        host=_host(engine, options, line, record),
+        served_names=_names(engine, line, options, model),
+        api_key=_key(engine, options, record.env),
+        where=where,
+        options=options,
+    )
+
+
+def command_text(argv: Sequence[str]) -> str:
+    """A recorded command as a person would type it."""
+    words = [word for word in argv if not word.startswith("#route ")]
+    if words and words[0].startswith("python:"):
+        return f"{words[0].removeprefix('python:')}.run(…) in Python"
+    return shlex.join(words)
+
+
+def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """A web application that the submission's own Python code runs."""
+    call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
+    found = call if isinstance(call, dict) else {}
+    routes, given = found.get("routes"), found.get("options")
+    options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    text = options.get("port")
+    port = int(text) if text and text.isdigit() else None
+    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)
+    call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, {}, tuple(map(str, routes)) if isinstance(routes, list) else ()),
+        argv=record.argv,
+        command=f"{call_text} in Python",
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=next(iter(loaded), None),
+        port=port if text else engine.port,
+        port_source=f"port={text}" if text else f"{engine.name}'s own default",
+        host=options.get("host") or engine.host,
+        where=where,
+        options=options,
+    )
+
+
+def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str, Given]:
+    """What a YAML or JSON file given by --config says."""
+    name = line.options.get("config")
+    text = record.texts.get(name) if name else None
+    if not name or text is None or engine.name not in {"vllm", "sglang"}:
+        return {}
+    try:
+        data = json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
+    except KitError:
+        return {}
+    if not isinstance(data, dict):
+        return {}
+    found = {}
+    for key, value in data.items():
+        plain = engine.grammar.full_name(str(key).replace("_", "-"))
+        if value is not False and value is not None:
+            found[plain] = Given(value=_plain(value), source=f"{name}:{_line_of(text, str(key))}")
+    return found
+
+
+def _plain(value: JsonValue) -> str:
+    if value is True:
+        return ""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return json_text.dump_line(value).decode().strip() if isinstance(value, dict) else str(value)
+
+
+def _line_of(text: str, key: str) -> int:
+    return next((n for n, line in enumerate(text.splitlines(), 1) if line.strip(" \t\"'{,").startswith(key)), 1)
+
+
+def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record) -> str | None:
+    """The model as it is given."""
+    if engine.positional_model and line.positional:
+        return line.positional[0]
+    by_option = next((options[name] for name in engine.model_options if options.get(name)), None)
+    if by_option is not None:
+        return by_option
+    variable = by_variable(engine.model_variables, record.env)
+    if variable:
+        return variable[1]
+    if engine.positional_model and line.options and (stray := _stray_path(line, record)):
+        return stray
+    return engine.default_model if engine.api == "openai-chat" else None
+
+
+def _stray_path(line: CommandLine, record: Record) -> str | None:
+    """A model folder that an unknown switch seems to have swallowed."""
+    return next((value for value in line.options.values() if value in record.paths and "/" in value), None)
+
+
+def _resolved(model: str, record: Record) -> str:
+    if model in record.paths:
+        return record.paths[model]
+    if model.startswith(("/", "./", "../")):
+        return os.path.normpath(os.path.join(record.cwd, model))
+    return model
+
+
+def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
+    for name in engine.port_options:
+        if name in line.options:
+            return _number(line.options[name], line.spelled[name])
+        if name in config:
+            return _number(config[name].value, config[name].source)
+    for name in engine.bind_options:
+        if name in line.options:
+            return _number(line.options[name].rpartition(":")[2], line.spelled[name])
+    if engine.programs == ("-m http.server",) and line.positional:
+        return _number(line.positional[0], line.positional[0])
+    variable = by_variable(engine.port_variables, record.env)
+    if variable:
+        return _number(variable[1], f"{variable[0]}={variable[1]}")
+    if "uds" in line.options:
+        return None, line.spelled["uds"]
+    if engine.port is None:
+        return None, f"{engine.name} reads it from its own configuration"
+    return engine.port, f"{engine.name}'s own default"
+
+
+def _number(text: str, source: str) -> tuple[int | None, str]:
+    return (int(text), source) if re.fullmatch(r"\+?\d{1,5}", text.strip()) else (None, source)
+
+
+def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record: Record) -> str | None:
+    for name in engine.host_options:
+        if options.get(name):
+            return options[name]
+    for name in engine.bind_options:
+        if name in line.options:
+            return line.options[name].rpartition(":")[0] or EVERYWHERE
+    variable = by_variable(engine.host_variables, record.env)
+    return variable[1] if variable else engine.host
+
+
+def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:
+    """The names under which the model is served, the engine's default included; empty where it is unknown."""
+    for name in engine.name_options:
+        if name in line.options:
+            return tuple(line.lists[name]) or ("",)
+        if name in options:
+            return tuple(options[name].split())
+    if engine.name_is == "?" or model is None:
+        return ()
+    if engine.name_is == "model":
+        return (model,)
+    return (os.path.basename(model.rstrip("/")),) if engine.name_is == "basename" else (engine.name_is,)
+
+
+def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    for name in engine.key_options:
+        if name in options:
+            return f"--{name}"
+    variable = by_variable(engine.key_variables, environment)
+    return variable[0] if variable else None
+
+
+def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> str:
+    if "headless" in options:
+        return "headless"
+    task = options.get("task", "").lower()
+    if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
+        return "embedding" if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+    if "is-embedding" in options or "embedding" in options or "embeddings" in options:
+        return "embedding"
+    if routes and engine.api == "unknown":
+        chat = any(route.endswith("/chat/completions") for route in routes)
+        open_ended = any(":path" in route or "<path:" in route or "{tail" in route for route in routes)
+        return "openai-chat" if chat else "unknown" if open_ended else "openai-other"
+    return engine.api
+
+
+def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:
+    """By process: the models that its Python code loads."""
+    found: dict[int, tuple[str, ...]] = {}
+    for record in records:
+        if record.argv[0] == "python:model" and len(record.argv) > 2:
+            resolved = _resolved(record.argv[2], record)
+            first = _ENGINE_MODULES.match(record.argv[1]) is not None
+            known = found.get(record.pid, ())
+            found[record.pid] = (resolved, *known) if first else (*known, resolved)
+    return found

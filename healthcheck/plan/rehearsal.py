@@ -1,0 +1,174 @@
+"""Rehearses deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import contract
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.plan import recognise, script
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
+from healthcheck.plan.sandbox import box
+from healthcheck.plan.sandbox.job import Job, Recording
+from healthcheck.repo.facts import Submission, export
+
+AWKWARD_NAME = "模型 权重 v1.5"
+"""Spaces and characters beyond ASCII, as an author's machine has never had them."""
+_SANDBOX_NOTE = "the sandbox has no namespaces here ({why}): the network is not cut off, absolute paths are real"
+
+
+def rehearse(submission: Submission, weights: Path) -> LaunchPlan:
+    """See facts.rehearse."""
+    weights = weights.expanduser().resolve()
+    if not weights.is_dir():
+        raise UsageError(f"{weights} is not a folder of weights")
+    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
+    with export(submission) as tree:
+        return _Rehearsal(tree=tree, weights=weights, text=text).plan(submission)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Take:
+    """One run with what it was asked and what it brought back."""
+
+    job: Job
+    recording: Recording
+    run: ShellRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rehearsal:
+    tree: Path
+    weights: Path
+    text: str
+
+    def plan(self, submission: Submission) -> LaunchPlan:
+        shells = tuple(_shells(self.text))
+        plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            takes = list(pool.map(lambda shell: self._take(shell, plain_name), shells))
+            spaced = pool.submit(self._take, shells[0], AWKWARD_NAME).result() if takes[0].run.servers else None
+        first = takes[0]
+        return LaunchPlan(
+            server=_answering(first.run.servers),
+            servers=first.run.servers,
+            commands=first.run.commands,
+            spaced=_answering(spaced.run.servers) if spaced else None,
+            model_path=first.job.model_path,
+            spaced_model_path=spaced.job.model_path if spaced else "",
+            root=first.job.root,
+            run=first.run,
+            others=tuple(take.run for take in takes[1:]),
+            spaced_run=spaced.run if spaced else None,
+            script=self.text,
+            unresolved=first.run.unresolved,
+            notes=_notes(first),
+            unshipped=(*submission.untracked, *submission.ignored),
+        )
+
+    def _take(self, shell: tuple[str, ...], name: str) -> _Take:
+        setting = box.Setting(
+            source=self.tree,
+            script=contract.ENTRY_POINT,
+            shell=shell,
+            weights=self.weights,
+            weights_name=name,
+        )
+        job, recording = box.rehearse_isolated(setting)
+        if recording.ended_by == "setup":
+            why = "; ".join(recording.notes)
+            job, recording = box.rehearse_plain(setting)
+            recording = _with_note(recording, _SANDBOX_NOTE.format(why=why))
+        if recording.ended_by == "setup":
+            raise KitFailure(f"no sandbox can be started: {'; '.join(recording.notes)}")
+        return _Take(job=job, recording=recording, run=self._run(shell, job, recording))
+
+    def _run(self, shell: tuple[str, ...], job: Job, recording: Recording) -> ShellRun:
+        servers = tuple(self._servers(recording))
+        commands = tuple(
+            RecordedCommand(
+                program=record.argv[0],
+                argv=record.argv,
+                env=record.env,
+                cwd=record.cwd,
+                where=script.where_is(self.text, record.argv),
+                source="python" if record.kind == "python" else "shell",
+            )
+            for record in recording.records
+        )
+        return ShellRun(
+            shell=Path(shell[0]).name,
+            exit_status=recording.exit_status,
+            ended_by=recording.ended_by,
+            stdout=recording.stdout,
+            stderr=recording.stderr,
+            commands=commands,
+            servers=servers,
+            unresolved=tuple(_unresolved(commands)),
+            seconds=recording.seconds,
+        )
+
+    def _servers(self, recording: Recording) -> Iterator[ServerCommand]:
+        loaded = recognise.loaded_models(recording.records)
+        stays = recording.ended_by == "server"
+        for record in recording.records:
+            if record.kind == "server":
+                yield recognise.server_of(
+                    record,
+                    foreground=stays and record.alive,
+                    loaded=loaded.get(record.pid, ()),
+                    where=script.where_is(self.text, record.argv),
+                )
+
+
+def _with_note(recording: Recording, note: str) -> Recording:
+    return Recording(
+        ended_by=recording.ended_by,
+        exit_status=recording.exit_status,
+        stdout=recording.stdout,
+        stderr=recording.stderr,
+        records=recording.records,
+        notes=(*recording.notes, note),
+        seconds=recording.seconds,
+    )
+
+
+def _shells(text: str) -> Iterator[tuple[str, ...]]:
+    """The shell that the verdict rests on, then the others that the service may use."""
+    named = script.shebang(text)
+    if named and script.is_shell(named[0]) and named[0] != "sh":
+        found = shutil.which(named[0])
+        if found:
+            yield (found, *named[1])
+    yield ("/bin/sh", *(named[1] if named and named[0] == "sh" else ()))
+
+
+def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
+    """The server that the service would reach: on its port, with chat, staying, the latest."""
+    ranked = sorted(
+        enumerate(servers),
+        key=lambda pair: (
+            pair[1].port == contract.PORT,
+            pair[1].api not in {"embedding", "headless"},
+            pair[1].foreground,
+            pair[1].engine != "unknown",
+            pair[0],
+        ),
+    )
+    return ranked[-1][1] if ranked else None
+
+
+def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
+    for command in commands:
+        for word in command.argv:
+            if recognise.UNRESOLVED in word:
+                yield f"{word} in: {recognise.command_text(command.argv)}"
+
+
+def _notes(take: _Take) -> tuple[str, ...]:
+    return take.recording.notes

@@ -1,0 +1,148 @@
+"""Runs a shell script in the sandbox and brings back what was recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from healthcheck.errors import KitFailure
+from healthcheck.plan.sandbox import plain, tools
+from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
+
+_ROOT = "/srv/submission"
+_CACHE_PARTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is rehearsed: a script of the tree `source`, under a shell, with weights shown by a chosen name."""
+
+    source: Path
+    script: str
+    shell: tuple[str, ...]
+    weights: Path
+    weights_name: str
+    limits: Limits = Limits()
+
+
+def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
+    return _rehearse(setting, isolated=True)
+
+
+def rehearse_plain(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script without namespaces."""
+    return _rehearse(setting, isolated=False)
+
+
+def _rehearse(setting: Setting, *, isolated: bool) -> tuple[Job, Recording]:
+    scratch = tempfile.mkdtemp(prefix="npu-adapter-rehearsal-")
+    try:
+        os.chmod(scratch, 0o755)
+        job = _job(setting, scratch, isolated=isolated)
+        file = Path(scratch).with_suffix(".json")
+        file.write_text(json.dumps(asdict(job)), encoding="utf-8")
+        try:
+            return job, _run(job, str(file))
+        finally:
+            file.unlink(missing_ok=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
+    shown, model_path = _weights_places(setting, "" if isolated else f"{scratch}")
+    job = Job(
+        shell=setting.shell,
+        script=setting.script,
+        source=str(setting.source),
+        weights=str(_cache_root(setting.weights) or setting.weights),
+        weights_inside=shown,
+        model_path=model_path,
+        root=_ROOT if isolated else f"{scratch}{_ROOT}",
+        scratch=scratch,
+        python=_interpreter(),
+        stdlib=_standard_library(),
+        libraries=_shared_library(),
+        isolated=isolated,
+        limits=setting.limits,
+    )
+    base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else plain.environment(job)
+    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
+    return replace(job, environment={**base, **ours})
+
+
+def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:
+    """Where the weights (or the cache that they are linked into) are shown, and what MODEL_PATH is then."""
+    cache = _cache_root(setting.weights)
+    if cache is None:
+        place = f"{prefix}/srv/weights/{setting.weights_name}"
+        return place, place
+    place = f"{prefix}/srv/weights/{setting.weights_name}/{cache.name}"
+    return place, f"{place}/{setting.weights.relative_to(cache)}"
+
+
+def _cache_root(weights: Path) -> Path | None:
+    """The folder of a download cache that a snapshot's links lead into (models--…/snapshots/HASH)."""
+    if weights.parent.name == "snapshots" and (weights.parent.parent / "blobs").is_dir():
+        return weights.parent.parent
+    return None
+
+
+def _interpreter() -> str:
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    return os.path.realpath(base)
+
+
+def _standard_library() -> tuple[str, ...]:
+    prefix = sys.base_prefix
+    if prefix in {"/usr", "/usr/local"}:
+        folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+        base = [path.replace(sys.prefix, prefix, 1) if path.startswith(sys.prefix) else path for path in folders]
+        return tuple(dict.fromkeys(os.path.realpath(path) for path in base))
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") if os.path.isdir(f"{prefix}/{lib}/{name}")]
+    return tuple(found)
+
+
+def _shared_library() -> tuple[str, ...]:
+    """Folders outside the system that the interpreter itself needs to start."""
+    folder = sysconfig.get_config_var("LIBDIR") or ""
+    shared = str(sysconfig.get_config_var("LDLIBRARY") or "").endswith(".so")
+    return (folder,) if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib")) else ()
+
+
+def _run(job: Job, file: str) -> Recording:
+    command = [sys.executable, "-m", "healthcheck.plan.sandbox.jail", file]
+    environment = {"PYTHONPATH": str(tools.PACKAGE.parent), "PATH": STANDARD_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=job.limits.wall_s + 8,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return _lost("it did not end in time")
+    except OSError as error:
+        raise KitFailure(f"cannot start the sandbox: {error}") from error
+    if not done.stdout:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return _lost(said[-1] if said else f"it ended with status {done.returncode}")
+    fields = json.loads(done.stdout)
+    records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
+    return Recording(**{**fields, "records": records, "notes": tuple(fields["notes"])})
+
+
+def _lost(why: str) -> Recording:
+    return Recording(ended_by="lost", exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0)

@@ -1,0 +1,94 @@
+"""What a sandbox is asked to do, and what it brings back. Both travel as JSON between two processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much a rehearsal may use, in total unless it says otherwise."""
+
+    wall_s: float = 10.0
+    process_cpu_s: int = 10
+    processes: int = 96
+    memory_bytes: int = 2 * 1024**3
+    process_address_bytes: int = 4 * 1024**3
+    disk_bytes: int = 256 * 1024**2
+    disk_files: int = 20_000
+    output_bytes: int = 16 * 1024**2
+    kept_output_bytes: int = 64 * 1024
+    records: int = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One rehearsal.
+
+    Attributes:
+        shell: the shell's path and options, before the script's name.
+        source: the folder on this machine that is copied.
+        weights: the weights folder on this machine; shown read-only.
+        root, model_path: where both are seen; the isolated sandbox chooses its own names, the plain one keeps
+            them below `scratch`.
+        scratch: an empty folder that belongs to the rehearsal.
+        python: the interpreter behind the stand-ins; `stdlib` its standard library folders.
+        isolated: with namespaces.
+    """
+
+    shell: tuple[str, ...]
+    script: str
+    source: str
+    weights: str
+    weights_inside: str
+    model_path: str
+    root: str
+    scratch: str
+    python: str
+    stdlib: tuple[str, ...]
+    libraries: tuple[str, ...]
+    isolated: bool
+    environment: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def kit(self) -> str:
+        """Where the stand-ins and their records are."""
+        return "/.kit" if self.isolated else f"{self.scratch}/kit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One command or call that a stand-in recorded.
+
+    Attributes:
+        kind: "server" stays, "exec" came and went, "python" is a call (argv holds its name and JSON arguments).
+        alive: the process still ran when the rehearsal ended.
+        paths: arguments that name something that exists, with what they resolve to.
+        texts: the text of small configuration files among the arguments.
+    """
+
+    kind: str
+    pid: int
+    cwd: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    alive: bool = False
+    paths: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What a rehearsal brought back; `ended_by` as in facts.ShellRun, or "setup" where the sandbox failed."""
+
+    ended_by: str
+    exit_status: int | None
+    stdout: str
+    stderr: str
+    records: tuple[Record, ...]
+    notes: tuple[str, ...]
+    seconds: float

@@ -1,0 +1,105 @@
+"""The few Linux calls that a sandbox needs and that Python does not wrap."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
+_KEPT = {os.ST_NOSUID: MS_NOSUID, os.ST_NODEV: MS_NODEV, os.ST_NOEXEC: MS_NOEXEC}
+_MNT_DETACH = 2
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER = 1, 4, 24, 36
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+_LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    """Move this process into new namespaces (a new PID namespace takes its next child)."""
+    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """mount(2)."""
+    arguments = [text.encode("utf-8", "surrogateescape") or None for text in (source, target, kind)]
+    result = _libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None)
+    _checked(result, f"mount {source or kind} on {target}")
+
+
+def bind_read_only(source: str, target: str) -> None:
+    """Show a file or folder at a second place, read-only; flags that the kernel has locked on it are kept."""
+    mount(source, target, flags=MS_BIND | MS_REC)
+    locked = os.statvfs(target).f_flag
+    kept = sum(flag for bit, flag in _KEPT.items() if locked & bit)
+    mount("", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | kept)
+
+
+def enter_root(root: str) -> None:
+    """Make `root` (a mount point) the root of this mount namespace and drop the old one."""
+    os.chdir(root)
+    number = _PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise OSError(38, f"pivot_root is not known on {os.uname().machine}")
+    _checked(_libc.syscall(ctypes.c_long(number), b".", b"."), "pivot_root")
+    _checked(_libc.umount2(b".", _MNT_DETACH), "umount2")
+    os.chdir("/")
+
+
+def detached_proc(place: str) -> int:
+    """A handle on a writable view of this PID namespace's processes that no path leads to."""
+    mount("proc", place, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    _checked(_libc.umount2(place.encode(), _MNT_DETACH), "umount2")
+    return handle
+
+
+def loopback_up() -> None:
+    """Switch the loopback device of this network namespace on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sh14x", b"lo", 0)
+        _, flags = struct.unpack("16sh14x", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | _IFF_UP))
+
+
+def drop_privileges() -> None:
+    """Give up every capability for good, for this process and whatever it starts."""
+    for capability in range(int(_LAST_CAPABILITY.read_text("ascii")) + 1 if _LAST_CAPABILITY.exists() else 41):
+        _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0)
+    _libc.prctl(_PR_CAP_AMBIENT, ctypes.c_ulong(_PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
+    no_new_privileges()
+
+
+def no_new_privileges() -> None:
+    """Programs with the set-user-id bit gain nothing from now on."""
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0), "prctl(NO_NEW_PRIVS)")
+
+
+def die_with_parent(signal_number: int) -> None:
+    """Have the kernel send this process the signal when its parent ends."""
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0), "prctl(PDEATHSIG)")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0), "prctl(CHILD_SUBREAPER)")

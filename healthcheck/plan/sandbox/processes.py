@@ -1,0 +1,76 @@
+"""What the kernel says about the processes of a rehearsal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    parent: int
+    state: str
+    cpu_ticks: int
+    memory_bytes: int
+
+
+def below(ancestor: int) -> tuple[Process, ...]:
+    """Every process below `ancestor`, dead ones that nobody waited for apart."""
+    found = [process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))]
+    family, grown = {ancestor}, True
+    while grown:
+        more = {process.pid for process in found if process.parent in family} - family
+        family |= more
+        grown = bool(more)
+    return tuple(p for p in found if p.pid in family and p.pid != ancestor and p.state not in "ZX")
+
+
+def _read(pid: int) -> Process | None:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()
+    except (OSError, IndexError):
+        return None
+    ticks = int(fields[11]) + int(fields[12])
+    return Process(pid, int(fields[1]), fields[0].decode(), ticks, int(fields[21]) * _PAGE_BYTES)
+
+
+def environment(pid: int) -> dict[str, str]:
+    """The environment that a process was started with; empty where it cannot be read."""
+    try:
+        data = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return {}
+    pairs = (entry.decode("utf-8", "surrogateescape").partition("=") for entry in data.split(b"\0") if entry)
+    return {name: value for name, _, value in pairs}
+
+
+def end_all(ancestor: int) -> None:
+    """Kill everything below `ancestor`, stopping it first so that nothing forks on."""
+    for _ in range(200):
+        family = below(ancestor)
+        if not family:
+            return
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in family:
+                _signal(process.pid, number)
+        _reap()
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return

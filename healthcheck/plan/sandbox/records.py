@@ -1,0 +1,156 @@
+"""Reads what the stand-ins recorded, while the processes are still there to be asked."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from pathlib import Path
+
+from healthcheck.plan.sandbox import processes
+from healthcheck.plan.sandbox.job import Record
+
+_RECORD_BYTES = 512 * 1024
+_CONFIG_BYTES = 256 * 1024
+_CONFIG_NAME = re.compile(r"\.(ya?ml|json|toml|cfg|conf|ini)$", re.IGNORECASE)
+_PORT = re.compile(
+    r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
+)
+_USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
+_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+_BODY = (
+    b'{"status":"ok","object":"list","data":[{"id":"rehearsal","object":"model"}],"choices":[{"index":0,'
+    b'"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}\n'
+)
+
+
+class Records:
+    """The records of a rehearsal so far; a recorded server answers on its port from then on."""
+
+    def __init__(self, kit: str, limit: int, *, isolated: bool) -> None:
+        self._kit, self._limit, self._isolated = kit, limit, isolated
+        self._seen: set[str] = set()
+        self._listening: set[int] = set()
+        self.found: list[Record] = []
+        self.notes: set[str] = set()
+
+    def collect(self) -> int:
+        """Read what is new; how many records that was."""
+        names = {name for name in os.listdir(f"{self._kit}/records")} - self._seen
+        self.notes |= {name for name in names if name.startswith(("atb-", "cann-"))}
+        done = sorted((name for name in names if name.endswith(".done")), key=self._age)
+        if len(self._seen) + len(done) > self._limit:
+            return 0
+        for name in done:
+            self._seen |= {name, name.removesuffix(".done")}
+            record = self._read(name.removesuffix(".done"))
+            if record:
+                self.found.append(record)
+                if record.kind == "server":
+                    self._serve(record)
+        return len(done)
+
+    def servers(self) -> list[Record]:
+        return [record for record in self.found if record.kind == "server"]
+
+    def slept_s(self) -> float:
+        """How long the program meant to sleep in total."""
+        try:
+            text = Path(f"{self._kit}/slept").read_text("ascii", errors="replace")
+        except OSError:
+            return 0.0
+        units = {"s": 1, "m": 60, "h": 3600}
+        total = 0.0
+        for value in text.split()[-10_000:]:
+            number = value.rstrip("smh")
+            if re.fullmatch(r"\d+(\.\d*)?|\.\d+", number):
+                total += float(number) * units.get(value[-1], 1)
+        return total
+
+    def _age(self, name: str) -> int:
+        try:
+            return os.stat(f"{self._kit}/records/{name}").st_mtime_ns
+        except OSError:
+            return 0
+
+    def _read(self, name: str) -> Record | None:
+        try:
+            with open(f"{self._kit}/records/{name}", "rb") as file:
+                data = file.read(_RECORD_BYTES)
+        except OSError:
+            return None
+        parts = [part.decode("utf-8", "surrogateescape") for part in data.split(b"\0")][:-1]
+        if len(parts) < 4 or not parts[1].isdigit():
+            return None
+        kind, pid, cwd, *argv = parts
+        return Record(
+            kind=kind,
+            pid=int(pid),
+            cwd=cwd,
+            argv=tuple(argv),
+            env=processes.environment(int(pid)) if kind != "exec" else {},
+            paths=_paths(cwd, argv),
+            texts=_texts(cwd, argv),
+        )
+
+    def _serve(self, record: Record) -> None:
+        text = " ".join([*record.argv, *record.texts.values()])
+        wanted = {int(number) for pair in _PORT.findall(text) for number in pair if number}
+        for port in sorted({port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS))[:20]:
+            if port not in self._listening:
+                self._listening.add(port)
+                self._listen(port)
+        Path(f"{self._kit}/serving").touch()
+
+    def _listen(self, port: int) -> None:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("127.0.0.1", port if self._isolated else 0))
+            listener.listen(64)
+        except OSError:
+            listener.close()
+            return
+        Path(f"{self._kit}/ports/{port}").write_text(str(listener.getsockname()[1]), encoding="ascii")
+        threading.Thread(target=_answer_all, args=(listener,), daemon=True).start()
+
+
+def _answer_all(listener: socket.socket) -> None:
+    """Be a healthy server to whoever asks."""
+    while True:
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(1)
+                connection.recv(65536)
+                connection.sendall(_ANSWER % (len(_BODY), _BODY))
+        except OSError:
+            continue
+
+
+def _candidates(argv: list[str]) -> set[str]:
+    return {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
+
+
+def _paths(cwd: str, argv: list[str]) -> dict[str, str]:
+    found = {}
+    for value in _candidates(argv):
+        if len(value) < 4096 and "\0" not in value:
+            place = os.path.join(cwd, value)
+            if os.path.lexists(place):
+                found[value] = os.path.realpath(place)
+    return found
+
+
+def _texts(cwd: str, argv: list[str]) -> dict[str, str]:
+    found = {}
+    for value in _candidates(argv):
+        place = os.path.join(cwd, value)
+        try:
+            if _CONFIG_NAME.search(value) and os.path.isfile(place):
+                with open(place, "rb") as file:
+                    found[value] = file.read(_CONFIG_BYTES).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            continue
+    return found

@@ -1,0 +1,175 @@
+"""Builds what the rehearsed program sees as its machine: a clean image with recording stand-ins in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from healthcheck.plan.sandbox import kernel, tools
+from healthcheck.plan.sandbox.job import Job
+
+_SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ETC = (
+    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "os-release",
+    "mime.types", "protocols", "services", "terminfo", "inputrc",
+)  # fmt: skip
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+_LARGE_FILE_BYTES = 16 * 1024**2
+_PASSWD = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+
+
+def build(job: Job, new_root: str) -> None:
+    """Build the file system of the isolated sandbox below `new_root`, in a mount namespace of our own."""
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    data = f"size={job.limits.disk_bytes},nr_inodes={job.limits.disk_files},mode=755"
+    kernel.mount("rehearsal", new_root, "tmpfs", kernel.MS_NOSUID, data)
+    for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
+        os.makedirs(f"{new_root}/{folder}")
+    _system(new_root)
+    _etc(new_root)
+    _dev(new_root)
+    _python(job, f"{new_root}/.kit")
+    tools.install(job, f"{new_root}/.kit", (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
+    _ascend(f"{new_root}/usr/local/Ascend")
+    copy_tree(job.source, new_root + job.root)
+    show_weights(job, new_root + job.weights_inside)
+    for folder in ("tmp", "var/tmp"):
+        os.chmod(f"{new_root}/{folder}", 0o1777)
+
+
+def show_processes(new_root: str) -> None:
+    """Show the processes of the sandbox, and nothing of the kernel's that could be changed."""
+    kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
+
+
+def _ascend(folder: str) -> None:
+    shutil.copytree(tools.FOLDER / "ascend", folder)
+    os.makedirs(f"{folder}/ascend-toolkit/latest")
+    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
+    os.symlink("ascend-toolkit", f"{folder}/cann")
+
+
+def copy_tree(source: str, target: str) -> None:
+    """Copy a submission: links as links, large files as sparse ones of their size, special files not at all."""
+    os.makedirs(target, exist_ok=True)
+    for entry in os.scandir(source):
+        place = os.path.join(target, entry.name)
+        if entry.is_symlink():
+            os.symlink(os.readlink(entry.path), place)
+        elif entry.is_dir():
+            copy_tree(entry.path, place)
+        elif entry.is_file():
+            _copy_head(entry.path, place, entry.stat())
+
+
+def _copy_head(source: str, place: str, status: os.stat_result) -> None:
+    with open(source, "rb") as reader, open(place, "wb") as writer:
+        if status.st_size <= _LARGE_FILE_BYTES:
+            shutil.copyfileobj(reader, writer)
+        else:
+            writer.write(reader.read(1024**2))
+            writer.truncate(status.st_size)
+        os.fchmod(writer.fileno(), stat.S_IMODE(status.st_mode) | stat.S_IRUSR)
+
+
+def show_weights(job: Job, target: str) -> None:
+    """Show the weights folder read-only; where others than its owner may not read it, a sparse copy of it."""
+    os.makedirs(target)
+    if os.geteuid() == 0 and not _readable_by_all(job.weights):
+        copy_tree(job.weights, target)
+        os.chmod(target, 0o755)
+    else:
+        kernel.bind_read_only(job.weights, target)
+
+
+def _readable_by_all(folder: str) -> bool:
+    if (os.stat(folder).st_mode & 0o5) != 0o5:
+        return False
+    return all(entry.is_symlink() or entry.stat().st_mode & stat.S_IROTH for entry in os.scandir(folder))
+
+
+def _system(new_root: str) -> None:
+    for name in _SHOWN:
+        if os.path.islink(name):
+            os.symlink(os.readlink(name), new_root + name)
+        elif name == "/usr":
+            _usr(new_root)
+        elif os.path.isdir(name):
+            _folder(name, new_root)
+
+
+def _usr(new_root: str) -> None:
+    for entry in sorted(os.listdir("/usr")):
+        if entry != "local":
+            _folder(f"/usr/{entry}", new_root)
+    for entry in ("bin", "sbin", "lib", "share", "include", "etc"):
+        os.makedirs(f"{new_root}/usr/local/{entry}")
+    for entry in ("lib", "lib64"):
+        if os.path.isdir(f"/usr/local/{entry}") and not os.path.islink(f"/usr/local/{entry}"):
+            os.makedirs(f"{new_root}/usr/local/{entry}", exist_ok=True)
+            kernel.bind_read_only(f"/usr/local/{entry}", f"{new_root}/usr/local/{entry}")
+
+
+def _folder(path: str, new_root: str) -> None:
+    """Show a system folder; one of programs as links into it, so that single programs can be left out."""
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), new_root + path)
+        return
+    if not os.path.isdir(path):
+        return
+    os.makedirs(new_root + path)
+    if os.path.basename(path) not in {"bin", "sbin"}:
+        kernel.bind_read_only(path, new_root + path)
+        return
+    behind = f"/.host{path}"
+    os.makedirs(new_root + behind)
+    kernel.bind_read_only(path, new_root + behind)
+    for name in os.listdir(path):
+        if not tools.is_absent(name):
+            os.symlink(f"{behind}/{name}", f"{new_root}{path}/{name}")
+
+
+def _etc(new_root: str) -> None:
+    for name in _ETC:
+        source, target = f"/etc/{name}", f"{new_root}/etc/{name}"
+        if os.path.isdir(source):
+            os.mkdir(target)
+            kernel.bind_read_only(source, target)
+        elif os.path.isfile(source) and os.path.getsize(source) < 1024**2:
+            shutil.copyfile(source, target)
+    texts = {"passwd": _PASSWD, "group": "root:x:0:\n", "hosts": _HOSTS, "hostname": "npu\n", "resolv.conf": ""}
+    for name, text in texts.items():
+        Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
+    shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")
+
+
+def _dev(new_root: str) -> None:
+    for name in _DEVICES:
+        Path(f"{new_root}/dev/{name}").touch()
+        kernel.mount(f"/dev/{name}", f"{new_root}/dev/{name}", flags=kernel.MS_BIND)
+    for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc"):
+        Path(f"{new_root}/dev/{name}").touch()
+    os.makedirs(f"{new_root}/dev/shm", mode=0o1777)
+    os.chmod(f"{new_root}/dev/shm", 0o1777)
+    os.symlink("/proc/self/fd", f"{new_root}/dev/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"{new_root}/dev/{name}")
+
+
+def _python(job: Job, kit: str) -> None:
+    """The real interpreter behind the stand-ins, found through its own copy of the folder layout."""
+    os.makedirs(f"{kit}/py/bin")
+    Path(f"{kit}/py/bin/python3").touch()
+    kernel.bind_read_only(job.python, f"{kit}/py/bin/python3")
+    for folder in job.stdlib:
+        target = f"{kit}/py/{os.path.basename(os.path.dirname(folder))}/{os.path.basename(folder)}"
+        os.makedirs(target, exist_ok=True)
+        kernel.bind_read_only(folder, target)
+    for folder in job.libraries:
+        target = kit.removesuffix("/.kit") + folder
+        if not os.path.isdir(target):
+            os.makedirs(target)
+            kernel.bind_read_only(folder, target)

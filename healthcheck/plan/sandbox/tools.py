@@ -1,0 +1,87 @@
+"""Which programs the rehearsed machine has: recording stand-ins, and those that a clean image lacks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from healthcheck.plan.sandbox.job import Job
+
+FOLDER = Path(__file__).resolve().parent.parent / "standins"
+PACKAGE = FOLDER.parent.parent
+
+STAND_INS = {
+    "server.sh": (
+        "vllm", "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
+        "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "megatron", "litellm",
+        "llamafactory-cli", "trtllm-serve", "tritonserver", "openllm", "bentoml", "aphrodite", "mlc_llm",
+        "uvicorn", "gunicorn", "hypercorn", "granian", "daphne", "waitress-serve", "fastapi", "flask",
+        "streamlit", "gradio", "lightllm", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
+    ),
+    "python.sh": (
+        "python", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "torchrun",
+        "accelerate", "deepspeed", "msrun",
+    ),
+    "client.sh": ("curl", "wget", "nc"),
+    "quiet.sh": (
+        "pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12", "poetry", "pipx", "pipenv", "apt-get", "apt",
+        "yum", "dnf", "apk", "dpkg", "rpm", "npm", "hccn_tool", "ray", "update-alternatives", "ldconfig",
+        "modelscope", "huggingface-cli", "hf", "aria2c", "openmind-cli", "obsutil", "git-lfs", "add-apt-repository",
+        "virtualenv", "uv",
+    ),
+    "git.sh": ("git",),
+    "npu-smi.sh": ("npu-smi",),
+    "sleep.sh": ("sleep", "usleep"),
+    "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat", "nvidia-smi-absent"),
+}  # fmt: skip
+WHERE_MISSING = {
+    "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "timeout", "unbuffer"),
+    "nothing.sh": ("ip", "ifconfig", "ps", "hostname", "lscpu", "free", "top", "sync"),
+}
+ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "kill", "pidof", "sudo-absent")}
+_ABSENT = re.compile(
+    r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
+    r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
+    r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|claude|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
+    r"|enroot|singularity|apptainer|srun|sbatch|squeue|mpirun|mpiexec)"
+)
+
+
+def is_absent(name: str) -> bool:
+    """A program that this machine may have and a clean image of the service has not, or a stand-in replaces."""
+    return bool(_ABSENT.match(name)) or name in _REPLACED
+
+
+_REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
+
+
+def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
+    """Write the stand-ins to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
+    for folder in ("bin", "records", "ports", "lib/healthcheck/plan"):
+        os.makedirs(f"{kit}/{folder}", exist_ok=True)
+    for package in ("lib/healthcheck", "lib/healthcheck/plan"):
+        Path(f"{kit}/{package}/__init__.py").touch()
+    shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/standins", ignore=shutil.ignore_patterns("__pycache__"))
+    os.mkfifo(f"{kit}/forever")
+    common = (FOLDER / "common.sh").read_text(encoding="ascii")
+    for script in FOLDER.glob("*.sh"):
+        body = script.read_text(encoding="ascii").replace("#:common", common).replace("@KIT@", job.kit)
+        Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
+        os.chmod(f"{kit}/{script.name}", 0o755)
+    for script_name, names in _wanted(job):
+        for name in names:
+            for folder in folders:
+                place = f"{folder}/{name}"
+                if not os.path.lexists(place):
+                    os.symlink(f"{job.kit}/{script_name}", place)
+    for writable in ("records", "ports"):
+        os.chmod(f"{kit}/{writable}", 0o1777)
+
+
+def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
+    wanted = [(script, names) for script, names in STAND_INS.items()]
+    for script, names in WHERE_MISSING.items():
+        wanted.append((script, tuple(name for name in names if not shutil.which(name))))
+    return wanted if job.isolated else [*wanted, *ONLY_PLAIN.items()]

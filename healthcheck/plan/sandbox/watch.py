@@ -1,0 +1,133 @@
+"""Watches a rehearsed program until it is known what it does, or until a limit is reached."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+from healthcheck.plan.sandbox import processes
+from healthcheck.plan.sandbox.job import Job, Limits
+from healthcheck.plan.sandbox.records import Records
+
+_POLL_S = 0.01
+_CALM_S = 0.2
+"""Nothing ran, started or was recorded for so long: everything waits for something."""
+_SERVED_S = 2.0
+"""A script that is still busy so long after its server came up stays, as a supervising loop does."""
+_SUPERVISED_S = 3600.0
+"""Or one that meant to sleep for an hour since then."""
+_ORPHANS_S = 2.0
+_STUCK_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the program ended: `exit_status` None where it was still there."""
+
+    ended_by: str
+    exit_status: int | None
+    pids: frozenset[int]
+
+
+class Output:
+    """A pipe's output: its head and its tail are kept, the rest is counted."""
+
+    def __init__(self, handle: int, kept: int) -> None:
+        os.set_blocking(handle, False)
+        self._handle, self._kept = handle, kept
+        self._head, self._tail = b"", b""
+        self.count = 0
+
+    def drain(self) -> None:
+        for _ in range(64):
+            try:
+                data = os.read(self._handle, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.count += len(data)
+            room = self._kept - len(self._head)
+            self._head += data[:room]
+            self._tail = (self._tail + data[max(0, room) :])[-self._kept :]
+
+    def text(self) -> str:
+        gap = b"\n[...]\n" if self.count > 2 * self._kept else b""
+        return (self._head + gap + self._tail).decode("utf-8", "replace")
+
+
+class Watch:
+    """One rehearsed program and everything that it started."""
+
+    def __init__(self, job: Job, child: int, outputs: tuple[Output, Output]) -> None:
+        self._job, self._child, self._outputs = job, child, outputs
+        self.records = Records(job.kit, job.limits.records, isolated=job.isolated)
+        self._status: int | None = None
+        self._exited_at = self._served_at = 0.0
+        self._slept_before_s = 0.0
+        self._signature: object = None
+        self._calm_since = time.monotonic()
+
+    def until_known(self) -> Ending:
+        """Wait until it is clear how the program ends."""
+        began = time.monotonic()
+        while True:
+            time.sleep(_POLL_S)
+            for output in self._outputs:
+                output.drain()
+            self._reap()
+            new = self.records.collect()
+            family = processes.below(os.getpid())
+            now = time.monotonic()
+            self._note_calm(family, now, busy=new > 0)
+            if self.records.servers() and not self._served_at:
+                self._served_at, self._slept_before_s = now, self.records.slept_s()
+            why = self._exceeded(family, now - began) or self._settled(family, now)
+            if why:
+                for output in self._outputs:
+                    output.drain()
+                return Ending(why, self._status, frozenset(process.pid for process in family))
+
+    def _reap(self) -> None:
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    return
+                if pid == self._child:
+                    self._status, self._exited_at = os.waitstatus_to_exitcode(status), time.monotonic()
+        except ChildProcessError:
+            return
+
+    def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
+        signature = tuple(sorted((process.pid, process.cpu_ticks) for process in family))
+        running = any(process.state in "RD" for process in family)
+        if busy or running or signature != self._signature:
+            self._signature, self._calm_since = signature, now
+
+    def _exceeded(self, family: tuple[processes.Process, ...], elapsed_s: float) -> str:
+        limits: Limits = self._job.limits
+        if len(family) > limits.processes:
+            return "processes"
+        if sum(process.memory_bytes for process in family) > limits.memory_bytes:
+            return "memory"
+        if sum(output.count for output in self._outputs) > limits.output_bytes:
+            return "output"
+        disk = os.statvfs(self._job.kit)
+        if self._job.isolated and (disk.f_bavail * 50 < disk.f_blocks or disk.f_ffree * 50 < disk.f_files):
+            return "disk"
+        return "time" if elapsed_s > limits.wall_s else ""
+
+    def _settled(self, family: tuple[processes.Process, ...], now: float) -> str:
+        calm_s = now - self._calm_since
+        pids = {process.pid for process in family}
+        if self._status is not None:
+            gone_s = now - self._exited_at
+            return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
+        if any(record.pid in pids for record in self.records.servers()):
+            supervised_s = self.records.slept_s() - self._slept_before_s
+            if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
+                return "server"
+            return ""
+        return "time" if calm_s > _STUCK_S else ""

@@ -1,0 +1,95 @@
+"""What can be read off the text of deploy.sh without running it: its shell, and on which line something stands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+_SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
+_KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
+
+
+def shebang(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """The interpreter's base name and its options ("bash", ("-e",)); None where the first line names none."""
+    match = _SHEBANG.match(text.split("\n", 1)[0].rstrip("\r"))
+    if match is None:
+        return None
+    words = [match[1], *match[2].split()]
+    if words[0].rpartition("/")[2] == "env":
+        words = [word for word in words[1:] if word not in {"-S", "-i"} and "=" not in word] or ["sh"]
+    return words[0].rpartition("/")[2], tuple(words[1:])
+
+
+def is_shell(name: str) -> bool:
+    return name in _KNOWN_SHELLS
+
+
+def find_line(text: str, needles: Sequence[str]) -> int | None:
+    """The line (from 1) outside comments with the most of the needles, None where there is none."""
+    best, found = 0, None
+    for number, line in _code_lines(text):
+        score = sum(needle in line for needle in needles if needle)
+        if score > best:
+            best, found = score, number
+    return found
+
+
+def _code_lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.lstrip().startswith("#"):
+            yield number, line
+
+
+def where_is(text: str, argv: Sequence[str], name: str = "deploy.sh") -> str:
+    """The line that a recorded command most likely comes from ("deploy.sh:7"), empty where it is not found."""
+    words = [word for word in argv if len(word) > 1 and not word.startswith("/srv/")]
+    head = " ".join(argv[:2])
+    number = find_line(text, [head, head, *words[:12]]) if words else None
+    return f"{name}:{number}" if number else ""
+
+
+def quote(words: Sequence[str]) -> str:
+    return shlex.join(words)
+
+
+def line_at(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def unquoted_line(text: str, variable: str) -> int | None:
+    """The first line that uses the variable outside double quotes, assignments apart."""
+    use = re.compile(rf"\$(?:\{{{variable}\b[^}}]*\}}|{variable}\b)")
+    for number, line in _code_lines(text):
+        for match in use.finditer(line):
+            before = line[: match.start()]
+            quoted = before.replace('\\"', "").count('"') % 2 == 1
+            assigned = re.search(r"(?:^|[\s;])\w+=\S*$", before) is not None
+            if not quoted and not assigned:
+                return number
+    return None
+
+
+def argument_line(text: str) -> int | None:
+    """The first line that uses a positional parameter without a default, outside functions."""
+    use = re.compile(r"\$(?:[1-9]\b|\{[1-9]\}|\{[1-9]:?\?|#|\{#\})")
+    depth = 0
+    for number, line in _code_lines(text):
+        if re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line):
+            depth += 1
+        if not depth and use.search(line):
+            return number
+        if depth and line.strip() == "}":
+            depth -= 1
+    return None
+
+
+def required_variable(text: str, said: str) -> tuple[str, int]:
+    """A variable that deploy.sh tests for and that its last words name; ("", 0) where there is none."""
+    test = re.compile(r"(?:-[nz]\s+\"?\$\{?|\$\{)([A-Z][A-Z0-9_]+)")
+    for number, line in _code_lines(text):
+        for name in test.findall(line):
+            if name != "MODEL_PATH" and (name in said or not said.strip()):
+                return name, number
+    return "", 0

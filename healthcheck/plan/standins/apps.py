@@ -1,0 +1,161 @@
+"""Stand-ins for web frameworks: which routes an application has, and where it would listen."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from healthcheck.plan.standins import note
+from healthcheck.plan.standins.permissive import Base
+
+_METHODS = {"get", "post", "put", "delete", "patch", "route", "api_route", "websocket"}
+
+
+class App(Base):
+    """An application or a router of any framework: it remembers its routes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.routes_found: list[str] = []
+        self.prefix = kwargs.get("prefix") or kwargs.get("url_prefix") or ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            return self._route
+        return super().__getattr__(name)
+
+    def _route(self, path: str = "", *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        self.routes_found.append(f"{self.prefix}{path}")
+        return lambda function: function
+
+    def add_api_route(self, path: str, *args: Any, **kwargs: Any) -> None:
+        self.routes_found.append(f"{self.prefix}{path}")
+
+    add_url_rule = add_route = add_get = add_post = add_api_route
+
+    def include_router(self, router: Any, prefix: str = "", **kwargs: Any) -> None:
+        self.routes_found += [f"{prefix}{route}" for route in getattr(router, "routes_found", [])]
+
+    register_blueprint = include_router
+
+    @property
+    def router(self) -> App:
+        return self
+
+    def mount(self, path: str, app: Any, **kwargs: Any) -> None:
+        self.routes_found += [f"{path}{route}" for route in getattr(app, "routes_found", [path])]
+
+    def run(self, host: str | None = None, port: int | None = None, **kwargs: Any) -> None:
+        """Flask's, Bottle's and Sanic's own server."""
+        serve("flask", self, host=host, port=port, **kwargs)
+
+    def listen(self, port: int, address: str = "", **kwargs: Any) -> None:
+        """Tornado's."""
+        serve("tornado", self, host=address or "0.0.0.0", port=port)  # noqa: S104 - its default
+
+    def launch(self, server_name: str | None = None, server_port: int | None = None, **kwargs: Any) -> None:
+        """Gradio's."""
+        serve("gradio", self, host=server_name, port=server_port)
+
+
+def routes_of(target: str) -> tuple[str, ...]:
+    """The routes of "module:attribute".
+
+    Raises:
+        ImportError, AttributeError: as the real server would say it.
+    """
+    name, _, attribute = target.partition(":")
+    found: Any = importlib.import_module(name)
+    for part in attribute.removesuffix("()").split("."):
+        found = getattr(found, part or "app")
+    if attribute.endswith("()"):
+        found = found()
+    return tuple(getattr(found, "routes_found", ()))
+
+
+def serve(name: str, app: Any, **options: Any) -> None:
+    """Record an application server that is started from Python, and be it."""
+    if isinstance(app, str):
+        routes = routes_of(app)
+    else:
+        routes = tuple(getattr(app, "routes_found", ()))
+    plain = {key: str(value) for key, value in options.items() if value is not None}
+    note.serve(f"python:{name}", [json.dumps({"routes": routes, "options": plain})])
+
+
+class UvicornServer:
+    """uvicorn.Server(uvicorn.Config(app, …))."""
+
+    def __init__(self, config: Any) -> None:
+        self._config = config
+
+    def run(self, *args: Any, **kwargs: Any) -> None:
+        serve("uvicorn", self._config.app, **self._config.options)
+
+    async def serve(self, *args: Any, **kwargs: Any) -> None:
+        self.run()
+
+
+class UvicornConfig:
+    def __init__(self, app: Any, **options: Any) -> None:
+        self.app, self.options = app, options
+        self.host, self.port = options.get("host"), options.get("port")
+
+
+def _aiohttp_run(app: Any, *, host: str | None = None, port: int | None = None, **kwargs: Any) -> None:
+    serve("aiohttp", app, host=host, port=port)
+
+
+def _waitress(
+    app: Any, host: str | None = None, port: int | None = None, listen: str | None = None, **_: Any
+) -> None:
+    if listen:
+        host, _, number = listen.rpartition(":")
+        port = int(number)
+    serve("waitress", app, host=host, port=port)
+
+
+def _uvicorn_run(app: Any, **options: Any) -> None:
+    serve("uvicorn", app, **options)
+
+
+async def _hypercorn_serve(app: Any, config: Any, **_: Any) -> None:
+    bound = config.__dict__.get("bind", ["127.0.0.1:8000"])
+    first = bound[0] if isinstance(bound, (list, tuple)) else bound
+    host, _, port = str(first).rpartition(":")
+    serve("hypercorn", app, host=host, port=port)
+
+
+def _run_coroutine(coroutine: Any, **_: Any) -> Any:
+    return importlib.import_module("asyncio").run(coroutine)
+
+
+def parts(name: str) -> dict[str, Any]:
+    """What matters of a web library by module name."""
+    known: dict[str, dict[str, Any]] = {
+        "uvicorn": {"run": _uvicorn_run, "Server": UvicornServer, "Config": UvicornConfig},
+        "fastapi": {"FastAPI": App, "APIRouter": App},
+        "fastapi.applications": {"FastAPI": App},
+        "fastapi.routing": {"APIRouter": App},
+        "starlette.applications": {"Starlette": App},
+        "flask": {"Flask": App, "Blueprint": App},
+        "sanic": {"Sanic": App},
+        "bottle": {"Bottle": App, "run": lambda app=None, **options: serve("bottle", app, **options)},
+        "tornado.web": {"Application": App},
+        "gradio": {"Blocks": App, "Interface": App, "ChatInterface": App},
+        "waitress": {"serve": _waitress},
+        "hypercorn.asyncio": {"serve": _hypercorn_serve},
+        "hypercorn.config": {"Config": Base},
+        "aiohttp.web": {"Application": App, "run_app": _aiohttp_run},
+        "aiohttp": {"web": None},
+        "pydantic": {"BaseModel": Base, "Field": _field},
+        "uvloop": {"run": _run_coroutine, "install": lambda: None},
+        "nest_asyncio": {"apply": lambda *_: None},
+    }
+    found = known.get(name, {})
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _field(default: Any = None, *args: Any, **kwargs: Any) -> Any:
+    return kwargs["default_factory"]() if "default_factory" in kwargs else default

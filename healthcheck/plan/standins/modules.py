@@ -1,0 +1,85 @@
+"""Stand-ins for the libraries that an adapter imports and that are not installed where it is rehearsed."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from healthcheck.plan.standins import apps, engines, patches
+from healthcheck.plan.standins.permissive import Module
+
+KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
+"""Libraries that adapters import and that the service's image or requirements.txt brings."""
+_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+class Loader(importlib.abc.Loader):
+    """Makes a stand-in module; its known parts do what matters, the rest is permissive."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = Module(spec.name)
+        module.__path__ = []
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__.update(engines.parts(module.__name__))
+        module.__dict__.update(apps.parts(module.__name__))
+        module.__dict__["run_as_main"] = engines.run_module
+        module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
+
+    def get_code(self, name: str) -> CodeType:
+        """What runpy runs in `python -m name`."""
+        return compile(f"import {name.split('.', maxsplit=1)[0]} as m\nm.run_as_main({name!r})", f"<{name}>", "exec")
+
+    def is_package(self, name: str) -> bool:
+        return False
+
+
+_VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Comes last: what the submission ships and the standard library are real."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top = name.split(".", maxsplit=1)[0]
+        parent = sys.modules.get(top)
+        if top not in self._names or (parent and not isinstance(parent, Module) and name != top):
+            return None
+        return importlib.machinery.ModuleSpec(name, Loader(), is_package=True)
+
+
+def install(kit: str) -> None:
+    """From now on, libraries that are not here are stood in for."""
+    if os.path.isdir(f"{kit}/site"):
+        sys.path.append(f"{kit}/site")
+    patches.install()
+    sys.meta_path.append(Finder(KNOWN | _required()))
+    for name in [name for name in sys.modules if name == "healthcheck" or name.startswith("healthcheck.")]:
+        _HIDDEN[name] = sys.modules.pop(name)
+
+
+_HIDDEN: dict[str, ModuleType] = {}
+"""Our own modules, out of the way of a submission with modules of the same name, but not collected."""
+
+
+def _required() -> frozenset[str]:
+    """Import names that requirements.txt suggests."""
+    try:
+        with open("requirements.txt", encoding="utf-8", errors="replace") as file:
+            lines = file.read(256 * 1024).splitlines()
+    except OSError:
+        return frozenset()
+    found = {match[1] for line in lines if (match := _NAME.match(line))}
+    return frozenset(name.lower().replace("-", "_").split("[")[0] for name in found)

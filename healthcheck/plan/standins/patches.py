@@ -1,0 +1,115 @@
+"""Changes to the standard library that a rehearsal needs, made when a module is imported and not before."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import json
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from healthcheck.plan.standins import note
+
+
+def _serve(name: str, host: object, port: object) -> None:
+    note.serve(f"python:{name}", [json.dumps({"routes": [], "options": {"host": str(host), "port": str(port)}})])
+
+
+def _socketserver(module: ModuleType) -> None:
+    server: Any = module.__dict__["TCPServer"]
+    really_bind = server.server_bind
+
+    def bind(self: Any) -> None:
+        if not (isinstance(self.server_address, tuple) and self.server_address[1]):
+            really_bind(self)
+
+    def serve_forever(self: Any, *_: Any, **__: Any) -> None:
+        _serve("http.server", self.server_address[0], self.server_address[1])
+
+    server.server_bind = bind
+    server.server_activate = lambda _: None
+    module.__dict__["BaseServer"].serve_forever = serve_forever
+
+
+def _http_server(module: ModuleType) -> None:
+    def bind(self: Any) -> None:
+        super(server, self).server_bind()
+        self.server_name, self.server_port = self.server_address[:2]
+
+    server: Any = module.__dict__["HTTPServer"]
+    server.server_bind = bind
+
+
+def _asyncio(module: ModuleType) -> None:
+    really_create = module.__dict__["BaseEventLoop"].create_server
+
+    async def create_server(self: Any, factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
+        if not port:
+            return await really_create(self, factory, host, port, **options)
+        _serve("asyncio", host or "", port)
+        return None
+
+    module.__dict__["BaseEventLoop"].create_server = create_server
+
+
+def _asyncio_sleep(module: ModuleType) -> None:
+    really_sleep = module.__dict__["sleep"]
+
+    async def sleep(delay: float, result: Any = None) -> Any:
+        return await really_sleep(min(delay, 0.15) if delay < 80_000 else delay, result)
+
+    module.__dict__["sleep"] = sleep
+
+
+def _socket(module: ModuleType) -> None:
+    """Where the sandbox has no network of its own, a recorded server's port is another one."""
+    kind: Any = module.__dict__["socket"]
+    really_connect = kind.connect
+
+    def connect(self: Any, address: Any) -> Any:
+        if isinstance(address, tuple) and str(address[0]) in {"localhost", "127.0.0.1", "0.0.0.0", "::1"}:  # noqa: S104
+            address = (address[0], note.real_port(address[1]), *address[2:])
+        return really_connect(self, address)
+
+    kind.connect = connect
+
+
+_AFTER: dict[str, Callable[[ModuleType], None]] = {
+    "socketserver": _socketserver,
+    "http.server": _http_server,
+    "asyncio.base_events": _asyncio,
+    "asyncio.tasks": _asyncio_sleep,
+    "socket": _socket,
+}
+
+
+class AfterImport(importlib.abc.MetaPathFinder):
+    """Comes first: changes a module right after it was imported for real."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        change = _AFTER.get(name)
+        if change is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec and spec.loader and hasattr(spec.loader, "exec_module"):
+            _run_after(spec.loader, change)
+        return spec
+
+
+def _run_after(loader: Any, change: Callable[[ModuleType], None]) -> None:
+    really_execute = loader.exec_module
+
+    def execute(module: ModuleType) -> None:
+        really_execute(module)
+        change(module)
+
+    loader.exec_module = execute
+
+
+def install() -> None:
+    """Arrange for the changes."""
+    sys.meta_path.insert(0, AfterImport())

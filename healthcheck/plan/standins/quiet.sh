@@ -1,0 +1,37 @@
+#!/bin/sh
+#:common
+case "$name:${1:-}" in
+    ray:start)
+        record exec "$@"
+        for argument; do
+            if [ "$argument" = --block ]; then read -r forever <@KIT@/forever; fi
+        done
+        exit 0 ;;
+    uv:run | uvx:*)
+        shift
+        while [ $# -gt 0 ]; do
+            case $1 in
+                --) shift; break ;;
+                --with | --python | -p | --extra | --group | --project | --directory) shift 2 ;;
+                -*) shift ;;
+                *) break ;;
+            esac
+        done
+        exec "$@" ;;
+    uv:venv)
+        shift
+        folder=.venv
+        for argument; do
+            case $argument in -*) ;; *) folder=$argument ;; esac
+        done
+        exec python3 -m venv "$folder" ;;
+    virtualenv:*)
+        for argument; do folder=$argument; done
+        exec python3 -m venv "$folder" ;;
+esac
+record exec "$@"
+case "${1:-}" in
+    --version | -V) echo "$name 24.0" ;;
+    show) echo "Name: ${2:-}"; echo "Version: 0.23.0" ;;
+esac
+exit 0

@@ -1,0 +1,34 @@
+#!/bin/sh
+#:common
+case "$name:${1:-}" in
+    *:--version | *:-v | *:-V | *:version)
+        record exec "$@"
+        echo "0.23.0"
+        exit 0 ;;
+    vllm:serve | vllm:bench | vllm:run-batch) ;;
+    vllm:*)
+        record exec "$@"
+        exit 0 ;;
+    nginx:-t | nginx:-s | ollama:pull | ollama:list | ollama:create | ollama:ps)
+        record exec "$@"
+        exit 0 ;;
+esac
+for argument; do
+    case $argument in
+        -h | --help | --help=*)
+            record exec "$@"
+            echo "usage: $name"
+            exit 0 ;;
+    esac
+done
+case "$name:${1:-}" in
+    vllm:bench | vllm:run-batch)
+        record exec "$@"
+        exit 0 ;;
+esac
+record server "$@"
+echo "INFO: Started server process [$$]" >&2
+echo "INFO: Waiting for application startup." >&2
+echo "INFO: Application startup complete." >&2
+echo "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)" >&2
+read -r forever <@KIT@/forever

@@ -1,0 +1,119 @@
+"""Whether deploy.sh starts a server at all, and why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, unsettled, warn
+from healthcheck.plan import script
+from healthcheck.plan.complaints import complaints
+from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.records import Finding, Stage
+
+_LIMITS = {
+    "time": "it was still busy without a server when the time was up",
+    "processes": "it started processes without end",
+    "memory": "it used more memory than a start script can need",
+    "output": "it printed without end",
+    "disk": "it filled the disk",
+    "lost": "it killed the sandbox that it ran in",
+}
+_EXPECTED = "a model server is started and stays"
+_TAIL_LINES = 3
+
+
+@check(
+    "plan/starts-server",
+    "deploy.sh starts a model server",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service runs deploy.sh and then talks to the server that it started.",
+    requires=("repo/deploy-sh-present",),
+)
+def starts_server(plan: LaunchPlan) -> Findings:
+    """deploy.sh is run in a sandbox as the service runs it, and has to come to the command that starts a server.
+
+    It runs from a clean export of the commit, with no arguments, no terminal, no input, MODEL_PATH set and little
+    else in the environment, under the shell that its first line names and under sh. The programs that it starts
+    (vllm, python3, pip, npu-smi, curl …) are stand-ins that record how they were called; nothing is installed,
+    downloaded or really launched.
+
+    Where no server is recorded, the message says how the script ended and what it said last. A backslash with a
+    space behind it ends a command early: what follows is then no option of it any more.
+    """
+    if not plan.servers:
+        yield _never(plan)
+        return
+    yield from _lost_options(plan)
+    if plan.run.ended_by in _LIMITS:
+        yield fail(
+            expected=_EXPECTED,
+            seen=f"{_LIMITS[plan.run.ended_by]}; before that it started: {plan.servers[0].command}",
+            fix="end deploy.sh with the server's command",
+            where=plan.servers[0].where,
+        )
+    for run in plan.others:
+        if not run.servers or run.ended_by in _LIMITS:
+            yield _disagreement(plan, run)
+
+
+def _never(plan: LaunchPlan) -> Finding:
+    run = plan.run
+    said = complaints(run.stderr, plan.script)
+    where = next((each.where for each in reversed(said) if each.where), "")
+    if run.ended_by in _LIMITS:
+        seen = _LIMITS[run.ended_by]
+    else:
+        seen = f"it ended with status {run.exit_status}"
+    last = " / ".join(_last_words(run))
+    if last:
+        seen += f"; its last words: {last}"
+    missing = ", ".join(plan.unresolved[:2])
+    if missing and not last:
+        return unsettled(expected=_EXPECTED, seen=f"{seen}; unresolved: {missing}", fix="verify without --until")
+    return fail(
+        expected=_EXPECTED,
+        seen=f"under {run.shell}, {seen}",
+        fix='make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+        where=where,
+        evidence={"exit_status": run.exit_status, "ended_by": run.ended_by, "stderr": run.stderr[-2000:]},
+    )
+
+
+def _last_words(run: ShellRun) -> list[str]:
+    text = run.stderr.strip() or run.stdout.strip()
+    return [line.strip()[:200] for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+
+
+def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
+    last = " / ".join(_last_words(run)) or f"status {run.exit_status}"
+    return warn(
+        expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
+        seen=f"under {run.shell} no server is started: {last}",
+        fix="write deploy.sh without what only bash knows, or keep it executable: which shell runs it is unknown",
+        where=f"{contract.ENTRY_POINT}:1",
+    )
+
+
+def _lost_options(plan: LaunchPlan) -> Iterator[Finding]:
+    """Options that became commands of their own."""
+    said = [each for each in complaints(plan.run.stderr, plan.script) if each.kind == "option"]
+    for number, line in enumerate(plan.script.splitlines(), 1):
+        following = script.line_at(plan.script, number + 1)
+        if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
+            yield fail(
+                expected="one command over several lines",
+                seen=f"line {number} ends in a backslash and a space, so {following!r} is no part of the command",
+                fix="delete the space behind the backslash",
+                where=f"{contract.ENTRY_POINT}:{number}",
+            )
+            return
+    for each in said[:1]:
+        yield fail(
+            expected="one command over several lines",
+            seen=f"{each.text}: the option is a command of its own",
+            fix="end the line before it with a backslash, and nothing behind that",
+            where=each.where,
+        )

@@ -1,0 +1,186 @@
+"""What deploy.sh needs from its surroundings that the service does not give it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan import script
+from healthcheck.plan.complaints import Complaint, complaints
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand
+from healthcheck.records import Finding, Stage
+
+_EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
+_FOREIGN = {
+    "docker": "a container engine", "podman": "a container engine", "nerdctl": "a container engine",
+    "docker-compose": "a container engine", "kubectl": "a cluster", "sudo": "sudo", "su": "another user",
+    "conda": "conda", "mamba": "conda", "micromamba": "conda", "source": "bash", "systemctl": "a system manager",
+    "service": "a system manager", "screen": "a terminal", "tmux": "a terminal", "nvidia-smi": "an NVIDIA GPU",
+    "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
+    "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
+}  # fmt: skip
+_ENVIRONMENT = re.compile(
+    r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
+)
+_HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
+_DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
+
+
+@check(
+    "plan/self-contained",
+    "deploy.sh needs nothing that the service does not provide",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service runs deploy.sh alone in a clean image: no arguments, no terminal, no files but the commit's.",
+    requires=("repo/deploy-sh-present",),
+)
+def self_contained(plan: LaunchPlan) -> Findings:
+    """deploy.sh runs in a clean image, from a fresh clone, with MODEL_PATH and nothing else.
+
+    So it must not need arguments, a terminal or input, other environment variables, docker, sudo, conda or an
+    environment at a fixed path, folders outside the repository, files that are not committed, or weights from the
+    network. Give variables defaults (`: "${TP:=1}"`), commit what is used, and leave out `conda activate`: Python,
+    CANN and torch-npu are in the image.
+
+    What the rehearsal saw fail is reported with its line; a line that goes on without (`… || true`) is not.
+    """
+    seen: set[tuple[str, str]] = set()
+    said = complaints(plan.run.stderr, plan.script)
+    if plan.server is not None:
+        said = tuple(each for each in said if not each.guarded)
+    for each in said:
+        if (each.kind, each.name) not in seen:
+            seen.add((each.kind, each.name))
+            yield from _missing(plan, each)
+    yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
+    yield from _downloads(plan.commands)
+    yield from _environment_scripts(plan)
+
+
+def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
+    texts = {
+        "argument": ("an argument", "give it a default: ${1:-value}; the service passes no arguments"),
+        "variable": (f"the environment variable {said.name}", f"give it a default: ${{{said.name}:-value}}"),
+        "module": (f"the Python module {said.name}", "commit it, or name its package in requirements.txt"),
+        "terminal": ("a terminal", "do not ask for input"),
+        "permission": (
+            f"permission for {said.name}",
+            f"git update-index --chmod=+x {said.name}, or run it with sh",
+        ),
+    }
+    if said.kind in texts:
+        what, fix = texts[said.kind]
+        yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
+    elif said.kind == "file":
+        yield _missing_file(plan, said)
+    elif said.kind == "command":
+        yield from _missing_command(plan, said)
+
+
+def _missing_file(plan: LaunchPlan, said: Complaint) -> Finding:
+    name = said.name.removeprefix(f"{plan.root}/").removeprefix("./")
+    unshipped = next(
+        (path for path in plan.unshipped if name == path or name.startswith(path.rstrip("/") + "/")), ""
+    )
+    if unshipped:
+        seen, fix = f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
+    elif _ENVIRONMENT.search(name):
+        seen, fix = (
+            f"an environment at a fixed place: {name}",
+            "leave it out: the image's own Python is the one to use",
+        )
+    elif PurePosixPath(name).is_absolute():
+        seen, fix = (
+            f"{name}, which is only on your machine",
+            "use a path in the repository, or make the folder first",
+        )
+    else:
+        seen, fix = f"{name}, which is not in the repository", f"commit {name}, or correct the path"
+    return fail(expected=_EXPECTED, seen=f"it needs {seen}: {said.text}", fix=fix, where=said.where)
+
+
+def _missing_command(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
+    base = said.name.rpartition("/")[2]
+    what = _FOREIGN.get(base)
+    if base in {"source", "[["} or (plan.server is not None and what is None):
+        yield warn(
+            expected=_EXPECTED,
+            seen=f"{said.name} is not there: {said.text}",
+            fix="begin deploy.sh with #!/bin/bash" if base in {"source", "[["} else f"do without {said.name}",
+            where=said.where,
+        )
+    else:
+        yield fail(
+            expected=_EXPECTED,
+            seen=f"it needs {what or 'the program ' + said.name}: {said.text}",
+            fix=f"do without {said.name}: the service's image has Python, CANN and torch-npu, and runs one container",
+            where=said.where,
+        )
+
+
+def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
+    """A script that ended on its own before any server: what it waits for can often be told from its text."""
+    if plan.servers or already or plan.run.ended_by != "exit":
+        return
+    said = f"{plan.run.stdout}\n{plan.run.stderr}"
+    asks = script.find_line(plan.script, ["read -p", "read -r", "read ", "select "])
+    arguments = script.argument_line(plan.script)
+    if re.search(r"\busage\b|用法|argument", said, re.IGNORECASE) and arguments:
+        what, line = "arguments", arguments
+    elif asks and plan.run.exit_status:
+        what, line = "input from a terminal", asks
+    elif arguments and plan.run.exit_status:
+        what, line = "arguments", arguments
+    else:
+        name, line = script.required_variable(plan.script, said)
+        if not name:
+            return
+        what = f"the environment variable {name}"
+    yield fail(
+        expected=_EXPECTED,
+        seen=f"it ended with status {plan.run.exit_status} and seems to need {what}: {said.strip()[-200:]!r}",
+        fix="give everything a default; the service passes no arguments and types nothing",
+        where=f"{contract.ENTRY_POINT}:{line}",
+    )
+
+
+def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
+    for command in commands:
+        text = " ".join(command.argv[:12])
+        downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
+        clones = command.program == "git" and "clone" in command.argv[:3]
+        if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
+            yield fail(
+                expected="the weights come from MODEL_PATH, and nothing is fetched to start",
+                seen=f"a download from a hub: {text}",
+                fix='leave the download out and use "$MODEL_PATH"',
+                where=command.where,
+                rule=contract.WEIGHTS_FROM_MODEL_PATH,
+            )
+        elif clones or command.program in {"wget", "curl", "aria2c"}:
+            yield warn(
+                expected="a start without the network, which may not be there",
+                seen=text,
+                fix="commit what is needed",
+                where=command.where,
+            )
+
+
+def _environment_scripts(plan: LaunchPlan) -> Iterator[Finding]:
+    texts = {
+        "atb-under-u": ("sourced under set -u, though ATB's script reads unset variables", "set +u around it"),
+        "cann-without-bash": (
+            "sourced by a shell that is not bash, though it is written for bash",
+            "use #!/bin/bash",
+        ),
+    }
+    for name, (seen, fix) in texts.items():
+        if name in plan.notes:
+            line = script.find_line(plan.script, ["set_env.sh"])
+            place = f"{contract.ENTRY_POINT}:{line}" if line else ""
+            yield warn(
+                expected="CANN's environment script runs", seen=f"set_env.sh is {seen}", fix=fix, where=place
+            )
