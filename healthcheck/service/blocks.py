@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from healthcheck.service.catalogue import Failure
 
 BLOCK_LINES = 40
-_TRACEBACK = re.compile(r"Traceback \(most recent call last\)|^\s*File \"[^\"]+\", line \d+")
-_CHAIN = re.compile(r"^(During handling of the above exception|The above exception was the direct cause)")
-_EXCEPTION = re.compile(r"^([A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning|Timeout|Fault|Failure)\w*)(:|$)")
+_TRACEBACK = "Traceback (most recent call last)"
+_INSIDE = (" ", "\t")
+_MESSAGE_LINES = 6
+"""So many indented lines after the exception's own are taken for the rest of its message."""
+_EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
+"""What follows a traceback's frames at the left edge; an exception need not be called an Error."""
 _COMPLAINT = re.compile(
     r"(?i)\b(error|fatal|failed|failure|cannot|can't|could not|no such|not found|denied|killed|abort(ed)?|panic|"
     r"segmentation fault|core dumped|unbound|invalid|unexpected|unable|out of memory|exception|refused)\b"
@@ -34,41 +37,49 @@ def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> tuple[Line,
     blocks = _tracebacks(lines)
     telling = [block for block in blocks if not _is_generic(block, generic)] or blocks
     if telling:
-        last = _signature(telling[-1])
-        return _shortened(next(block for block in telling if _signature(block) == last))
+        said = _signature(telling[-1])
+        return _shortened(next(block for block in telling if _signature(block) == said))
     complaints = [index for index, line in enumerate(lines) if _COMPLAINT.search(line.text)]
     if not complaints:
         return ()
-    first, last_index = complaints[-1], complaints[-1]
-    while first - 1 in complaints and last_index - first < BLOCK_LINES:
+    last = first = complaints[-1]
+    known = set(complaints)
+    while first - 1 in known and last - first < BLOCK_LINES:
         first -= 1
-    return _distinct(lines[first : last_index + 3])
+    return _distinct(lines[first : last + 3])
 
 
 def _tracebacks(lines: Sequence[Line]) -> list[tuple[Line, ...]]:
-    """Every traceback with its exception line; links of a chain count as blocks of their own."""
+    """Every traceback with its exception's message; links of a chain count as blocks of their own."""
     found: list[tuple[Line, ...]] = []
-    current: list[Line] = []
-    for line in lines:
-        if "Traceback (most recent call last)" in line.text:
-            current = [line]
-        elif current:
-            current.append(line)
-            if _EXCEPTION.match(line.text) and not line.text.startswith((" ", "\t")):
-                found.append(tuple(current))
-                current = []
-    if current:
-        found.append(tuple(current))
+    index = 0
+    while index < len(lines):
+        if _TRACEBACK not in lines[index].text:
+            index += 1
+            continue
+        start, index = index, index + 1
+        while index < len(lines) and lines[index].text.startswith(_INSIDE) and _TRACEBACK not in lines[index].text:
+            index += 1
+        if index < len(lines) and _TRACEBACK not in lines[index].text:
+            index += 1
+            end = min(len(lines), index + _MESSAGE_LINES)
+            while index < end and lines[index].text.startswith(_INSIDE):
+                index += 1
+        found.append(tuple(lines[start:index]))
     return found
 
 
 def _is_generic(block: Sequence[Line], generic: Sequence[Failure]) -> bool:
-    last = block[-1].text
-    return any(pattern.search(last) for failure in generic for pattern in failure.patterns)
+    return any(pattern.search(_exception(block)) for failure in generic for pattern in failure.patterns)
 
 
 def _signature(block: Sequence[Line]) -> str:
-    return re.sub(r"\d+|0x[0-9a-f]+", "#", block[-1].text)
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", _exception(block))
+
+
+def _exception(block: Sequence[Line]) -> str:
+    """The line that names the exception."""
+    return next((line.text for line in reversed(block) if _EXCEPTION.match(line.text)), block[-1].text)
 
 
 def _shortened(block: Sequence[Line]) -> tuple[Line, ...]:

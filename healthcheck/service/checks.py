@@ -50,7 +50,7 @@ def port_free(facts: PortFacts) -> Findings:
     "service/starts",
     "deploy.sh starts a server that answers",
     stage=Stage.SERVICE,
-    why="The service runs deploy.sh and then asks /v1/chat/completions on port 8000; without an answer the job fails.",
+    why="The service runs deploy.sh, then asks /v1/chat/completions on port 8000; without an answer the job fails.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
@@ -58,9 +58,9 @@ def starts(launch: Launch) -> Findings:
     """deploy.sh must bring up a server that answers a streamed chat on port 8000.
 
     It is run from a clean export of what is committed, in the export's folder, with the shell that its first line
-    names, without a terminal, with MODEL_PATH and few other variables. The start counts as done at the first correct
-    streamed completion: an open port, /health and /v1/models answer before a model works. The server must belong to
-    what deploy.sh started.
+    names, without a terminal, with MODEL_PATH and few other variables. The start counts as done at the first
+    correct streamed completion: an open port, /health and /v1/models answer before a model works. The server must
+    belong to what deploy.sh started.
 
     How long the service waits is unknown; the kit waits 30 minutes unless told otherwise.
 
@@ -104,6 +104,7 @@ def stays_up(ended: Ended) -> Findings:
     if ended.launch.outcome is not LaunchOutcome.READY:
         raise NotApplicable("the service never became ready")
     if before.running and not before.gone and before.listeners:
+        yield from _left_alone(ended)
         return
     if before.restarted:
         seen = "the server died and was started again: " + "; ".join(str(process) for process in before.gone[:3])
@@ -131,19 +132,21 @@ def stays_up(ended: Ended) -> Findings:
     "The service ends when it is asked to",
     stage=Stage.SERVICE,
     why="A job can be stopped while it runs; what stays behind keeps the NPUs and the port from the next one.",
-    requires=("service/starts",),
+    requires=("service/port-free",),
 )
 def stops(ended: Ended) -> Findings:
     """After SIGTERM every process of the launch must end within reasonable time, and port 8000 be free again.
 
-    The kit sends SIGTERM to every process that deploy.sh started, waits, then sends SIGKILL. Workers that left their
-    process group or session are found all the same. The service's own way of stopping is unknown, so a server that
-    needs SIGKILL is a warning.
+    The kit sends SIGTERM to every process that deploy.sh started, waits, then sends SIGKILL. Workers that left
+    their process group or session are found all the same. The service's own way of stopping is unknown, so a server
+    that needs SIGKILL is a warning.
 
     To repair: end deploy.sh in `exec vllm serve …`, so that the signal reaches the server; do not trap or ignore
     SIGTERM; do not start helpers that outlive it.
     """
     stopped = ended.stopped
+    if not stopped.before.running and not stopped.survivors:
+        raise NotApplicable("it had ended before it was asked to")
     if stopped.survivors or stopped.holders:
         left = [str(process) for process in stopped.survivors] + [
             f"port {ended.launch.port} is still held by {holder.process or 'an unseen process'}"
@@ -169,6 +172,20 @@ def stops(ended: Ended) -> Findings:
             seen=f"{(stopped.memory_kept_bytes or 0) / 2**30:.1f} GiB more in use than before the launch",
             fix="see what holds it (npu-smi info), and end that process from deploy.sh",
         )
+
+
+def _left_alone(ended: Ended) -> Findings:
+    """deploy.sh ended after the first answer, and its server goes on."""
+    status = ended.stopped.before.exit_status
+    if status is None or ended.launch.exit_status is not None:
+        return
+    level = fail if status else warn
+    yield level(
+        expected="deploy.sh runs as long as the server does",
+        seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server went on without it",
+        fix="end deploy.sh in `exec vllm serve …`, without `&`",
+        where=contract.ENTRY_POINT,
+    )
 
 
 def _remarks(launch: Launch) -> Findings:

@@ -6,12 +6,13 @@ machine itself provides must be there. So an allow-list, by group:
 - where programs are: PATH, LD_LIBRARY_PATH, and the entries of PYTHONPATH that belong to CANN (its set_env.sh puts
   them there; an author's own entries would hide a missing file or package);
 - who and where: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
-- the NPU's software: ASCEND*, ATB_*, ASDOPS_*, HCCL_*, LCCL_*, LCAL_*, TOOLCHAIN_HOME, CMAKE_PREFIX_PATH, SOC_VERSION;
+- the NPU's software: ASCEND*, ATB_*, ASDOPS_*, HCCL_*, LCCL_*, LCAL_*, TOOLCHAIN_HOME, CMAKE_PREFIX_PATH,
+  SOC_VERSION;
 - the machine's network and package index: GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME, certificate files, PIP_* and UV_*
   index settings.
 
-Everything else is withheld, and its name is kept for the report: VLLM_*, HF_*, tuning variables, proxies, VIRTUAL_ENV.
-What a test needs beside that is given by name (`--env KEY=VALUE`).
+Everything else is withheld, and what tells (VLLM_*, HF_*, tuning variables, proxies, VIRTUAL_ENV) is named in the
+report of a failed launch. What a test needs beside that is given by name (`--env NAME=VALUE`).
 """
 
 from __future__ import annotations
@@ -25,20 +26,32 @@ from pathlib import Path
 from healthcheck.contract import MODEL_PATH_VARIABLE
 
 _NAMES = frozenset(
-    "PATH LD_LIBRARY_PATH HOME USER LOGNAME SHELL TMPDIR TZ LANG LANGUAGE TOOLCHAIN_HOME CMAKE_PREFIX_PATH "
-    "SOC_VERSION GLOO_SOCKET_IFNAME TP_SOCKET_IFNAME SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE "
-    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_TRUSTED_HOST PIP_CERT PIP_CONFIG_FILE UV_INDEX "
-    "UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS UV_CONFIG_FILE".split()
+    {
+        *("PATH", "LD_LIBRARY_PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
+        *("TOOLCHAIN_HOME", "CMAKE_PREFIX_PATH", "SOC_VERSION", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+        *(
+            "PIP_INDEX_URL",
+            "PIP_EXTRA_INDEX_URL",
+            "PIP_FIND_LINKS",
+            "PIP_TRUSTED_HOST",
+            "PIP_CERT",
+            "PIP_CONFIG_FILE",
+        ),
+        *("UV_INDEX", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_CONFIG_FILE"),
+    }
 )
 _FAMILIES = ("LC_", "ASCEND", "ATB_", "ASDOPS_", "HCCL_", "LCCL_", "LCAL_")
-_TELLING = re.compile(r"(?i)^(VLLM|HF|HUGGING|TRANSFORMERS|TORCH|PYTORCH|PYTHON|VIRTUAL_ENV|CONDA|OMP|.*_PROXY)")
+_TELLING = re.compile(
+    r"(?i)^(?:VLLM_|HF_|HUGGING|TRANSFORMERS_|TORCH|PYTORCH_|PYTHONPATH$|VIRTUAL_ENV$|CONDA_PREFIX$|OMP_|\w+_PROXY$)"
+)
 _CANN_PATH = re.compile(r"(?i)/(ascend|cann)[^/]*(/|$)")
 _SHEBANG_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The variables that deploy.sh gets, and the names of telling ones that the caller's shell has and it does not."""
+    """The variables that deploy.sh gets, and the names of telling ones that only the caller's shell has."""
 
     variables: Mapping[str, str]
     withheld: tuple[str, ...]
@@ -57,7 +70,7 @@ def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str])
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
-    """The command that runs the script: what its first line names, else sh (as POSIX shells do with such a file)."""
+    """The command that runs the script: what its first line names, else sh, as shells do with such a file."""
     with script.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0].decode("utf-8", "replace")
     if not first.startswith("#!"):

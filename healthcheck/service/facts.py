@@ -6,14 +6,15 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 
 from healthcheck import contract, processes
 from healthcheck.progress import Progress
-from healthcheck.service.diagnosis import diagnose
+from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
-from healthcheck.service.records import Alive, Ended, Launch, LaunchOutcome, PortFacts, Stopped
+from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
 from healthcheck.service.watch import Patience, Watch
@@ -98,6 +99,7 @@ class Service:
         try:
             self._launch = self._launched()
         except BaseException:
+            self._launch = replace(self._blank(), outcome=LaunchOutcome.INTERRUPTED)
             self.stop()
             raise
         return self
@@ -158,20 +160,22 @@ class Service:
         return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
 
     def _launched(self) -> Launch:
-        script = self._export / contract.ENTRY_POINT
-        command = (*interpreter(script), contract.ENTRY_POINT)
-        blank = Launch(
+        command = (*interpreter(self._export / contract.ENTRY_POINT), contract.ENTRY_POINT)
+        blank = replace(self._blank(), command=command, holders=processes.holders(self._port))
+        return blank if blank.holders else self._supervised(blank)
+
+    def _blank(self) -> Launch:
+        """What is known of a launch before it begins."""
+        return Launch(
             outcome=LaunchOutcome.PORT_TAKEN,
-            command=command,
+            command=(contract.ENTRY_POINT,),
             cwd=self._export,
             log=self._log,
             port=self._port,
             deadline_s=self._patience.deadline_s,
             started_at=time.time(),
-            holders=processes.holders(self._port),
             withheld=self._environment.withheld,
         )
-        return blank if blank.holders else self._supervised(blank)
 
     def _supervised(self, blank: Launch) -> Launch:
         self._memory_before = self._memory_used()
@@ -217,8 +221,17 @@ def _facts(
         oom_kills=None if now is None or kills is None else now - kills,
         log_tail=watch.timeline.tail(),
         phases=tuple(watch.timeline.phases),
-        diagnosis=diagnose(blank.log) if failed else None,
+        diagnosis=_diagnosed(blank.log, watch.answer) if failed else None,
     )
+
+
+def _diagnosed(log: Path, answer: Answer | None) -> Diagnosis:
+    """What the log says, else what the server's own answer does: a missing chat template shows there only."""
+    found = diagnose(log)
+    if found.cause or answer is None:
+        return found
+    said = diagnose_stream(BytesIO(answer.text.encode("utf-8", "replace")))
+    return replace(found, cause=said.cause, block=()) if said.cause else found
 
 
 def _oom_kills() -> int | None:

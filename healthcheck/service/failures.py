@@ -78,7 +78,7 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 def _not_started(launch: Launch) -> tuple[str, str]:
     return (
         f"`{' '.join(launch.command)}` could not be run: {launch.failure}",
-        "name a shell that the image has in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends",
+        "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends",
     )
 
 
@@ -110,9 +110,9 @@ def _memory(launch: Launch) -> str:
 
 
 def _backgrounded(launch: Launch) -> tuple[str, str]:
+    after = f"{launch.seconds:.0f} s after the start"
     return (
-        f"deploy.sh ended with exit status 0 and left a process in the background, which died too, "
-        f"{launch.seconds:.0f} s after the start",
+        f"deploy.sh ended with exit status 0 and left a process in the background, which died {after}",
         "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log",
     )
 
@@ -133,8 +133,7 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
     if answer.status == 200:
         return seen, 'stream the answer (text/event-stream) when the request has "stream": true'
     fixes = {
-        400: "read what the answer refuses; for a missing chat template, ship chat_template.jinja with the weights or "
-        "pass --chat-template",
+        400: "see what the answer refuses; a missing chat template is shipped with the weights, or --chat-template",
         401: "start the server without an API key",
         403: "start the server without an API key",
         404: "serve /v1/chat/completions, and the model under the weight path: no --served-model-name",
@@ -160,8 +159,9 @@ def _silent(launch: Launch) -> tuple[str, str]:
 
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
+    limit = f"{launch.deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)"
     return (
-        f"{_unanswered(launch)} within {launch.deadline_s:.0f} s (the kit's deadline; the service's is unknown)",
+        f"{_unanswered(launch)}, {limit}",
         "see in the log what it is busy with; where a start takes this long, raise --deadline",
     )
 
@@ -183,8 +183,7 @@ def _foreign(launch: Launch) -> tuple[str, str]:
     where = place(launch.foreign[0]) if launch.foreign else f"port {launch.port}"
     return (
         f"{owner or 'a process'} listens on {where} and was not started by deploy.sh",
-        "let deploy.sh start the server itself, in the foreground: not through docker, systemd or another daemon, and "
-        "not by relying on one that runs already",
+        "let deploy.sh start the server itself, in the foreground: not through docker or another daemon",
     )
 
 

@@ -57,8 +57,14 @@ def attempt(url: str, weights: Path) -> Attempt:
     return Attempt(ready=is_answer(chat), model=model, answer=answer)
 
 
+def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:
+    """Whether a server on the port answers a request for the model list, whatever it says."""
+    there = tuple(listener for listener in listeners if listener.port == port)
+    return Client(base_url(there, port), Limits(connect_s=2, total_s=5)).models().status != 0
+
+
 def is_answer(chat: Exchange) -> bool:
-    """Whether this is a streamed completion from a working model; finer faults are the endpoint stage's business."""
+    """Whether this is a streamed completion from a working model; finer faults are for the endpoint stage."""
     completion = chat.completion
     if chat.status != 200 or chat.error or completion is None or completion.error:
         return False

@@ -15,14 +15,15 @@ _PREFIX = re.compile(
 )
 _QUIET = re.compile(
     r"(?m)^(?:\([^)\n]{1,80}\)[ ]?)?"
-    r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:?[ ]+)|\[(?:INFO|DEBUG)\]|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
+    r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:|[ ]+)|\[(?:INFO|DEBUG)\]"
+    r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
 
 
 def plain(text: str) -> str:
     """The text without terminal escapes; of a line that a progress bar wrote over, every state stays."""
-    return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", " ")
+    return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", " ")
 
 
 def without_prefixes(text: str) -> str:

@@ -47,8 +47,8 @@ STEPS = tuple(
 )  # fmt: skip
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
-    r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:on|at|HTTP on))\D{0,20}?\S*?[:\s]port[ =]?(\d{2,5})\b"
-    r"|(?:running on|server \d* ?on|listening (?:on|at)|serving (?:on|at))[^\n]{0,60}?:(\d{2,5})\b"
+    r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
+    r"[^\n]{0,60}?(?::|\bport[ =:]{0,2})(\d{2,5})\b"
 )
 
 
@@ -111,8 +111,7 @@ class Timeline:
     def _take(self, line: str, now_s: float) -> None:
         self._tail.append(line)
         self.last_line = line
-        for first, second in _SERVES_ON.findall(line):
-            self.announced.add(int(first or second))
+        self.announced.update(int(port) for port in _SERVES_ON.findall(line))
         for step in STEPS:
             if step.pattern.search(line):
                 if step.name not in {phase.name for phase in self.phases}:

@@ -10,7 +10,7 @@ from healthcheck import processes
 from healthcheck.contract import CHAT_PATH
 from healthcheck.processes import Activity, Listener, Process
 from healthcheck.progress import Progress
-from healthcheck.service.readiness import LOADING, Attempts, base_url
+from healthcheck.service.readiness import LOADING, Attempts, base_url, speaks_http
 from healthcheck.service.records import Answer, LaunchOutcome
 from healthcheck.service.restarts import Restarts
 from healthcheck.service.supervisor import Supervisor
@@ -137,7 +137,7 @@ class Watch:
             or self._restarting()
             or self._elsewhere()
             or self._silent()
-            or (LaunchOutcome.TIMED_OUT if self.elapsed_s > self.patience.deadline_s else None)
+            or self._late()
         )
 
     def _exited(self) -> LaunchOutcome | None:
@@ -199,15 +199,26 @@ class Watch:
         if self.listeners or not elsewhere:
             self._announced_since = None
             return None
-        if self._announced_since is None:
-            self._announced_since = self.elapsed_s
+        self._announced_since = self._announced_since or self.elapsed_s
         waited = self.elapsed_s - self._announced_since
         return LaunchOutcome.OTHER_PORT if waited >= self.patience.other_port_s else None
+
+    def _late(self) -> LaunchOutcome | None:
+        """The deadline has passed; only now other ports are asked, as a strange question may upset a worker's."""
+        if self.elapsed_s <= self.patience.deadline_s:
+            return None
+        return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.TIMED_OUT
+
+    def _serves_elsewhere(self) -> bool:
+        ports = sorted({listener.port for listener in self.other_ports})
+        return not self.listeners and any(speaks_http(self.other_ports, port) for port in ports[:8])
 
     def _silent(self) -> LaunchOutcome | None:
         now = processes.activity(process.pid for process in self.tree)
         still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, self.patience.silence_s)
-        return LaunchOutcome.SILENT if still_s >= self.patience.silence_s else None
+        if still_s < self.patience.silence_s:
+            return None
+        return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.SILENT
 
 
 def _clock(seconds: float) -> str:

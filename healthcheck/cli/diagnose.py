@@ -1,0 +1,85 @@
+"""`npu-adapter diagnose LOGFILE`: the cause of a failed launch, from its log."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.files import write_atomically
+from healthcheck.json_text import dump
+from healthcheck.service.blocks import Line
+from healthcheck.service.diagnosis import Diagnosis, Hit, diagnose, diagnose_stream
+
+FOUND, NOTHING = 0, 3
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = (
+        "Find the cause of a failed launch in its log: the first specific failure that the kit knows, with the "
+        "lines, the cause, the fix and the source; else the last error block. The log may be of any size."
+    )
+    parser.epilog = "exit status: 0 a cause was found, 3 none was, 2 the log cannot be read"
+    parser.add_argument("log", metavar="LOGFILE", help="the log; - reads standard input")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the diagnosis there as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the diagnosis; 0 where a cause was found, 3 where none was."""
+    name = str(options.log)
+    found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
+    print("\n".join(_text(found, "standard input" if name == "-" else name)))
+    if options.json:
+        try:
+            write_atomically(options.json, dump(_record(found)))
+        except OSError as error:
+            raise UsageError(f"cannot write {options.json}: {error.strerror}") from error
+    return FOUND if found.cause else NOTHING
+
+
+def _text(found: Diagnosis, name: str) -> Iterable[str]:
+    if found.cause:
+        failure = found.cause.failure
+        yield f"{failure.id}: {failure.cause}"
+        yield f"  fix:    {failure.fix}"
+        yield f"  source: {'; '.join(failure.sources)}"
+        yield f"  in {name}:"
+        yield from _quoted(found.cause.lines)
+    else:
+        yield f"no known failure in the {found.lines} lines of {name}"
+    if found.block and not found.cause:
+        yield "the last error block:"
+        yield from _quoted(found.block)
+    if found.others:
+        yield "also there:"
+        for hit in found.others:
+            failure = hit.failure
+            yield f"  line {hit.lines[0].number}: {failure.id} ({failure.severity.name.lower()}): {failure.cause}"
+
+
+def _quoted(lines: Iterable[Line]) -> Iterable[str]:
+    return (f"  {line.number:>7}  {line.text}" for line in lines)
+
+
+def _record(found: Diagnosis) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "cause": _hit(found.cause) if found.cause else None,
+        "others": [_hit(hit) for hit in found.others],
+        "block": [{"line": line.number, "text": line.text} for line in found.block],
+        "lines": found.lines,
+    }
+
+
+def _hit(hit: Hit) -> dict[str, object]:
+    return {
+        "id": hit.failure.id,
+        "severity": hit.failure.severity.name.lower(),
+        "cause": hit.failure.cause,
+        "fix": hit.failure.fix,
+        "sources": list(hit.failure.sources),
+        "matches": [{"line": line.number, "text": line.text} for line in hit.lines],
+    }
