@@ -1,0 +1,110 @@
+"""Two runs held against each other, from their folders, through the command line."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from healthcheck.cli import main
+from healthcheck.probe import folder
+from healthcheck.probe.bank import bank, schedule
+from healthcheck.probe.folder import JOURNAL, Outcome
+from healthcheck.probe.journal import Journal
+from healthcheck.probe.records import ProbeSettings, Sample
+
+SETTINGS = ProbeSettings(url="http://127.0.0.1:1", model="m", problems=60, samples=5, seed=4)
+
+
+def recorded(
+    where: Path, accuracy: float, *, settings: ProbeSettings = SETTINGS, seed: int = 1, fail: int = 0
+) -> Path:
+    """A run folder as a probe leaves it, of a server that is right with this probability."""
+    problems = bank(settings)
+    folder.begin(where, settings, problems, {"model": settings.model})
+    journal = Journal(where / JOURNAL)
+    for slot in schedule(len(problems), settings.samples, settings.seed):
+        right = random.Random(f"{seed} {slot.problem} {slot.repeat}").random() < accuracy
+        text = f"The answer is {problems[slot.problem].answer if right else '-1'}"
+        error = "HTTP 500" if slot.order < fail else ""
+        journal.append(
+            Sample(
+                order=slot.order, problem=slot.problem, repeat=slot.repeat, text="" if error else text, error=error
+            )
+        )
+    journal.close()
+    folder.end(where, Outcome(stopped="", seconds=1.0))
+    return where
+
+
+def test_the_same_server_twice_is_not_degraded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = recorded(tmp_path / "a", 0.9, seed=1), recorded(tmp_path / "b", 0.9, seed=2)
+    assert main(["compare", str(first), str(second), "--margin", "0.1"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("not degraded")
+    assert all(tier in said for tier in ("all", "easy", "medium", "hard"))
+
+
+def test_a_worse_server_is_degraded_and_its_lost_problems_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 0.5)
+    assert main(["compare", str(first), str(second), "--json", str(tmp_path / "c.json")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("degraded")
+    assert "  B: The answer is -1" in said
+    stored = json.loads((tmp_path / "c.json").read_text())
+    assert stored["shift"] == "degraded"
+    assert stored["comparisons"][0]["tests"][0]["worse_p"] < 1e-6
+    flip = stored["flips"][0]
+    assert flip["lost"] is True
+    assert flip["first_answer"] == f"The answer is {flip['expected']}"
+    assert flip["second_answer"] == "The answer is -1"
+    assert 2 * flip["second"][0] <= flip["second"][1]
+
+
+def test_one_sample_a_problem_uses_mcnemar_and_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = replace(SETTINGS, samples=1)
+    first = recorded(tmp_path / "a", 0.7, settings=once, seed=1)
+    second = recorded(tmp_path / "b", 0.7, settings=once, seed=2)
+    assert main(["compare", str(first), str(second), "--margin", "0.01", "--json", str(tmp_path / "c.json")]) == 3
+    assert capsys.readouterr().out.startswith("undecided")
+    tests = json.loads((tmp_path / "c.json").read_text())["comparisons"][0]["tests"]
+    assert [test["name"] for test in tests] == ["CMH by problem", "exact McNemar"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"seed": 5}, "different problems"),
+        ({"problems": 30}, "different problems"),
+        ({"temperature": 0.0}, "temperature was 0.7 and 0.0"),
+        ({"max_tokens": 64}, "--max-tokens 4096"),
+    ],
+)
+def test_runs_that_are_not_comparable_are_refused_and_told_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, float], reason: str
+) -> None:
+    first = recorded(tmp_path / "a", 0.9)
+    second = recorded(tmp_path / "b", 0.9, settings=replace(SETTINGS, **change))
+    assert main(["compare", str(first), str(second)]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_failures_are_named_as_a_caveat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9, fail=3)
+    main(["compare", str(first), str(second)])
+    assert "3 requests of the second run failed" in capsys.readouterr().out
+
+
+def test_what_is_no_run_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    first = recorded(tmp_path / "a", 0.9)
+    assert main(["compare", str(first), str(tmp_path / "empty")]) == 2
+    assert main(["compare", str(first), str(first), "--margin", "2"]) == 2
+    assert "empty" in capsys.readouterr().err
