@@ -23,7 +23,7 @@ from healthcheck.weights.words import gigabytes, some
 MAIN_INDEX = "model.safetensors.index.json"
 AGAIN = "download the file again, to the end"
 TEXTS = (".json", ".model", ".jinja", ".tiktoken", ".py", ".txt")
-MAY_BE_EMPTY = ("__init__.py",)
+MAY_BE_EMPTY = (".py", ".jinja", "license.txt", "notice.txt", "requirements.txt", "version.txt")
 
 
 @check(
@@ -99,10 +99,11 @@ def _empty(weights: Weights) -> Iterator[Finding]:
     empty = [
         entry.name
         for entry in weights.files
-        if not entry.size_bytes and not entry.problem and _needed(entry) and not is_partial(entry.name)
-    ]
-    empty = [
-        name for name in empty if not name.endswith((".txt", *MAY_BE_EMPTY)) or name in {"merges.txt", "vocab.txt"}
+        if not entry.size_bytes
+        and not entry.problem
+        and not is_partial(entry.name)
+        and _needed(entry)
+        and not entry.name.lower().endswith(MAY_BE_EMPTY)
     ]
     if empty:
         yield fail(expected="files with content", seen=f"0 bytes: {some(empty)}", fix=AGAIN, where=shown(empty[0]))

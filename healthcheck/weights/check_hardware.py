@@ -71,7 +71,7 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
     if kinds:
         yield from _on(facts, demand, kinds[0])
     else:
-        yield from _anywhere(facts, demand)
+        yield from _anywhere(demand)
 
 
 def _demand(facts: WeightsFacts) -> Demand:
@@ -279,7 +279,7 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
     return "quantize the weights, or choose a smaller model"
 
 
-def _anywhere(facts: WeightsFacts, demand: Demand) -> Findings:
+def _anywhere(demand: Demand) -> Findings:
     """No kind was named: what would fit on the usual ones, and a warning where nothing does."""
     kinds = [hardware.find(name)[0] for name in hardware.USUAL]
     yield from _numbers(demand, kinds[0], warn)
@@ -294,6 +294,15 @@ def _anywhere(facts: WeightsFacts, demand: Demand) -> Findings:
             fix=_spread(demand, largest, devices),
         )
         return
+    largest, room = max(rooms.items(), key=lambda item: item[1])
+    if demand.shape and demand.context:
+        longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
+        if longest < demand.context:
+            yield warn(
+                expected=f"room for one sequence of {demand.context:,} tokens ({demand.context_source}) on {needs}",
+                seen=f"room for {longest:,} on a {largest.name}, the largest of the usual kinds",
+                fix=f"pass --max-model-len {longest}" if longest >= 1024 else _spread(demand, largest, devices),
+            )
     lines = [_line(demand, kind, room) for kind, room in rooms.items()]
     yield note(f"deploy.sh needs {needs}; which ones the service has is unknown. {'; '.join(lines)}")
 

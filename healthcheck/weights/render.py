@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from healthcheck.records import JsonValue
 
-CPU_S = 5
+CPU_S = 3
 WALL_S = 30
 CHILD = "from healthcheck.weights.render_child import main; main()"
 

@@ -1,0 +1,340 @@
+"""Weights folders as they come, each with the findings that it must have, and no others."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from healthcheck.records import Level
+from tests.weights.folders import (
+    CHATML,
+    OMNI,
+    QWEN3,
+    VISION,
+    findings,
+    judge,
+    model,
+    plan,
+    safetensors,
+    said,
+    sharded,
+    write_json,
+)
+
+LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 4967215360\n"
+SOUND: dict[str, str] = {}
+
+
+def bare(folder: Path, **files: object) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = folder / name.replace("__", ".")
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return folder
+
+
+def remove(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).unlink()
+    return folder
+
+
+def text(folder: Path, name: str, content: str | bytes) -> Path:
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def architecture(name: str, **more: object) -> dict[str, object]:
+    return {**QWEN3, "architectures": [name], **more}
+
+
+def cache(folder: Path) -> Path:
+    """A snapshot of the Hugging Face cache: links to blobs beside it."""
+    root = folder / "models--org--name"
+    (root / "blobs").mkdir(parents=True)
+    snapshot = model(root / "snapshots" / "abc123")
+    for path in list(snapshot.iterdir()):
+        blob = root / "blobs" / f"sha-{path.name}"
+        path.rename(blob)
+        path.symlink_to(Path("../../blobs") / blob.name)
+    return snapshot
+
+
+def cut(folder: Path) -> Path:
+    path = sharded(folder) / "model-00002-of-00003.safetensors"
+    os.truncate(path, path.stat().st_size - 5)
+    return folder
+
+
+def outside(folder: Path) -> Path:
+    model(folder)
+    (folder.parent / "real.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").symlink_to("../real.safetensors")
+    return folder
+
+
+def loops(folder: Path) -> Path:
+    model(folder)
+    (folder / "again").symlink_to(".")
+    (folder / "a.json").symlink_to("b.json")
+    (folder / "b.json").symlink_to("a.json")
+    return folder
+
+
+def sparse(folder: Path, size: int, name: str = "model.safetensors") -> Path:
+    model(folder)
+    rest = size - sum(path.stat().st_size for path in folder.iterdir() if path.name != name)
+    extent = rest
+    while True:
+        data = json.dumps({"w": {"dtype": "I8", "shape": [extent], "data_offsets": [0, extent]}}).encode()
+        if 8 + len(data) + extent == rest:
+            break
+        extent = rest - 8 - len(data)
+    with (folder / name).open("wb") as file:
+        file.write(len(data).to_bytes(8, "little") + data)
+        file.truncate(rest)
+    return folder
+
+
+def adapter(folder: Path) -> Path:
+    bare(folder, adapter_config__json={"base_model_name_or_path": "Qwen/Qwen3-8B", "peft_type": "LORA"})
+    safetensors(folder / "adapter_model.safetensors", {"lora_A": ("BF16", (8, 8))})
+    return folder
+
+
+def mistral(folder: Path) -> Path:
+    bare(folder, params__json={"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8}, tekken__json={})
+    safetensors(folder / "consolidated.safetensors", {"w": ("BF16", (8, 8))})
+    return folder
+
+
+def pickled(folder: Path, data: bytes = b"\x80\x02}q\x00.") -> Path:
+    remove(model(folder), "model.safetensors")
+    return text(folder, "pytorch_model.bin", data)
+
+
+def unfinished(folder: Path) -> Path:
+    sharded(folder)
+    (folder / "model-00003-of-00003.safetensors").rename(folder / "model-00003-of-00003.safetensors.incomplete")
+    return folder
+
+
+def gguf(folder: Path) -> Path:
+    folder.mkdir()
+    return text(folder, "model-q4.gguf", b"GGUF" + b"\0" * 100)
+
+
+def indexed(folder: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> Path:
+    sharded(folder)
+    path = folder / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    index["weight_map"] = change(index["weight_map"])
+    write_json(path, index)
+    return folder
+
+
+def code(folder: Path, **config: object) -> Path:
+    return model(folder, {**QWEN3, "auto_map": {"AutoConfig": "configuration_x.XConfig"}, **config})
+
+
+def card(folder: Path, tag: str, config: dict | None = None) -> Path:
+    return text(model(folder, config), "README.md", f"---\npipeline_tag: {tag}\nlicense: mit\n---\n# A model\n")
+
+
+def template(folder: Path, content: str) -> Path:
+    return text(model(folder), "chat_template.jinja", content)
+
+
+OWN = {"model_type": "x_own", "architectures": ["XForCausalLM"]}
+FAIL, WARN = "fail", "warn"
+CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]]] = {
+    "sound": (model, {}, SOUND),
+    "sound, sharded with an index": (sharded, {}, SOUND),
+    "sound, in the download cache": (cache, {}, SOUND),
+    "sound, image-text-to-text": (lambda f: model(f, VISION), {"task": "image-text-to-text"}, SOUND),
+    "sound, any-to-any": (lambda f: model(f, OMNI), {"task": "any-to-any"}, SOUND),
+    "sound, a text task on multimodal weights": (lambda f: model(f, VISION), {"task": "text-generation"}, SOUND),
+    "sound, Mistral's own format": (mistral, {}, SOUND),
+    "sound, GGUF for llama.cpp": (gguf, {"plan": plan(engine="llama.cpp")}, SOUND),
+    "sound, list of chat templates": (
+        lambda f: text(
+            model(f), "tokenizer_config.json",
+            json.dumps({"chat_template": [{"name": "tool_use", "template": "x"}, {"name": "default", "template": CHATML}]}),
+        ), {}, SOUND,
+    ),
+    "sound, an index of pickles that were not downloaded": (
+        lambda f: text(model(f), "pytorch_model.bin.index.json", '{"weight_map": {"a": "pytorch_model-00001.bin"}}'),
+        {}, SOUND,
+    ),
+    "sound, Infinity in config.json": (
+        lambda f: text(model(f), "config.json", json.dumps({**QWEN3, "time_step_limit": [0.0, float("inf")]})), {}, SOUND,
+    ),
+    "sound, own code and the flag": (
+        lambda f: text(code(f), "configuration_x.py", "class XConfig: ..."), {"plan": plan(trust_remote_code="")}, SOUND,
+    ),
+    "sound, the flag without code, as in the service's example": (model, {"plan": plan(trust_remote_code="")}, SOUND),
+    "sound, exactly at the limit": (lambda f: sparse(f, 100 * 10**9), {"plan": plan(tensor_parallel_size="8")}, SOUND),
+    "one byte above the limit": (
+        lambda f: sparse(f, 100 * 10**9 + 1), {"plan": plan(tensor_parallel_size="8")}, {"weights/size-limit": FAIL},
+    ),
+    "101 GB and 200 GB allowed": (
+        lambda f: sparse(f, 101 * 10**9), {"limit_bytes": 200 * 10**9, "plan": plan(tensor_parallel_size="8")}, SOUND,
+    ),
+    "101 GB on one device": (
+        lambda f: sparse(f, 101 * 10**9), {}, {"weights/size-limit": FAIL, "plan/fits-hardware": WARN},
+    ),
+    "empty folder": (bare, {"task": "text-generation"}, {"weights/present": FAIL}),
+    "weights in a subfolder": (
+        lambda f: model(f / "inner").parent, {"task": "text-generation"}, {"weights/present": FAIL},
+    ),
+    "the cache's folder instead of the snapshot": (
+        lambda f: cache(f).parent.parent, {"task": "text-generation"}, {"weights/present": FAIL},
+    ),
+    "an adapter alone": (adapter, {"task": "text-generation"}, {"weights/present": FAIL}),
+    "only ONNX": (
+        lambda f: text(remove(model(f), "model.safetensors"), "model.onnx", b"x"), {}, {"weights/present": FAIL},
+    ),
+    "GGUF for vLLM": (gguf, {"plan": plan()}, {"weights/config": FAIL}),
+    "a shard is missing": (
+        lambda f: remove(sharded(f), "model-00002-of-00003.safetensors"), {}, {"weights/complete": FAIL},
+    ),
+    "a shard is missing, no index": (
+        lambda f: remove(sharded(f), "model-00002-of-00003.safetensors", "model.safetensors.index.json"),
+        {}, {"weights/complete": FAIL},
+    ),
+    "a shard is cut off": (cut, {}, {"weights/complete": FAIL, "weights/safetensors": FAIL}),
+    "a shard is empty": (
+        lambda f: text(sharded(f), "model-00002-of-00003.safetensors", b""), {}, {"weights/complete": FAIL},
+    ),
+    "Git LFS pointers": (lambda f: text(model(f), "model.safetensors", LFS), {}, {"weights/complete": FAIL}),
+    "an unfinished download": (unfinished, {}, {"weights/complete": FAIL}),
+    "remains beside a whole model": (
+        lambda f: text(model(f), "model.safetensors.part", b"x"), {}, {"weights/complete": WARN},
+    ),
+    "aria2 is not done": (
+        lambda f: text(model(f), "model.safetensors.aria2", b"x"), {}, {"weights/complete": FAIL},
+    ),
+    "an index that leads out": (
+        lambda f: indexed(f, lambda m: {**m, "x": "../../etc/passwd"}), {}, {"weights/complete": FAIL},
+    ),
+    "an index of another download": (
+        lambda f: indexed(f, lambda m: {**m, "other": next(iter(m.values()))}), {}, {"weights/complete": FAIL},
+    ),
+    "an index that is no JSON": (
+        lambda f: text(sharded(f), "model.safetensors.index.json", "{"), {}, {"weights/complete": FAIL},
+    ),
+    "a link out of the folder": (outside, {}, {"weights/complete": FAIL}),
+    "links that loop": (loops, {}, {"weights/complete": FAIL}),
+    "a web page as weights": (
+        lambda f: text(model(f), "model.safetensors", "<!DOCTYPE html><html><body>404</body></html>"),
+        {}, {"weights/safetensors": FAIL},
+    ),
+    "no config.json": (lambda f: remove(model(f), "config.json"), {"task": "text-generation"}, {"weights/config": FAIL}),
+    "config.json cut off": (
+        lambda f: text(model(f), "config.json", '{"architectures": ["Qwen3'), {"task": "text-generation"}, {"weights/config": FAIL},
+    ),
+    "config.json with a byte order mark": (
+        lambda f: text(model(f), "config.json", b"\xef\xbb\xbf" + json.dumps(QWEN3).encode()),
+        {"task": "text-generation"}, {"weights/config": FAIL},
+    ),
+    "config.json in UTF-16": (
+        lambda f: text(model(f), "config.json", json.dumps(QWEN3).encode("utf-16")),
+        {"task": "text-generation"}, {"weights/config": FAIL},
+    ),
+    "no architectures": (lambda f: model(f, {**QWEN3, "architectures": []}), {"task": "text-generation"}, {"weights/config": FAIL}),
+    "an unknown architecture": (
+        lambda f: model(f, architecture("Qwen33ForCausalLM")), {}, {"weights/config": WARN},
+    ),
+    "no tokenizer": (
+        lambda f: remove(model(f), "tokenizer.json"), {}, {"weights/tokenizer": FAIL},
+    ),
+    "tokenizer.json broken": (lambda f: text(model(f), "tokenizer.json", "{}"), {}, {"weights/tokenizer": FAIL}),
+    "no chat template": (lambda f: text(model(f), "tokenizer_config.json", "{}"), {}, {"weights/tokenizer": FAIL}),
+    "a template that refuses a system message": (
+        lambda f: template(f, "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + CHATML),
+        {}, {"weights/tokenizer": WARN},
+    ),
+    "a template with an error": (lambda f: template(f, "{% for m in %}"), {}, {"weights/tokenizer": FAIL}),
+    "a template that drops the question": (
+        lambda f: template(f, "{{ messages[0].content }}"), {}, {"weights/tokenizer": FAIL},
+    ),
+    "a template that drops the examples": (
+        lambda f: template(f, "{{ messages[-1].content }}"), {}, {"weights/tokenizer": WARN},
+    ),
+    "a template for parts": (
+        lambda f: template(
+            f, "{% for m in messages %}{{ m.role }}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}"
+            "{% endif %}{% endfor %}{% endfor %}",
+        ), {}, SOUND,
+    ),
+    "pickles": (pickled, {}, {"weights/pickle": WARN}),
+    "a pickle that runs a command": (
+        lambda f: pickled(f, b"cos\nsystem\n(S'echo hello'\ntR."), {}, {"weights/pickle": FAIL},
+    ),
+    "a torch file cut off": (
+        lambda f: pickled(f, b"PK\x03\x04" + b"\0" * 5000), {}, {"weights/complete": FAIL, "weights/pickle": WARN},
+    ),
+    "own code, not allowed": (
+        lambda f: text(code(f, **OWN), "configuration_x.py", ""), {"plan": plan()},
+        {"weights/remote-code": FAIL, "weights/config": WARN},
+    ),
+    "own code that is not needed, not allowed": (
+        lambda f: text(code(f), "configuration_x.py", ""), {"plan": plan()}, {"weights/remote-code": WARN},
+    ),
+    "own code, missing": (code, {"plan": plan(trust_remote_code="")}, {"weights/remote-code": FAIL}),
+    "own code, an import missing": (
+        lambda f: text(code(f), "configuration_x.py", "from .helpers_x import y"),
+        {"plan": plan(trust_remote_code="")}, {"weights/remote-code": FAIL},
+    ),
+    "own code in another repository": (
+        lambda f: code(f, auto_map={"AutoConfig": "org/repo--configuration_x.XConfig"}),
+        {"plan": plan(trust_remote_code="")}, {"weights/remote-code": WARN},
+    ),
+    "an unknown task": (model, {"task": "text-classification"}, {"task/supported": FAIL}),
+    "a task in the wrong spelling": (model, {"task": "Text Generation"}, {"task/supported": FAIL}),
+    "the card names an unsupported task": (lambda f: card(f, "translation"), {}, {"task/supported": FAIL}),
+    "the card names another model's task": (
+        lambda f: card(f, "image-text-to-text"), {}, {"task/matches-weights": FAIL},
+    ),
+    "an image task on text weights": (model, {"task": "image-text-to-text"}, {"task/matches-weights": FAIL}),
+    "any-to-any on text weights": (model, {"task": "any-to-any"}, {"task/matches-weights": FAIL}),
+    "an embedding model": (
+        lambda f: text(
+            model(f), "modules.json", '[{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]'
+        ), {"task": "text-generation"}, {"task/matches-weights": FAIL},
+    ),
+    "a reward model": (
+        lambda f: model(f, architecture("Qwen2ForRewardModel")), {"task": "text-generation"}, {"task/matches-weights": FAIL},
+    ),
+    "an encoder": (
+        lambda f: model(f, {"architectures": ["BertForMaskedLM"], "model_type": "bert"}),
+        {"task": "text-generation"}, {"weights/config": WARN, "task/matches-weights": FAIL},
+    ),
+    "speech recognition": (
+        lambda f: model(f, {"architectures": ["WhisperForConditionalGeneration"], "model_type": "whisper"}),
+        {"task": "text-generation"}, {"task/matches-weights": FAIL},
+    ),
+    "a draft model": (
+        lambda f: model(f, architecture("EagleLlamaForCausalLM")), {"task": "text-generation"}, {"task/matches-weights": FAIL},
+    ),
+    "heads that do not divide": (model, {"plan": plan(tensor_parallel_size="3")}, {"plan/fits-hardware": FAIL}),
+    "bfloat16 on a 310P": (model, {"npu": "310P3", "npus": 1}, {"plan/fits-hardware": FAIL}),
+    "float16 on a 310P": (model, {"npu": "310P3", "plan": plan(dtype="float16", max_model_len="4096")}, SOUND),
+    "AWQ": (lambda f: model(f, {**QWEN3, "quantization_config": {"quant_method": "awq"}}), {}, {"plan/fits-hardware": WARN}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_findings_of(name: str, tmp_path: Path) -> None:
+    make, facts, expected = CASES[name]
+    folder = make(tmp_path / "weights")
+    results = judge(folder, **facts)
+    assert findings(results) == expected, {check: said(results, check) for check in findings(results)}
+    for finding in (finding for result in results.values() for finding in result.findings):
+        assert finding.seen
+        assert finding.level is Level.NOTE or (finding.expected and finding.fix)
