@@ -31,15 +31,15 @@ def main() -> int:
     except (SettingsError, Refusal) as error:
         print(f"adapter: {error}", file=sys.stderr)
         return 2
-    if options.nodes:
-        print(nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml asks for no others")
-    elif options.print:
-        print(_table(weights, machine, plan).encode("utf-8", "backslashreplace").decode("utf-8"))
+    if options.print:
+        text = _table(weights, machine, plan)
+    elif options.nodes:
+        text = nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml asks for no others"
     elif options.env:
-        for decision in environment.absent(plan.environment, os.environ):
-            print(f"export {decision.key}={shlex.quote(str(decision.value))}")
+        text = environment.exports(plan.environment, os.environ)
     else:
-        print(shlex.join(plan.arguments()))
+        text = shlex.join(plan.arguments())
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "surrogateescape"))
     return 0
 
 
@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     shown.add_argument("--env", action="store_true", help="print environment variables that are absent, to be set")
     shown.add_argument("--nodes", action="store_true", help="print the commands for each of several machines")
     parser.add_argument("--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)")
-    parser.add_argument("--npus", metavar="N", type=int, default=1, help="… and so many (dies, on an A3)")
+    parser.add_argument("--npus", metavar="N", type=int, default=1, help="and so many of them (dies, on an A3)")
     return parser
 
 

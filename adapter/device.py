@@ -88,8 +88,10 @@ def described_machine(chip_name: str, devices: int) -> Machine:
     """A machine that is not here: so many devices, as torch counts them, of a chip; of "none" for no NPU.
 
     Raises:
-        SettingsError: the chip is unheard of.
+        SettingsError: the chip is unheard of, or there are none of it.
     """
+    if devices < 1:
+        raise SettingsError(f"--npus {devices}: expected at least 1; a machine without an NPU is --npu none")
     if chip_name == "none":
         return Machine(0, None, None, "--npu none")
     chip = chip_called(chip_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 
 from adapter.chips import A310P, Chip
@@ -23,9 +24,10 @@ def variables(weights: Weights, machine: Machine, chip: Chip | None, parallel: i
     return (*chosen, *_npu(weights, chip, parallel))
 
 
-def absent(decisions: tuple[Decision, ...], environment: Mapping[str, str]) -> tuple[Decision, ...]:
-    """Those that nobody has set."""
-    return tuple(decision for decision in decisions if decision.key not in environment)
+def exports(decisions: tuple[Decision, ...], environment: Mapping[str, str]) -> str:
+    """Shell commands that set those that nobody has set."""
+    absent = (decision for decision in decisions if decision.key not in environment)
+    return "\n".join(f"export {decision.key}={shlex.quote(str(decision.value))}" for decision in absent)
 
 
 def _npu(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:

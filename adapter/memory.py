@@ -19,6 +19,7 @@ PREFILL_TOKENS = 8192
 """Tokens that one step may add to a sliding window before it moves on."""
 LINEAR_STATE_BYTES = 2 * MIB
 """The state of one sequence in one layer of linear attention, about: 32 heads of 128 × 128, and a convolution."""
+LEAST_WORK_BYTES = 2 * GIB
 MARGIN = 1.25
 """Cache blocks, replicated small tensors and fragmentation: what is counted is not quite what is used."""
 
@@ -45,8 +46,12 @@ class Budget:
     work_bytes: int
 
     def for_cache(self, weights: Weights, parallel: int) -> int:
-        """What `parallel` devices have left, each, when the weights are loaded; negative if they do not fit."""
-        return self.usable_bytes - self.work_bytes - weights.total_bytes // parallel
+        """What each of `parallel` devices has left when the weights are loaded; negative if they do not fit.
+
+        Where it is tight, work gets half of what is left, so that a launch that may succeed is not given up.
+        """
+        left = self.usable_bytes - weights.total_bytes // parallel
+        return left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))
 
 
 def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization: float) -> Budget | None:
@@ -62,7 +67,7 @@ def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization
     return Budget(
         torch_bytes=torch_bytes,
         usable_bytes=int(torch_bytes * utilization),
-        work_bytes=max(2 * GIB, torch_bytes // 10) + extras * 2 * GIB,
+        work_bytes=max(LEAST_WORK_BYTES, torch_bytes // 10) + extras * 2 * GIB,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adapter.decision import Decision, Refusal
 from adapter.device import Machine
-from adapter.memory import GIB, MARGIN, Budget, cache_bytes
+from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, cache_bytes
 from adapter.weights import Weights
 
 WEIGHTS_SHARE = 0.45
@@ -38,7 +38,7 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
         return _size(largest, f"all that divide the heads, of {machine.devices}: tight", machine.source)
     raise Refusal(
         f"the weights need {weights.total_bytes / GIB:.1f} GiB, and with {largest} device(s) there are "
-        f"{largest * max(0, budget.usable_bytes - budget.work_bytes) / GIB:.1f} GiB for them: take a quantised "
+        f"{largest * (budget.usable_bytes - LEAST_WORK_BYTES) / GIB:.1f} GiB for them: take a quantised "
         "version or more devices, or set ADAPTER_TENSOR_PARALLEL_SIZE to try all the same"
     )
 

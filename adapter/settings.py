@@ -51,7 +51,7 @@ def _switch(text: str) -> bool:
 
 
 def _object(text: str) -> str:
-    return json.dumps(dict(json.loads(text)))
+    return json.dumps({**json.loads(text)})
 
 
 def _size(text: str) -> float:

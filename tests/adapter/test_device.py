@@ -1,0 +1,159 @@
+"""Finding NPUs in what npu-smi prints, in all five layouts, and in device nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapter.chips import CHIPS, chip_called
+from adapter.device import LocalSystem, Machine, described_machine, find_machine
+from adapter.settings import SettingsError
+from tests.support.shared import shared
+
+LAYOUT_A = """\
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 5     910B4               | {health}      | 89.9        39                0    / 0             |
+| 0                         | 0000:41:00.0  | 0           0    / 0          2922/ 32768          |
++===========================+===============+====================================================+
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
+| 5       0                 | 326430        | VLLMWorker               | 29000                   |
+"""
+LAYOUT_B = """\
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
+| 0     Ascend910           | {health}      | 178.8       36                0    / 0             |
+| 0     0                   | 0000:9D:00.0  | 0           0    / 0          3397 / 65536         |
++------------------------------------------------------------------------------------------------+
+| 0     Ascend910           | {health}      | -           36                0    / 0             |
+| 1     1                   | 0000:9F:00.0  | 0           0    / 0          3186 / 65536         |
+"""
+LAYOUT_C = LAYOUT_A.replace(
+    "Process memory(MB)      |", "Process memory(MB)      | Process id in container |"
+).replace("29000                   |", "29000                   | NA                      |")
+LAYOUT_D = """\
+| NPU     Name                  | Health          | Power(W)     Temp(C)           Hugepages-Usage(page) |
+| Chip    Device                | Bus-Id          | AICore(%)    Memory-Usage(MB)                        |
+| 32896   310P3                 | {health}        | NA           84                16885 / 16885         |
+| 0       6                     | NA              | 0            35552/ 44278                            |
+"""
+LAYOUT_E = """\
+| NPU ID | Name             | Health        | Power(W)              Temp(C)                  Hugepages-Usage(page) |
+|        |                  | Bus-Id        | NPU Util(%)           Memory-Usage(MB)         HBM-Usage(MB)         |
+| 0      | Ascend950DT      | {health}      | 380.7                 44                       0     / 0             |
+|        |                  | NA            | 0                     0     / 0                6632  / 86016         |
+| NPU ID                    | Process id    | Process name       | Process memory(MB)    | Process id in container |
+| 0                         | 3621066       | VLLMWorker         | 40000                 | NA                      |
+"""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A machine as it was recorded."""
+
+    table: str = ""
+    nodes: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def npu_smi(self) -> str:
+        return self.table
+
+    def device_nodes(self) -> int:
+        return self.nodes
+
+
+@pytest.mark.parametrize("health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN"])
+@pytest.mark.parametrize(
+    ("table", "devices", "chip", "hbm_mib"),
+    [
+        (LAYOUT_A, 1, "910B4", 32768), (LAYOUT_B, 2, "Ascend910", 65536), (LAYOUT_C, 1, "910B4", 32768),
+        (LAYOUT_D, 1, "310P3", 44278), (LAYOUT_E, 1, "Ascend950DT", 86016),
+    ],
+    ids="ABCDE",
+)  # fmt: skip
+def test_the_five_layouts(table, devices, chip, hbm_mib, health):
+    machine = find_machine(Recorded(table.format(health=health)))
+    assert (machine.devices, machine.chip, machine.hbm_mib) == (devices, chip, hbm_mib)
+
+
+@pytest.mark.parametrize(
+    ("file", "devices", "chip", "hbm_mib"),
+    [
+        ("info_310P3_25.3.rc1_duo-4card-8chip_container_hot_procs-noname.txt", 8, "310P3", 43693),
+        ("info_910A_22.0.3.1_8x_OK_noproctable.txt", 8, "910A", 32768),
+        ("info_910B2C_23.0.2.1_2x_OK_procs.txt", 2, "910B2C", 65536),
+        ("info_910B3_26.x_8x_OK_container-pid-column.txt", 8, "910B3", 65536),
+        ("info_910B4-1_25.2.0_8x_OK_mixed-procs.txt", 8, "910B4-1", 65536),
+        ("info_910B4_25.5.2_container-single-npu-id5_OK_idle.txt", 1, "910B4", 32768),
+        ("info_910B4_26.0.rc1_1x_OK_idle_wide.txt", 1, "910B4", 32768),
+        ("info_950DT_25.6.rc1.b169_OK_procs.txt", 4, "Ascend950DT", 86016),
+        ("info_A3-910_93_26.0.rc1_dual-chip_procs.txt", 4, "Ascend910", 65536),
+        ("info_310_20.2.0_4chip_OK.txt", 4, "310", 8192),
+    ],
+)
+def test_recorded_machines(file, devices, chip, hbm_mib):
+    table = (shared("data/ascend/npu-smi") / file).read_text()
+    machine = find_machine(Recorded(table))
+    assert (machine.devices, machine.chip, machine.hbm_mib) == (devices, chip, hbm_mib)
+
+
+def test_no_npu():
+    assert find_machine(Recorded()).devices == 0
+
+
+def test_nodes_alone_are_npus_of_unknown_kind():
+    assert find_machine(Recorded(nodes=2)) == Machine(2, None, None, "/dev/davinci*")
+
+
+def test_no_more_devices_than_nodes():
+    assert find_machine(Recorded(LAYOUT_B.format(health="OK"), nodes=1)).devices == 1
+
+
+def test_visible_devices_are_the_ones_that_count():
+    machine = find_machine(Recorded(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": "0, 3"}))
+    assert machine.devices == 2
+    assert "ASCEND_RT_VISIBLE_DEVICES" in machine.source
+
+
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        ("910B3", "910B3"), ("910B4-1", "910B4-1"), ("Ascend910B2C", "910B2C"), ("Ascend910", "A3"),
+        ("Ascend910_9391", "A3"), ("A3", "A3"), ("a3", "A3"), ("910ProB", "910ProB"), ("910A", "910A"),
+        ("310P1", "310P3"), ("Ascend 310P3", "310P3"), ("Ascend950PR", "950PR"), ("950", "950DT"), ("310B4", "310B4"),
+        ("A100", None), ("xxx", None), ("", None),
+    ],
+)  # fmt: skip
+def test_names_of_chips(name, chip):
+    found = chip_called(name)
+    assert (found.name if found else None) == chip
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_described_machine(chip):
+    machine = described_machine(chip, 4)
+    assert (machine.devices, machine.chip) == (4, chip)
+
+
+def test_an_unheard_of_chip_lists_the_known_ones():
+    with pytest.raises(SettingsError, match="910B4"):
+        described_machine("H100", 1)
+
+
+@given(st.text(alphabet="|0123456789 OKNA/:.Ascend910B\n", max_size=400))
+def test_no_table_is_too_broken(text):
+    machine = find_machine(Recorded(text))
+    assert machine.devices >= 0
+
+
+def test_an_npu_smi_that_fails_or_hangs_is_none(tmp_path):
+    program = tmp_path / "npu-smi"
+    program.write_text("#!/bin/sh\necho 'dcmi module initialize failed. ret is -8005'\nexit 1\n")
+    program.chmod(0o755)
+    assert LocalSystem({"PATH": str(tmp_path)}).npu_smi() == ""
+    assert LocalSystem({"PATH": "/nonexistent"}).npu_smi() == ""

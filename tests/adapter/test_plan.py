@@ -1,0 +1,242 @@
+"""Single decisions of the plan, by hand and by rule, and the program that prints it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapter.decision import Refusal
+from adapter.device import Machine
+from adapter.plan import make_plan
+from adapter.settings import Setting, SettingsError
+from adapter.weights import Attention, Weights
+
+ROOT = Path(__file__).parents[2]
+A2 = Machine(8, "910B3", 65536, "test")
+SMALL = Weights(
+    path="/w", architecture="Qwen3ForCausalLM", dtype="bfloat16", context=40960, total_bytes=16 * 10**9,
+    attention=Attention(layers=36, heads=32, kv_heads=8, head_dim=128),
+)  # fmt: skip
+LARGE = replace(SMALL, total_bytes=600 * 10**9)
+
+
+def by_hand(**values):
+    return {key: Setting(value, "adapter.toml") for key, value in values.items()}
+
+
+def decisions(weights=SMALL, machine=A2, **values):
+    return {decision.key: decision for decision in make_plan(weights, machine, by_hand(**values)).options}
+
+
+def variables(weights, machine):
+    return {decision.key: decision.value for decision in make_plan(weights, machine, {}).environment}
+
+
+def test_what_was_decided_by_hand_stands_and_says_where():
+    dtype = decisions(dtype="float16")["dtype"]
+    assert (dtype.value, dtype.why, dtype.source) == ("float16", "decided by hand", "adapter.toml")
+
+
+def test_an_option_that_this_machine_would_not_need_can_be_asked_for():
+    plan = make_plan(SMALL, A2, by_hand(additional_config='{"a": 1}', load_format="safetensors"))
+    arguments = plan.arguments()
+    assert arguments[arguments.index("--additional-config") + 1] == '{"a": 1}'
+    assert arguments[arguments.index("--load-format") + 1] == "safetensors"
+
+
+def test_what_is_left_to_vllm_is_not_passed():
+    assert "--max-model-len" not in make_plan(SMALL, A2, by_hand(max_model_len=None)).arguments()
+
+
+def test_the_rest_is_planned_around_a_size_by_hand():
+    tight = Machine(2, "910B4", 32768, "test")
+    assert (
+        decisions(machine=tight, tensor_parallel_size=1)["max_num_seqs"].value
+        < decisions(machine=tight)["max_num_seqs"].value
+    )
+
+
+def test_weights_that_are_too_large_are_refused_with_figures():
+    with pytest.raises(Refusal, match=r"558\.8 GiB.*8 device"):
+        decisions(LARGE)
+
+
+def test_a_size_by_hand_is_tried_all_the_same():
+    assert decisions(LARGE, tensor_parallel_size=8)["tensor_parallel_size"].value == 8
+
+
+def test_weights_that_just_fit_are_launched_with_what_context_remains():
+    tight = replace(SMALL, total_bytes=50 * 2**30)
+    options = decisions(tight, Machine(1, "910B3", 65536, "test"))
+    assert options["tensor_parallel_size"].value == 1
+    assert 2048 <= options["max_model_len"].value < 40960
+
+
+@pytest.mark.parametrize("method", ["awq", "gptq", "bitsandbytes"])
+def test_quantisations_that_vllm_ascend_does_not_run_are_refused_with_the_reason(method):
+    with pytest.raises(Refusal, match=f"{method}, which vllm-ascend does not run"):
+        decisions(replace(SMALL, quantization=method))
+
+
+def test_they_are_no_concern_of_a_machine_without_npus():
+    weights = replace(SMALL, quantization="awq")
+    assert decisions(weights, Machine(0, None, None, "test"))["quantization"].value is None
+
+
+def test_a_method_by_hand_is_tried_all_the_same():
+    assert decisions(replace(SMALL, quantization="awq"), quantization="awq")["quantization"].value == "awq"
+
+
+def test_compressed_tensors_are_left_to_vllm():
+    assert decisions(replace(SMALL, quantization="compressed-tensors"))["quantization"].value is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "kv_heads", "devices", "size"),
+    [(28, 4, 8, 4), (14, 2, 8, 2), (64, 8, 16, 16), (24, 8, 16, 8), (40, 8, 6, 4), (25, 5, 8, 1)],
+)
+def test_only_sizes_that_divide_the_heads(heads, kv_heads, devices, size):
+    weights = replace(SMALL, attention=Attention(layers=2, heads=heads, kv_heads=kv_heads, head_dim=64))
+    unknown_memory = Machine(devices, None, None, "/dev/davinci*")
+    assert decisions(weights, unknown_memory)["tensor_parallel_size"].value == size
+
+
+def test_a_310p_gets_its_special_options():
+    options = decisions(machine=Machine(1, "310P3", 43693, "test"))
+    assert options["dtype"].value == "float16"
+    assert options["no_enable_prefix_caching"].value is True
+    assert options["max_model_len"].value <= 16384
+    assert options["max_num_seqs"].value <= 32
+    assert json.loads(options["compilation_config"].value)["cudagraph_mode"] == "FULL_DECODE_ONLY"
+    assert json.loads(options["additional_config"].value)["ascend_compilation_config"] == {
+        "enable_npugraph_ex": False
+    }
+    assert options["load_format"].value is None
+
+
+def test_stored_shards_fix_format_and_size():
+    options = decisions(replace(SMALL, ranks=4), Machine(8, "310P3", 43693, "test"))
+    assert (options["load_format"].value, options["tensor_parallel_size"].value) == ("sharded_state", 4)
+
+
+def test_an_unsupported_chip_is_remarked_on():
+    assert any("910ProB" in remark for remark in make_plan(SMALL, Machine(1, "910ProB", 32768, "x"), {}).remarks)
+
+
+def test_limits_for_each_kind_of_input():
+    options = decisions(replace(SMALL, modalities=("image", "audio")))
+    assert set(json.loads(options["limit_mm_per_prompt"].value)) == {"image", "audio"}
+    assert decisions()["limit_mm_per_prompt"].value is None
+
+
+def test_variables_for_experts_on_several_devices():
+    weights = replace(SMALL, experts=128, total_bytes=61 * 10**9)
+    found = variables(weights, A2)
+    assert found["HCCL_BUFFSIZE"] == "1024"
+    assert found["PYTORCH_NPU_ALLOC_CONF"] == "expandable_segments:True"
+    assert "HCCL_BUFFSIZE" not in variables(SMALL, A2)
+
+
+def test_remote_code_may_reach_for_a_hub():
+    assert "HF_HUB_OFFLINE" not in variables(replace(SMALL, remote_code=("config.json",)), A2)
+    assert variables(SMALL, A2)["HF_HUB_OFFLINE"] == "1"
+
+
+def test_ray_spreads_layers_over_machines():
+    options = decisions(LARGE, multi_node="ray", nodes=("10.0.0.1", "10.0.0.2"), network_interface="eth0")
+    assert options["pipeline_parallel_size"].value == 2
+    assert options["distributed_executor_backend"].value == "ray"
+    assert options["tensor_parallel_size"].value == 8
+
+
+def test_data_parallel_machines_know_their_place():
+    settings = {"multi_node": "data-parallel", "nodes": ("10.0.0.1", "10.0.0.2"), "network_interface": "eth0"}
+    assert "headless" not in decisions(**settings)
+    second = decisions(**settings, node_rank=1)
+    assert second["headless"].value is True
+    assert second["data_parallel_start_rank"].value == 1
+    assert second["data_parallel_address"].value == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"multi_node": "mpi"}, {"multi_node": "ray"}, {"multi_node": "ray", "nodes": ("10.0.0.1",)},
+        {"multi_node": "ray", "nodes": ("a", "b")},
+        {"multi_node": "ray", "nodes": ("a", "b"), "network_interface": "e", "node_rank": 2},
+    ],
+)  # fmt: skip
+def test_a_group_that_is_not_whole_is_refused(settings):
+    with pytest.raises(SettingsError, match=r"multi_node|node_rank"):
+        decisions(**settings)
+
+
+@pytest.fixture
+def adapter(tmp_path):
+    config = {"torch_dtype": "bfloat16", "max_position_embeddings": 2048, "num_hidden_layers": 2,
+              "num_attention_heads": 4, "hidden_size": 64, "architectures": ["Qwen3ForCausalLM"]}  # fmt: skip
+    folder = tmp_path / "权 重"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+
+    def run(*arguments, **environment):
+        variables = {"PATH": os.environ["PATH"], "MODEL_PATH": str(folder), **environment}
+        return subprocess.run(
+            [sys.executable, "-m", "adapter", *arguments], cwd=ROOT, env=variables, capture_output=True, check=False
+        )
+
+    return run
+
+
+def test_the_table_has_every_option_with_its_reason(adapter):
+    text = adapter("--print", "--npu", "910B4", "--npus", "2").stdout.decode()
+    assert "2 × 910B4" in text
+    assert "权 重" in text
+    assert "bfloat16" in text
+    assert "the dtype of the weights" in text
+
+
+def test_the_table_prints_under_an_ascii_locale(adapter):
+    done = adapter("--print", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+
+
+def test_only_absent_variables_are_printed(adapter):
+    lines = adapter("--env", "--npu", "A3", OMP_NUM_THREADS="3").stdout.decode().splitlines()
+    assert "export TASK_QUEUE_ENABLE=1" in lines
+    assert not any("OMP_NUM_THREADS" in line for line in lines)
+
+
+def test_the_commands_for_each_machine(adapter):
+    group = {"ADAPTER_MULTI_NODE": "ray", "ADAPTER_NODES": "10.0.0.1 10.0.0.2", "ADAPTER_NETWORK_INTERFACE": "eth0"}
+    done = adapter("--nodes", "--npu", "910B3", "--npus", "8", **group)
+    text = done.stdout.decode()
+    assert (
+        text.index("HCCL_IF_IP=10.0.0.1") < text.index("ray start --head") < text.index("--address=10.0.0.1:6379")
+    )
+    assert shlex.split(text.splitlines()[-1])[-1] == "./deploy.sh"
+
+
+@pytest.mark.parametrize("arguments", [("--npu", "H100"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")])
+def test_wrong_arguments_give_one_line(adapter, arguments):
+    done = adapter(*arguments)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+    assert done.stdout == b""
+
+
+def test_it_needs_nothing_but_the_standard_library():
+    names = {path.stem for path in (ROOT / "adapter").glob("*.py")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+         + "; ".join(f"import adapter.{name}" for name in sorted(names - {"__init__", "__main__"}))],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

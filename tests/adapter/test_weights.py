@@ -1,0 +1,166 @@
+"""What is read from a folder of weights, strange ones included."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapter.device import Machine
+from adapter.plan import make_plan
+from adapter.weights import Attention, read_weights
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from([
+    "architectures", "torch_dtype", "max_position_embeddings", "num_hidden_layers", "num_attention_heads",
+    "num_key_value_heads", "hidden_size", "head_dim", "text_config", "thinker_config", "vision_config", "audio_config",
+    "rope_scaling", "layer_types", "sliding_window", "sliding_window_pattern", "kv_lora_rank", "qk_rope_head_dim",
+    "quantization_config", "auto_map", "num_experts", "full_attention_interval",
+])  # fmt: skip
+
+
+def write(folder, config, name="config.json"):
+    (folder / name).write_text(config if isinstance(config, str) else json.dumps(config))
+
+
+def safetensors(path, header, data=b""):
+    text = json.dumps(header).encode() if not isinstance(header, bytes) else header
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def attention(folder, **config):
+    write(folder, {"num_hidden_layers": 8, "num_attention_heads": 16, "hidden_size": 1024, **config})
+    return read_weights(folder).attention
+
+
+def test_heads_without_more_are_multi_head_attention(tmp_path):
+    assert attention(tmp_path) == Attention(layers=8, heads=16, kv_heads=16, head_dim=64)
+
+
+def test_grouped_heads_and_an_explicit_head_size(tmp_path):
+    shape = attention(tmp_path, num_key_value_heads=4, head_dim=128)
+    assert (shape.kv_heads, shape.head_dim) == (4, 128)
+
+
+def test_a_latent_cache_has_the_width_of_rank_and_rope(tmp_path):
+    assert attention(tmp_path, kv_lora_rank=512, qk_rope_head_dim=64).latent == 576
+
+
+@pytest.mark.parametrize(
+    ("config", "sliding", "window"),
+    [
+        ({"sliding_window": 4096}, 8, 4096),
+        ({"sliding_window": None}, 0, 0),
+        ({"sliding_window": 4096, "use_sliding_window": False}, 0, 0),
+        ({"sliding_window": 1024, "sliding_window_pattern": 4}, 6, 1024),
+        ({"sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"] * 4}, 4, 512),
+    ],
+)
+def test_sliding_layers(tmp_path, config, sliding, window):
+    shape = attention(tmp_path, **config)
+    assert (shape.sliding_layers, shape.window) == (sliding, window)
+
+
+@pytest.mark.parametrize(
+    "config", [{"full_attention_interval": 4}, {"layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 2}]
+)
+def test_linear_layers(tmp_path, config):
+    assert attention(tmp_path, **config).linear_layers == 6
+
+
+def test_the_language_part_of_a_model_of_several(tmp_path):
+    text = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 64, "max_position_embeddings": 4096}
+    write(tmp_path, {"thinker_config": {"text_config": text, "vision_config": {"a": 1}, "audio_config": {"a": 1}}})
+    weights = read_weights(tmp_path)
+    assert weights.context == 4096
+    assert weights.attention.layers == 2
+    assert weights.modalities == ("image", "audio")
+
+
+def test_yarn_lengthens_the_context(tmp_path):
+    scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+    write(tmp_path, {"max_position_embeddings": 32768, "rope_scaling": scaling})
+    assert read_weights(tmp_path).context == 131072
+
+
+def test_the_dtype_of_most_bytes_where_the_configuration_is_silent(tmp_path):
+    write(tmp_path, {})
+    tensors = {"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
+               "b": {"dtype": "F16", "shape": [50], "data_offsets": [8, 108]}}  # fmt: skip
+    safetensors(tmp_path / "model.safetensors", tensors)
+    assert read_weights(tmp_path).dtype == "float16"
+
+
+def test_only_the_files_of_the_index_count(tmp_path):
+    write(tmp_path, {"weight_map": {"a": "model-1.safetensors", "b": "../outside"}}, "model.safetensors.index.json")
+    (tmp_path / "model-1.safetensors").write_bytes(b"x" * 100)
+    (tmp_path / "consolidated.safetensors").write_bytes(b"x" * 1000)
+    assert read_weights(tmp_path).total_bytes == 100
+
+
+def test_the_index_alone_is_enough_for_a_plan_before_a_download(tmp_path):
+    index = {"metadata": {"total_size": 123456}, "weight_map": {"a": "model-1.safetensors"}}
+    write(tmp_path, index, "model.safetensors.index.json")
+    assert read_weights(tmp_path).total_bytes == 123456
+
+
+def test_code_of_the_tokenizer_counts_too(tmp_path):
+    write(tmp_path, {"auto_map": {"AutoTokenizer": ["tok.Tok", None]}}, "tokenizer_config.json")
+    assert read_weights(tmp_path).remote_code == ("tokenizer_config.json",)
+
+
+@pytest.mark.parametrize(
+    ("config", "method"),
+    [({"quantization_config": {"quant_method": "awq"}}, "awq"), ({"compression_config": {"quant_method": "compressed-tensors"}},
+      "compressed-tensors"), ({"quantization_config": {}}, "unnamed"), ({}, None)],
+)  # fmt: skip
+def test_quantisation(tmp_path, config, method):
+    write(tmp_path, config)
+    assert read_weights(tmp_path).quantization == method
+
+
+def test_modelslim_goes_before_what_the_configuration_says(tmp_path):
+    write(tmp_path, {"quantization_config": {"quant_method": "x"}})
+    write(tmp_path, {}, "quant_model_description.json")
+    assert read_weights(tmp_path).quantization == "ascend"
+
+
+def test_shards_of_ranks(tmp_path):
+    for rank in range(4):
+        (tmp_path / f"model-rank-{rank}-part-0.safetensors").write_bytes(b"x")
+    assert read_weights(tmp_path).ranks == 4
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 100000, '{"a": NaN}', "\ufeff{}"])
+def test_a_configuration_that_is_none_is_remarked_on(tmp_path, text):
+    write(tmp_path, text)
+    weights = read_weights(tmp_path)
+    assert (weights.context, weights.attention) == (None, None)
+
+
+def test_an_empty_folder_says_so(tmp_path):
+    assert any("config.json" in remark for remark in read_weights(tmp_path).remarks)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    config=st.dictionaries(KEYS, JSON, max_size=12),
+    header=st.binary(max_size=40) | JSON,
+    devices=st.sampled_from([0, 1, 8]),
+)
+def test_no_weights_are_strange_enough_to_stop_a_plan(tmp_path, config, header, devices):
+    write(tmp_path, config)
+    safetensors(tmp_path / "model.safetensors", header)
+    machine = Machine(devices, "910B3" if devices else None, 65536 if devices else None, "test")
+    by_hand = {}
+    weights = read_weights(tmp_path)
+    if weights.quantization not in {None, "ascend"}:
+        return
+    assert make_plan(weights, machine, by_hand).options
