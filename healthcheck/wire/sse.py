@@ -7,7 +7,7 @@ rest of a block after `data:` as one JSON text. The decoder here cuts at the sam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_BLOCK_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**17
@@ -16,8 +16,7 @@ _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LONGEST_BLANK_LINE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The bytes between two blank lines, decoded; `replaced` where they were not UTF-8."""
 
     text: str
@@ -55,13 +54,16 @@ class Decoder:
         self._held += data
         blocks: list[Block] = []
         taken = 0
-        while match := _BLANK_LINE.search(self._held, max(start, taken)):
-            if match.start() - taken > self._limit:
-                return blocks + self._give_up()
-            blocks.extend(_block(bytes(self._held[taken : match.start()])))
-            taken = match.end()
+        for match in _BLANK_LINE.finditer(self._held, start):
+            end, following = match.span()
+            if end - taken > self._limit:
+                self._overflow = True
+                break
+            if raw := self._held[taken:end].strip():
+                blocks.append(_block(raw))
+            taken = following
         del self._held[:taken]
-        if len(self._held) >= self._limit + _LONGEST_BLANK_LINE:
+        if self._overflow or len(self._held) >= self._limit + _LONGEST_BLANK_LINE:
             self._give_up()
         return blocks
 
@@ -71,7 +73,8 @@ class Decoder:
         if len(left) > self._limit:
             return self._give_up()
         self._held.clear()
-        return _block(left)
+        raw = left.strip()
+        return [_block(raw)] if raw else []
 
     def _give_up(self) -> list[Block]:
         self._overflow = True
@@ -89,11 +92,8 @@ class Decoder:
         self._line_bytes = self._line_bytes + len(data) if end < 0 else len(data) - end - 1
 
 
-def _block(raw: bytes) -> list[Block]:
-    raw = raw.strip()
-    if not raw:
-        return []
+def _block(raw: bytes | bytearray) -> Block:
     try:
-        return [Block(raw.decode("utf-8"))]
+        return Block(raw.decode("utf-8"))
     except UnicodeDecodeError:
-        return [Block(raw.decode("utf-8", errors="replace"), replaced=True)]
+        return Block(raw.decode("utf-8", errors="replace"), replaced=True)

@@ -78,12 +78,14 @@ class Number:
 
 def normalise(text: str) -> str:
     """Full-width characters, dashes, vulgar fractions, LaTeX and Markdown brought to one plain form."""
-    text = text.translate(_TABLE)
-    for sign, fraction in _VULGAR.items():
-        text = text.replace(sign, f" {fraction}")
-    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(_POWERS), text)
-    for pattern, replacement in _LATEX:
-        text = pattern.sub(replacement, text)
+    text = text if text.isascii() else text.translate(_TABLE)
+    if not text.isascii():
+        for sign, fraction in _VULGAR.items():
+            text = text.replace(sign, f" {fraction}")
+        text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(_POWERS), text)
+    if any(sign in text for sign in "\\{^×"):
+        for pattern, replacement in _LATEX:
+            text = pattern.sub(replacement, text)
     return text.replace("**", "").replace("__", "").replace("`", "")
 
 
