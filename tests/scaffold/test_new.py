@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from healthcheck import cli, contract
+from healthcheck import cli, contract, yaml_text
 from tests.support.template import ROOT, SHARED_BY_DESIGN, template_in
 
 STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0", "0.9.1")
@@ -101,6 +101,26 @@ def test_every_stack_row_renders(new, stack):
     assert f"vllm-ascend:v{stack}" in (place / ".github/workflows/adapter.yml").read_text()
 
 
+def test_a_dockerfile_only_if_asked_for(new):
+    _, place, _ = new("--defaults")
+    assert not (place / "Dockerfile").exists()
+    _, place, _ = new("--defaults", "--data", "dockerfile=true", destination="with-docker")
+    text = (place / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["./deploy.sh"]' in text
+    assert "adapter.ready" in text
+
+
+@pytest.mark.parametrize("task", [task.value for task in contract.Task])
+def test_the_workflow_is_what_github_reads(new, task):
+    _, place, _ = new("--defaults", "--task", task)
+    workflow = yaml_text.load((place / ".github/workflows/adapter.yml").read_text())
+    assert set(workflow["jobs"]) == {"cpu", "npu"}
+    assert workflow["jobs"]["npu"]["runs-on"] == ["self-hosted", "linux", "npu"]
+    commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    assert f"npu-adapter verify . --task {task} --until plan" in commands
+    assert not any("{%" in command or "{{ " in command for command in commands)
+
+
 def test_the_first_commit_has_everything(new):
     _, place, _ = new("--defaults")
     assert git(place, "status", "--porcelain") == ""
@@ -154,7 +174,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
         (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
         (["--data", "licence"], "has no '='"),
-        (["--data", "color=red"], "name, task, model_name, licence, stack"),
+        (["--data", "color=red"], "name, task, model_name, licence, stack, dockerfile"),
         (["--data", "name=../evil"], "letters"),
     ],
 )
