@@ -19,7 +19,7 @@ import jinja2.sandbox
 
 from healthcheck.records import JsonValue
 
-MEMORY_BYTES = 1024**3
+MEMORY_BYTES = 512 * 1024**2
 MAX_TEXT = 50_000
 
 

@@ -109,10 +109,11 @@ def plan(*, engine: str = "vllm", model_path: str = "/weights", root: str = "/re
     )  # fmt: skip
 
 
-def judge(folder: Path, **facts: object) -> dict[str, CheckResult]:
-    """Every check of the stage over a folder, by id."""
+def judge(folder: Path, only: str = "", **facts: object) -> dict[str, CheckResult]:
+    """Every check of the stage over a folder, or only one, by id."""
     ledger = Ledger(Silent())
-    ledger.judge(CHECKS, lambda: WeightsFacts(weights=survey(folder), **facts))
+    checks = [check for check in CHECKS if only in {"", check.id}]
+    ledger.judge(checks, lambda: WeightsFacts(weights=survey(folder), **facts))
     return {result.id: result for result in ledger.results}
 
 
