@@ -1,0 +1,158 @@
+"""Writes what a vLLM release's `serve` command accepts, as the data that plan/flags reads.
+
+    PYTHON scripts/make_flag_catalogue.py healthcheck/data/
+
+PYTHON is one where that vLLM can be imported; nothing is started. A build without kernels is enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+PARSERS = (
+    "vllm.entrypoints.openai.cli_args",
+    "vllm.entrypoints.launchers.api_server.cli_args",
+    "vllm.entrypoints.launchers.cli_args",
+)
+KINDS = {
+    "int": "int", "float": "float", "loads": "json", "parse_dataclass": "json",
+    "union_dict_and_str": "json-or-text", "human_readable_int": "count", "human_readable_int_or_auto": "count-or-auto",
+}  # fmt: skip
+Option = dict[str, object]
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    parser = _parser()
+    version = importlib.import_module("vllm").__version__.partition("+")[0]
+    ranges = dict(_ranges())
+    options = [_option(action, ranges) for action in parser._actions if action.option_strings]  # noqa: SLF001
+    head = {
+        "vllm": version,
+        "origin": f"the argument parser of vLLM {version}, asked by scripts/make_flag_catalogue.py",
+        "made_on": date.today().isoformat(),  # noqa: DTZ011 - a day is enough
+        "known": dict(_known()),
+    }
+    lines = ",\n".join(f"  {json.dumps(option)}" for option in options)
+    text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "options": [\n{lines}\n ]\n}}\n'
+    path = folder / f"vllm-{version}.json"
+    path.write_text(text, encoding="utf-8")
+    print(f"{path}: {len(options)} options, {len(ranges)} ranges, {sorted(head['known'])}")  # type: ignore[call-overload]
+
+
+def _parser() -> argparse.ArgumentParser:
+    platforms = importlib.import_module("vllm.platforms")
+    if platforms.current_platform.is_unspecified():
+        platforms.current_platform = importlib.import_module("vllm.platforms.cpu").CpuPlatform()
+    flexible = importlib.import_module("vllm.utils.argparse_utils").FlexibleArgumentParser
+    failures = []
+    for name in PARSERS:
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:  # noqa: PERF203 - three names
+            failures.append(f"{name}: {error}")
+        else:
+            parser: argparse.ArgumentParser = module.make_arg_parser(flexible(prog="vllm serve"))
+            return parser
+    raise SystemExit("no parser in this vLLM:\n" + "\n".join(failures))
+
+
+def _option(action: argparse.Action, ranges: dict[str, list[float | None]]) -> Option:
+    option: Option = {"flags": action.option_strings}
+    inner = _inner_type(action.type)
+    if action.nargs == 0:
+        option["kind"] = "switch"
+    else:
+        option["kind"] = KINDS.get(getattr(inner, "__name__", ""), "text")
+        if action.nargs is not None:
+            option["nargs"] = action.nargs
+        if inner is not action.type:
+            option["optional"] = True
+        if action.choices:
+            option["choices"] = [str(choice) for choice in action.choices if choice is not None]
+        option |= _keys(inner)
+        if action.dest in ranges and option["kind"] in {"int", "float", "count"}:
+            option["range"] = ranges[action.dest]
+        if type(action).__name__ == "_AppendAction":
+            option["repeats"] = True
+    if getattr(action, "deprecated", False) or "deprecated" in (action.help or "").lower()[:80]:
+        option["deprecated"] = True
+    return option
+
+
+def _inner_type(of: object) -> object:
+    """The type behind vLLM's wrappers for optional values, which keep it in a closure."""
+    while getattr(of, "__name__", "") in {"_optional_type", "_parse_type"}:
+        cells = [cell.cell_contents for cell in getattr(of, "__closure__", None) or ()]
+        of = next((cell for cell in cells if callable(cell)), str)
+    return of
+
+
+def _keys(inner: object) -> Option:
+    """The keys that a configuration object takes, for an option that is one."""
+    defaults = getattr(inner, "__defaults__", None) or ()
+    record = next((each for each in defaults if dataclasses.is_dataclass(each)), None)
+    if record is None:
+        return {}
+    return {"keys": sorted(field.name for field in dataclasses.fields(record) if field.init)}
+
+
+def _ranges() -> Iterator[tuple[str, list[float | None]]]:
+    """For each configuration field with limits: at least, more than, at most, less than."""
+    config = importlib.import_module("vllm.config")
+    records = [each for each in vars(config).values() if isinstance(each, type) and dataclasses.is_dataclass(each)]
+    for record in records:
+        for name, field in getattr(record, "__pydantic_fields__", {}).items():
+            limits: list[float | None] = [None, None, None, None]
+            for constraint in field.metadata:
+                for at, attribute in enumerate(("ge", "gt", "le", "lt")):
+                    value = getattr(constraint, attribute, None)
+                    limits[at] = value if isinstance(value, (int, float)) else limits[at]
+            if limits != [None, None, None, None]:
+                yield name, limits
+
+
+def _known() -> Iterator[tuple[str, list[str]]]:
+    """Names that vLLM looks up only after it has parsed its arguments."""
+    for flag, find in REGISTRIES.items():
+        try:
+            yield flag, sorted(find())
+        except (ImportError, AttributeError) as error:  # noqa: PERF203 - four names
+            print(f"no names for {flag}: {error}", file=sys.stderr)
+
+
+def _quantizations() -> list[str]:
+    return list(importlib.import_module("vllm.model_executor.layers.quantization").QUANTIZATION_METHODS)
+
+
+def _load_formats() -> list[str]:
+    return list(importlib.import_module("vllm.model_executor.model_loader")._LOAD_FORMAT_TO_MODEL_LOADER)  # noqa: SLF001
+
+
+def _tool_parsers() -> list[str]:
+    return list(importlib.import_module("vllm.tool_parsers").ToolParserManager.list_registered())
+
+
+def _reasoning_parsers() -> list[str]:
+    return list(importlib.import_module("vllm.reasoning").ReasoningParserManager.list_registered())
+
+
+REGISTRIES: dict[str, Callable[[], list[str]]] = {
+    "--quantization": _quantizations,
+    "--load-format": _load_formats,
+    "--tool-call-parser": _tool_parsers,
+    "--reasoning-parser": _reasoning_parsers,
+}
+
+if __name__ == "__main__":
+    main()
