@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from healthcheck.plan.sandbox.job import Limits
 from healthcheck.repo.facts import Submission
 
 
@@ -76,7 +77,7 @@ class ShellRun:
         exit_status: None where it was still running when the rehearsal ended, as it is to be with a server.
         ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
             "disk" or "lost" (the sandbox itself was killed).
-        stderr, stdout: the first and last parts, decoded.
+        stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
     """
 
     shell: str
@@ -86,6 +87,7 @@ class ShellRun:
     stderr: str
     commands: tuple[RecordedCommand, ...]
     servers: tuple[ServerCommand, ...]
+    stderr_after: str = ""
     unresolved: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -124,7 +126,7 @@ class LaunchPlan:
     unshipped: tuple[str, ...] = ()
 
 
-def rehearse(submission: Submission, weights: Path) -> LaunchPlan:
+def rehearse(submission: Submission, weights: Path, *, limits: Limits | None = None) -> LaunchPlan:
     """Run deploy.sh in a sandbox, under each shell that it may be run by, and with an awkward MODEL_PATH.
 
     The author should be told beforehand that their script runs; nothing outside the sandbox is changed.
@@ -135,4 +137,4 @@ def rehearse(submission: Submission, weights: Path) -> LaunchPlan:
     """
     from healthcheck.plan import rehearsal  # noqa: PLC0415 - it programs on the records above
 
-    return rehearsal.rehearse(submission, weights)
+    return rehearsal.rehearse(submission, weights, limits or Limits())

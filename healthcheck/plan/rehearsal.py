@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract
@@ -14,7 +14,7 @@ from healthcheck.errors import KitFailure, UsageError
 from healthcheck.plan import recognise, script
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.sandbox import box
-from healthcheck.plan.sandbox.job import Job, Recording
+from healthcheck.plan.sandbox.job import Job, Limits, Recording
 from healthcheck.repo.facts import Submission, export
 
 AWKWARD_NAME = "模型 权重 v1.5"
@@ -22,14 +22,14 @@ AWKWARD_NAME = "模型 权重 v1.5"
 _SANDBOX_NOTE = "the sandbox has no namespaces here ({why}): the network is not cut off, absolute paths are real"
 
 
-def rehearse(submission: Submission, weights: Path) -> LaunchPlan:
+def rehearse(submission: Submission, weights: Path, limits: Limits) -> LaunchPlan:
     """See facts.rehearse."""
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
         raise UsageError(f"{weights} is not a folder of weights")
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     with export(submission) as tree:
-        return _Rehearsal(tree=tree, weights=weights, text=text).plan(submission)
+        return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits).plan(submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +46,16 @@ class _Rehearsal:
     tree: Path
     weights: Path
     text: str
+    limits: Limits
 
     def plan(self, submission: Submission) -> LaunchPlan:
         shells = tuple(_shells(self.text))
         plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
-        with ThreadPoolExecutor(max_workers=2) as pool:
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            awkward = pool.submit(self._take, shells[0], AWKWARD_NAME)
             takes = list(pool.map(lambda shell: self._take(shell, plain_name), shells))
-            spaced = pool.submit(self._take, shells[0], AWKWARD_NAME).result() if takes[0].run.servers else None
         first = takes[0]
+        spaced = awkward.result() if first.run.servers else None
         return LaunchPlan(
             server=_answering(first.run.servers),
             servers=first.run.servers,
@@ -67,7 +69,7 @@ class _Rehearsal:
             spaced_run=spaced.run if spaced else None,
             script=self.text,
             unresolved=first.run.unresolved,
-            notes=_notes(first),
+            notes=first.recording.notes,
             unshipped=(*submission.untracked, *submission.ignored),
         )
 
@@ -78,17 +80,18 @@ class _Rehearsal:
             shell=shell,
             weights=self.weights,
             weights_name=name,
+            limits=self.limits,
         )
         job, recording = box.rehearse_isolated(setting)
         if recording.ended_by == "setup":
             why = "; ".join(recording.notes)
             job, recording = box.rehearse_plain(setting)
-            recording = _with_note(recording, _SANDBOX_NOTE.format(why=why))
+            recording = replace(recording, notes=(*recording.notes, _SANDBOX_NOTE.format(why=why)))
         if recording.ended_by == "setup":
             raise KitFailure(f"no sandbox can be started: {'; '.join(recording.notes)}")
-        return _Take(job=job, recording=recording, run=self._run(shell, job, recording))
+        return _Take(job=job, recording=recording, run=self._run(shell, recording))
 
-    def _run(self, shell: tuple[str, ...], job: Job, recording: Recording) -> ShellRun:
+    def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
         servers = tuple(self._servers(recording))
         commands = tuple(
             RecordedCommand(
@@ -107,6 +110,7 @@ class _Rehearsal:
             ended_by=recording.ended_by,
             stdout=recording.stdout,
             stderr=recording.stderr,
+            stderr_after=recording.stderr_after,
             commands=commands,
             servers=servers,
             unresolved=tuple(_unresolved(commands)),
@@ -124,18 +128,6 @@ class _Rehearsal:
                     loaded=loaded.get(record.pid, ()),
                     where=script.where_is(self.text, record.argv),
                 )
-
-
-def _with_note(recording: Recording, note: str) -> Recording:
-    return Recording(
-        ended_by=recording.ended_by,
-        exit_status=recording.exit_status,
-        stdout=recording.stdout,
-        stderr=recording.stderr,
-        records=recording.records,
-        notes=(*recording.notes, note),
-        seconds=recording.seconds,
-    )
 
 
 def _shells(text: str) -> Iterator[tuple[str, ...]]:
@@ -168,7 +160,3 @@ def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
         for word in command.argv:
             if recognise.UNRESOLVED in word:
                 yield f"{word} in: {recognise.command_text(command.argv)}"
-
-
-def _notes(take: _Take) -> tuple[str, ...]:
-    return take.recording.notes

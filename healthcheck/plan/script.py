@@ -93,3 +93,9 @@ def required_variable(text: str, said: str) -> tuple[str, int]:
             if name != "MODEL_PATH" and (name in said or not said.strip()):
                 return name, number
     return "", 0
+
+
+def is_written(text: str, name: str) -> bool:
+    """Whether deploy.sh itself writes a file of that name."""
+    base = re.escape(name.rpartition("/")[2])
+    return re.search(rf"(?:>|tee\b|mkdir\b|touch\b|cp\b|mv\b)[^|;&\n]*{base}", text) is not None

@@ -99,7 +99,8 @@ def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
 
 def _lost_options(plan: LaunchPlan) -> Iterator[Finding]:
     """Options that became commands of their own."""
-    said = [each for each in complaints(plan.run.stderr, plan.script) if each.kind == "option"]
+    text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
+    said = [each for each in complaints(text, plan.script) if each.kind == "option"]
     for number, line in enumerate(plan.script.splitlines(), 1):
         following = script.line_at(plan.script, number + 1)
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):

@@ -74,8 +74,10 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     if said.kind in texts:
         what, fix = texts[said.kind]
         yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
-    elif said.kind == "file":
+    elif said.kind == "file" and (said.where or plan.server is None or "python" in said.text):
         yield _missing_file(plan, said)
+    elif said.kind == "file" and not script.is_written(plan.script, said.name):
+        yield warn(expected=_EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
     elif said.kind == "command":
         yield from _missing_command(plan, said)
 

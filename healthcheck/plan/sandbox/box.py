@@ -29,7 +29,7 @@ class Setting:
     shell: tuple[str, ...]
     weights: Path
     weights_name: str
-    limits: Limits = Limits()
+    limits: Limits
 
 
 def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
@@ -45,7 +45,7 @@ def rehearse_plain(setting: Setting) -> tuple[Job, Recording]:
 def _rehearse(setting: Setting, *, isolated: bool) -> tuple[Job, Recording]:
     scratch = tempfile.mkdtemp(prefix="npu-adapter-rehearsal-")
     try:
-        os.chmod(scratch, 0o755)
+        os.chmod(scratch, 0o755)  # noqa: S103 - the rehearsed program may be another user
         job = _job(setting, scratch, isolated=isolated)
         file = Path(scratch).with_suffix(".json")
         file.write_text(json.dumps(asdict(job)), encoding="utf-8")
@@ -120,8 +120,8 @@ def _shared_library() -> tuple[str, ...]:
 
 
 def _run(job: Job, file: str) -> Recording:
-    command = [sys.executable, "-m", "healthcheck.plan.sandbox.jail", file]
-    environment = {"PYTHONPATH": str(tools.PACKAGE.parent), "PATH": STANDARD_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-S", "-m", "healthcheck.plan.sandbox.jail", file]
+    environment = {"PYTHONPATH": str(tools.PACKAGE.parent), "PATH": STANDARD_PATH}
     try:
         done = subprocess.run(
             command,

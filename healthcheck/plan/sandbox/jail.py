@@ -136,16 +136,19 @@ def _run(job: Job, writable_proc: int | None = None) -> Recording:
     outputs = (Output(out_reader, job.limits.kept_output_bytes), Output(err_reader, job.limits.kept_output_bytes))
     watch = Watch(job, child, outputs)
     ending = watch.until_known()
+    said = (outputs[0].text(), outputs[1].text())
     records = tuple(replace(record, alive=record.pid in ending.pids) for record in watch.records.found)
+    after = watch.afterwards() if ending.ended_by == "server" else ""
     processes.end_all(os.getpid())
     return Recording(
         ended_by=ending.ended_by,
         exit_status=ending.exit_status,
-        stdout=outputs[0].text(),
-        stderr=outputs[1].text(),
+        stdout=said[0],
+        stderr=said[1],
         records=records,
         notes=tuple(sorted(watch.records.notes)),
         seconds=time.monotonic() - began,
+        stderr_after=after,
     )
 
 

@@ -83,7 +83,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What a rehearsal brought back; `ended_by` as in facts.ShellRun, or "setup" where the sandbox failed."""
+    """What a rehearsal brought back.
+
+    Attributes:
+        ended_by: as in facts.ShellRun, or "setup" where the sandbox failed.
+        stderr_after: what was said after the server was ended for the rehearsal's sake.
+    """
 
     ended_by: str
     exit_status: int | None
@@ -92,3 +97,4 @@ class Recording:
     records: tuple[Record, ...]
     notes: tuple[str, ...]
     seconds: float
+    stderr_after: str = ""

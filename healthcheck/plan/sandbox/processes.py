@@ -61,6 +61,11 @@ def end_all(ancestor: int) -> None:
         _reap()
 
 
+def end(pid: int) -> None:
+    """Kill one process."""
+    _signal(pid, signal.SIGKILL)
+
+
 def _signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)

@@ -15,32 +15,32 @@ PACKAGE = FOLDER.parent.parent
 STAND_INS = {
     "server.sh": (
         "vllm", "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
-        "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "megatron", "litellm",
+        "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "litellm",
         "llamafactory-cli", "trtllm-serve", "tritonserver", "openllm", "bentoml", "aphrodite", "mlc_llm",
-        "uvicorn", "gunicorn", "hypercorn", "granian", "daphne", "waitress-serve", "fastapi", "flask",
         "streamlit", "gradio", "lightllm", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
     ),
     "python.sh": (
         "python", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "torchrun",
-        "accelerate", "deepspeed", "msrun",
+        "accelerate", "deepspeed", "msrun", "uvicorn", "gunicorn", "hypercorn", "granian", "daphne",
+        "waitress-serve", "fastapi", "flask",
     ),
     "client.sh": ("curl", "wget", "nc"),
     "quiet.sh": (
         "pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12", "poetry", "pipx", "pipenv", "apt-get", "apt",
         "yum", "dnf", "apk", "dpkg", "rpm", "npm", "hccn_tool", "ray", "update-alternatives", "ldconfig",
         "modelscope", "huggingface-cli", "hf", "aria2c", "openmind-cli", "obsutil", "git-lfs", "add-apt-repository",
-        "virtualenv", "uv",
+        "virtualenv", "uv", "uvx",
     ),
     "git.sh": ("git",),
     "npu-smi.sh": ("npu-smi",),
     "sleep.sh": ("sleep", "usleep"),
-    "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat", "nvidia-smi-absent"),
+    "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
 }  # fmt: skip
 WHERE_MISSING = {
     "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "timeout", "unbuffer"),
     "nothing.sh": ("ip", "ifconfig", "ps", "hostname", "lscpu", "free", "top", "sync"),
 }
-ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "kill", "pidof", "sudo-absent")}
+ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "pidof")}
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
@@ -63,7 +63,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         os.makedirs(f"{kit}/{folder}", exist_ok=True)
     for package in ("lib/healthcheck", "lib/healthcheck/plan"):
         Path(f"{kit}/{package}/__init__.py").touch()
-    shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/standins", ignore=shutil.ignore_patterns("__pycache__"))
+    _compile()
+    shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/standins")
     os.mkfifo(f"{kit}/forever")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
@@ -80,8 +81,16 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         os.chmod(f"{kit}/{writable}", 0o1777)
 
 
+def _compile() -> None:
+    """Have the Python stand-ins compiled once and for all, where the kit's own folder can be written to."""
+    if not (FOLDER / "__pycache__").is_dir():
+        import compileall  # noqa: PLC0415 - only the first time
+
+        compileall.compile_dir(FOLDER, quiet=2)
+
+
 def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
-    wanted = [(script, names) for script, names in STAND_INS.items()]
+    wanted = list(STAND_INS.items())
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     return wanted if job.isolated else [*wanted, *ONLY_PLAIN.items()]

@@ -11,7 +11,7 @@ from healthcheck.plan.sandbox.job import Job, Limits
 from healthcheck.plan.sandbox.records import Records
 
 _POLL_S = 0.01
-_CALM_S = 0.2
+_CALM_S = 0.15
 """Nothing ran, started or was recorded for so long: everything waits for something."""
 _SERVED_S = 2.0
 """A script that is still busy so long after its server came up stays, as a supervising loop does."""
@@ -19,6 +19,7 @@ _SUPERVISED_S = 3600.0
 """Or one that meant to sleep for an hour since then."""
 _ORPHANS_S = 2.0
 _STUCK_S = 3.0
+_AFTERWARDS_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class Output:
             room = self._kept - len(self._head)
             self._head += data[:room]
             self._tail = (self._tail + data[max(0, room) :])[-self._kept :]
+
+    def forget(self) -> None:
+        """Begin anew, for what is said from now on."""
+        self._head, self._tail = b"", b""
 
     def text(self) -> str:
         gap = b"\n[...]\n" if self.count > 2 * self._kept else b""
@@ -89,6 +94,22 @@ class Watch:
                     output.drain()
                 return Ending(why, self._status, frozenset(process.pid for process in family))
 
+    def afterwards(self) -> str:
+        """End the server, and what is said next: a script that goes on shows lines that were meant to be options."""
+        servers = {record.pid for record in self.records.servers()}
+        if self._child in servers:
+            return ""
+        self._outputs[1].forget()
+        for process in processes.below(os.getpid()):
+            if process.pid in servers:
+                processes.end(process.pid)
+        until = time.monotonic() + _AFTERWARDS_S
+        while time.monotonic() < until and self._status is None:
+            time.sleep(_POLL_S)
+            self._reap()
+        self._outputs[1].drain()
+        return self._outputs[1].text()
+
     def _reap(self) -> None:
         try:
             while True:
@@ -125,7 +146,10 @@ class Watch:
         if self._status is not None:
             gone_s = now - self._exited_at
             return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
-        if any(record.pid in pids for record in self.records.servers()):
+        servers = {record.pid for record in self.records.servers()}
+        if pids == {self._child} and self._child in servers:
+            return "server"
+        if pids & servers:
             supervised_s = self.records.slept_s() - self._slept_before_s
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
                 return "server"

@@ -52,7 +52,11 @@ def _save(name: str, arguments: list[str], url: str, body: bytes) -> None:
     """Write the body where the tool would write it."""
     target = ""
     for index, argument in enumerate(arguments):
-        if argument in {"-o", "--output", "--output-document"} or re.fullmatch(r"-[a-zA-Z]*o", argument) or (name == "wget" and re.fullmatch(r"-[a-zA-Z]*O", argument)):
+        if (
+            argument in {"-o", "--output", "--output-document"}
+            or re.fullmatch(r"-[a-zA-Z]*o", argument)
+            or (name == "wget" and re.fullmatch(r"-[a-zA-Z]*O", argument))
+        ):
             target = arguments[index + 1] if index + 1 < len(arguments) else ""
         elif name == "wget" and re.match(r"-[a-zA-Z]*O.", argument):
             target = argument.partition("O")[2]

@@ -17,7 +17,7 @@ class Arguments(argparse.Namespace):
     """Parsed arguments of an engine: any attribute, and the command line that they came from."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return None
 

@@ -35,7 +35,9 @@ class Loader(importlib.abc.Loader):
 
     def get_code(self, name: str) -> CodeType:
         """What runpy runs in `python -m name`."""
-        return compile(f"import {name.split('.', maxsplit=1)[0]} as m\nm.run_as_main({name!r})", f"<{name}>", "exec")
+        return compile(
+            f"import {name.split('.', maxsplit=1)[0]} as m\nm.run_as_main({name!r})", f"<{name}>", "exec"
+        )
 
     def is_package(self, name: str) -> bool:
         return False

@@ -1,0 +1,45 @@
+"""How a case of the corpus is written: a repository of small files and what the plan stage is to say of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`expected` has the outcome of every check that is neither a pass nor a skip."""
+
+    name: str
+    files: Mapping[str, str]
+    expected: Mapping[str, str]
+    untracked: Mapping[str, str] = field(default_factory=dict)
+    says: str = ""
+
+
+def sh(body: str) -> str:
+    return "#!/bin/sh\n" + textwrap.dedent(body).strip() + "\n"
+
+
+def bash(body: str) -> str:
+    return "#!/bin/bash\n" + textwrap.dedent(body).strip() + "\n"
+
+
+def case(
+    name: str,
+    deploy: str,
+    expected: Mapping[str, str] | None = None,
+    *,
+    files: Mapping[str, str] | None = None,
+    untracked: Mapping[str, str] | None = None,
+    says: str = "",
+) -> Case:
+    others = {path: textwrap.dedent(text).lstrip("\n") for path, text in (files or {}).items()}
+    return Case(
+        name=name,
+        files={"deploy.sh": deploy, **others},
+        expected=expected or {},
+        untracked=untracked or {},
+        says=says,
+    )

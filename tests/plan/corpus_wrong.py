@@ -1,0 +1,197 @@
+"""deploy.sh repositories that are wrong, each in one way unless it says otherwise."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case, sh
+
+NEVER = {"plan/starts-server": "fail"}
+NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+
+PORT: tuple[Case, ...] = (
+    case("port-8001", sh('vllm serve "$MODEL_PATH" --port 8001'), {"plan/port": "fail"}, says="--port 8001"),
+    case("port-equals", sh('vllm serve "$MODEL_PATH" --port=8080'), {"plan/port": "fail"}, says="deploy.sh:2"),
+    case("port-abbreviated", sh('vllm serve "$MODEL_PATH" --por 9000'), {"plan/port": "fail"}),
+    case("port-variable", sh('PORT=${PORT:-8080}\nvllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
+    case("port-in-comment", sh('# --port 8000\nvllm serve "$MODEL_PATH" --port 8080'), {"plan/port": "fail"}),
+    case("port-dead", sh('PORT=8000\nPORT=8001\nvllm serve "$MODEL_PATH" --port $PORT'), {"plan/port": "fail"}),
+    case("port-twice", sh('vllm serve "$MODEL_PATH" --port 8000 --port 8002'), {"plan/port": "fail"}),
+    case(
+        "port-yaml",
+        sh('vllm serve "$MODEL_PATH" --config serve.yaml'),
+        {"plan/port": "fail"},
+        files={"serve.yaml": "host: 0.0.0.0\nport: 8080\n"},
+        says="serve.yaml:2",
+    ),
+    case(
+        "port-json",
+        sh("python3 run.py"),
+        {"plan/port": "fail"},
+        files={
+            "serve.json": '{"port": 8088}',
+            "run.py": """
+            import json, os, subprocess
+            port = json.load(open("serve.json"))["port"]
+            subprocess.run(["vllm", "serve", os.environ["MODEL_PATH"], "--port", str(port)])
+            """,
+        },
+    ),
+    case("port-by-vllm-port", sh('export VLLM_PORT=8000\nvllm serve "$MODEL_PATH" --port 8009'), {"plan/port": "fail"}),
+    case("port-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0'),
+         {"plan/port": "fail"}, says="30000"),
+    case("port-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH"'), {"plan/port": "fail"}, says="23333"),
+    case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
+    case(
+        "port-uvicorn",
+        sh("python3 app.py"),
+        {"plan/port": "fail", "plan/served-name": "warn"},
+        files={
+            "app.py": """
+            import os, uvicorn
+            from fastapi import FastAPI
+            from vllm import LLM
+            llm = LLM(model=os.environ["MODEL_PATH"])
+            app = FastAPI()
+            @app.post("/v1/chat/completions")
+            def chat(body: dict): return {}
+            uvicorn.run(app, host="0.0.0.0", port=8080)
+            """
+        },
+    ),
+)  # fmt: skip
+
+MODEL: tuple[Case, ...] = (
+    case("model-fixed", sh("vllm serve /data/models/mine --port 8000"), {"plan/model-path": "fail"}),
+    case("model-hub", sh("vllm serve Qwen/Qwen2.5-7B-Instruct"), {"plan/model-path": "fail"}),
+    case("model-mentioned", sh('echo "$MODEL_PATH"\nMODEL=/models/x\nvllm serve "$MODEL"'),
+         {"plan/model-path": "fail"}),
+    case("model-overwritten", sh('MODEL_PATH=/models/x\nvllm serve "$MODEL_PATH"'),
+         {"plan/model-path": "fail"}),
+    case("model-other-variable", sh('vllm serve "${MODEL_DIR:-./weights}"'),
+         {"plan/model-path": "fail"}),
+    case("model-single-quotes", sh("vllm serve '$MODEL_PATH'"), {"plan/model-path": "fail"}),
+    case("model-no-quotes", sh("vllm serve $MODEL_PATH --port 8000"), {"plan/model-path": "fail"}, says="deploy.sh:2"),
+    case("model-no-quotes-in-test", sh('[ -d $MODEL_PATH ] || exit 1\nvllm serve "$MODEL_PATH"'),
+         {"plan/model-path": "fail"}, says="deploy.sh:2"),
+    case("model-no-quotes-eval", sh('cmd="vllm serve $MODEL_PATH"\neval $cmd'), {"plan/model-path": "fail"}),
+    case("model-subfolder", sh('vllm serve "$MODEL_PATH/merged"'),
+         {"plan/model-path": "warn", "plan/served-name": "fail"}),
+    case(
+        "model-python-split",
+        sh("python3 run.py"),
+        {"plan/model-path": "fail"},
+        files={"run.py": 'import os\nos.system(f"vllm serve {os.environ[\'MODEL_PATH\']} --port 8000")\n'},
+    ),
+)  # fmt: skip
+
+NAME: tuple[Case, ...] = (
+    case("name-other", sh('vllm serve "$MODEL_PATH" --served-model-name qwen'), {"plan/served-name": "fail"}, says="'qwen'"),
+    case("name-basename", sh('vllm serve "$MODEL_PATH" --served-model-name "$(basename "$MODEL_PATH")"'),
+         {"plan/served-name": "fail"}),
+    case("name-yaml", sh('vllm serve "$MODEL_PATH" --config c.yaml'), {"plan/served-name": "fail"},
+         files={"c.yaml": "served-model-name: chat\n"}),
+    case("name-link", sh('ln -s "$MODEL_PATH" model\nvllm serve model'), {"plan/served-name": "fail"}),
+    case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
+         {"plan/served-name": "fail"}),
+    case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
+    case("key-variable", sh('export VLLM_API_KEY=token\nvllm serve "$MODEL_PATH"'), {"plan/no-api-key": "fail"}),
+    case("host-loopback", sh('vllm serve "$MODEL_PATH" --host 127.0.0.1'), {"plan/host": "warn"}),
+    case("host-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000'), {"plan/host": "warn"}),
+)  # fmt: skip
+
+API: tuple[Case, ...] = (
+    case("api-demo", sh('python3 -m vllm.entrypoints.api_server --model "$MODEL_PATH" --port 8000'), {"plan/chat-api": "fail"}),
+    case("api-embed", sh('vllm serve "$MODEL_PATH" --task embed'), {"plan/chat-api": "fail"}),
+    case("api-pooling", sh('vllm serve "$MODEL_PATH" --runner pooling'), {"plan/chat-api": "fail"}),
+    case("api-headless", sh('vllm serve "$MODEL_PATH" --headless'), {"plan/chat-api": "fail"}),
+    case("api-bench", sh('vllm bench serve --model "$MODEL_PATH" --port 8000'), NEVER),
+    case("api-file-server", sh('cd "$MODEL_PATH"\npython3 -m http.server 8000'),
+         {"plan/chat-api": "fail", "plan/model-path": "warn"}),
+    case(
+        "api-own-route",
+        sh("python3 app.py"),
+        {"plan/chat-api": "fail"},
+        files={
+            "app.py": """
+            import os
+            from flask import Flask
+            from transformers import AutoModelForCausalLM
+            model = AutoModelForCausalLM.from_pretrained(os.environ["MODEL_PATH"])
+            app = Flask(__name__)
+            @app.route("/generate", methods=["POST"])
+            def generate(): return {}
+            app.run(host="0.0.0.0", port=8000)
+            """
+        },
+    ),
+)  # fmt: skip
+
+STAYS: tuple[Case, ...] = (
+    case("background", sh('vllm serve "$MODEL_PATH" --port 8000 &'), {"plan/foreground": "fail"}),
+    case("background-nohup", sh('nohup vllm serve "$MODEL_PATH" > log 2>&1 &\necho started'), {"plan/foreground": "fail"}),
+    case("background-sleep", sh('vllm serve "$MODEL_PATH" &\nsleep 60\necho ready'), {"plan/foreground": "fail"}),
+    case("background-disown", bash('vllm serve "$MODEL_PATH" &\ndisown\nexit 0'), {"plan/foreground": "fail"}),
+    case("background-setsid", sh('setsid vllm serve "$MODEL_PATH" >log 2>&1 </dev/null &'), {"plan/foreground": "fail"}),
+    case(
+        "background-health",
+        sh(
+            """
+            vllm serve "$MODEL_PATH" --port 8000 &
+            for i in 1 2 3 4 5 6 7 8 9 10; do
+                curl -s http://localhost:8000/v1/models && exit 0
+                sleep 10
+            done
+            exit 1
+            """
+        ),
+        {"plan/foreground": "fail"},
+    ),
+    case(
+        "background-python",
+        sh("python3 run.py"),
+        {"plan/foreground": "fail"},
+        files={"run.py": 'import os, subprocess\nsubprocess.Popen(["vllm", "serve", os.environ["MODEL_PATH"]])\n'},
+    ),
+)  # fmt: skip
+
+START: tuple[Case, ...] = (
+    case("needs-arguments", sh('[ $# -ge 1 ] || { echo "usage: $0 MODEL" >&2; exit 2; }\nvllm serve "$1"'), NEEDS),
+    case("needs-argument-u", bash('set -u\nvllm serve "$MODEL_PATH" --port "$1"'), NEEDS),
+    case("needs-argument-message", sh(': "${1:?model}"\nvllm serve "$1"'), NEEDS),
+    case("needs-case", sh('case "$1" in start) vllm serve "$MODEL_PATH" ;; *) echo "Usage: $0 start"; exit 1 ;; esac'), NEEDS),
+    case("needs-variable", sh(': "${HF_TOKEN:?set it}"\nvllm serve "$MODEL_PATH"'), NEEDS, says="HF_TOKEN"),
+    case("needs-variable-test", sh('if [ -z "$DATA_DIR" ]; then echo "DATA_DIR is not set"; exit 1; fi\nvllm serve "$MODEL_PATH"'),
+         NEEDS, says="DATA_DIR"),
+    case("needs-terminal", bash('set -e\nread -p "go on? " answer\nvllm serve "$MODEL_PATH"'), NEEDS),
+    case("docker", sh('docker run --rm -p 8000:8000 -v "$MODEL_PATH:/model" vllm/vllm-openai --model /model'), NEEDS),
+    case("sudo", sh('sudo vllm serve "$MODEL_PATH" --port 8000'), NEEDS),
+    case("sudo-and-on", sh('sudo apt-get install -y libnuma1\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "fail"}),
+    case("conda", bash('source /opt/conda/bin/activate llm\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "fail"}),
+    case("conda-command", bash('conda activate llm\npython -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH"'),
+         {"plan/self-contained": "fail"}),
+    case("venv-python", sh('exec /home/me/venv/bin/python -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH"'), NEEDS),
+    case("missing-folder", sh('set -e\ncd /workspace/project\nvllm serve "$MODEL_PATH"'), NEEDS, says="/workspace/project"),
+    case("missing-helper", sh('. ./env.sh\nvllm serve "$MODEL_PATH"'), NEEDS, says="env.sh"),
+    case("untracked-helper", sh('. ./env.sh\nvllm serve "$MODEL_PATH"'), NEEDS, untracked={"env.sh": "TP=1\n"},
+         says="not in the commit"),
+    case("ignored-config", sh('set -e\ncat config/serve.yaml >/dev/null\nvllm serve "$MODEL_PATH"'), NEEDS,
+         files={".gitignore": "config/\n"}, untracked={"config/serve.yaml": "port: 8000\n"}, says="not in the commit"),
+    case("missing-launcher", sh("python3 launch.py"), NEEDS, says="launch.py"),
+    case("missing-module", sh("python3 launch.py"), NEEDS, files={"launch.py": "from mytools import serve\nserve()\n"}, says="mytools"),
+    case("downloads", sh('huggingface-cli download Qwen/Qwen3-8B --local-dir w\nvllm serve w --served-model-name "$MODEL_PATH"'),
+         {"plan/self-contained": "fail", "plan/model-path": "fail"}),
+    case("echo-only", sh('echo vllm serve "$MODEL_PATH" --port 8000'), NEVER),
+    case("commented", sh('# vllm serve "$MODEL_PATH" --port 8000\nexit 0'), NEVER),
+    case("install-only", sh("pip install -r requirements.txt"), NEVER),
+    case("function-not-called", sh('start() { vllm serve "$MODEL_PATH"; }'), NEVER),
+    case("exits-first", sh('exit 0\nvllm serve "$MODEL_PATH"'), NEVER),
+    case("empty", "#!/bin/sh\n", NEVER),
+    case("syntax", sh('if true; then\nvllm serve "$MODEL_PATH"'), NEVER),
+    case("bash-under-sh", sh('args=(serve "$MODEL_PATH")\nvllm "${args[@]}"'), NEVER),
+    case("broken-continuation", sh('vllm serve "$MODEL_PATH" \\ \n  --port 8000 --trust-remote-code'), NEVER, says="backslash"),
+    case("forgotten-continuation", sh('vllm serve "$MODEL_PATH"\n--port 8000'), NEVER, says="--port"),
+    case("wrong-module", sh('python3 -m adapter.serve "$MODEL_PATH"'), NEEDS),
+    case("port-and-name", sh('vllm serve "$MODEL_PATH" --port 9000 --served-model-name x --api-key k &'),
+         {"plan/port": "fail", "plan/served-name": "fail", "plan/no-api-key": "fail", "plan/foreground": "fail"}),
+)  # fmt: skip
+
+WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START)

@@ -1,0 +1,28 @@
+"""The corpus: every repository gets the findings that were written down for it, and no right one is rejected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.conftest import judged, write
+from tests.plan.corpus import Case
+from tests.plan.corpus_right import PYTHON, RIGHT
+from tests.plan.corpus_wrong import WRONG
+
+
+@pytest.mark.parametrize("case", [*RIGHT, *PYTHON, *WRONG], ids=lambda case: case.name)
+def test_a_repository_gets_what_is_written_for_it(case: Case, tmp_path: Path, weights: Path) -> None:
+    plan, results = judged(write(case, tmp_path / "repo"), weights)
+    found = {id_: r.outcome.value for id_, r in results.items() if r.outcome.value not in {"pass", "skip"}}
+    story = "\n".join(f"{r.id}: {f.seen} [{f.where}]" for r in results.values() for f in r.findings)
+    assert found == dict(case.expected), f"{story}\n{plan.server}\n{plan.run.stderr}"
+    assert case.says in story
+
+
+def test_the_corpus_is_wide_enough() -> None:
+    assert len(RIGHT) + len(PYTHON) >= 20
+    assert len(RIGHT) + len(PYTHON) + len(WRONG) >= 60
+    names = [case.name for case in (*RIGHT, *PYTHON, *WRONG)]
+    assert len(names) == len(set(names))
