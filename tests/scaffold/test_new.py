@@ -12,7 +12,7 @@ import pytest
 from healthcheck import cli, contract, yaml_text
 from tests.support.template import ROOT, SHARED_BY_DESIGN, template_in
 
-STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0", "0.9.1")
+STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 from pathlib import Path
 
@@ -16,13 +17,26 @@ from tests.support.template import ROOT
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def installed(tmp_path):
+def build(kind, source, tmp_path):
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(tmp_path / kind)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (built,) = (tmp_path / kind).iterdir()
+    return built
+
+
+def build_from(tmp_path):
+    """The source distribution, unpacked."""
+    with tarfile.open(build("sdist", ROOT, tmp_path)) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    (folder,) = (tmp_path / "unpacked").iterdir()
+    return folder
+
+
+@pytest.fixture(params=["checkout", "sdist"])
+def installed(request, tmp_path):
     """The command of the kit, installed from a wheel beside this environment's other packages."""
     pytest.importorskip("hatchling")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    wheel = build("wheel", build_from(tmp_path) if request.param == "sdist" else ROOT, tmp_path)
     venv.create(tmp_path / "venv", with_pip=False)
     python = tmp_path / "venv" / "bin" / "python"
     install = ["--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
