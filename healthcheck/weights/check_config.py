@@ -6,7 +6,6 @@ import difflib
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
-from healthcheck.weights import registry
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
@@ -99,17 +98,10 @@ def _architectures(facts: WeightsFacts) -> Findings:
             where="config.json",
         )
         return
-    if not any(_known_here(architecture) for architecture in architectures):
-        yield from _unregistered(facts, architectures)
+    yield from _registered(facts, architectures)
 
 
-def _known_here(architecture: str) -> bool:
-    """Whether the installed vLLM knows the architecture; False where none is installed."""
-    groups = registry.installed()
-    return groups is not None and any(architecture in members for members in groups.values())
-
-
-def _unregistered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
+def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
     releases = facts.releases()
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
@@ -124,9 +116,7 @@ def _unregistered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findin
 
 def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
     assumed = facts.releases()[0]
-    expected = (
-        f"an architecture of vLLM {assumed.vllm}'s registry, the release that vllm-ascend {assumed.vllm} pairs with"
-    )
+    expected = f"an architecture of vLLM {assumed.vllm}'s registry, the release that is assumed on the service"
     where = "config.json"
     if knowing:
         have = ", ".join(sorted(release.vllm for release in knowing))

@@ -180,7 +180,7 @@ class WeightsFacts:
         task: the task code that the author gave (a contract.Task or any text), None where none was given.
         limit_bytes: the weight limit.
         npu: the kind of NPU that the author named ("910B4"), None where unknown; `npus` how many.
-        vllm: the vLLM release that is assumed on the service.
+        vllm: the vLLM release to assume on the service; "" takes the installed one, else DEFAULT_VLLM.
     """
 
     weights: Weights
@@ -190,7 +190,7 @@ class WeightsFacts:
     limit_bytes: int = contract.MAX_WEIGHT_BYTES
     npu: str | None = None
     npus: int | None = None
-    vllm: str = DEFAULT_VLLM
+    vllm: str = ""
 
     @property
     def engine(self) -> str:
@@ -204,9 +204,12 @@ class WeightsFacts:
         return next((value for value in values if value is not None), None)
 
     def releases(self) -> tuple[Release, ...]:
-        """The catalogued vLLM releases, the assumed one first, then the newer ones."""
+        """The vLLM releases to ask: the assumed one, then the catalogued ones, the newest first."""
         newest_first = registry.releases()[::-1]
-        return tuple(sorted(newest_first, key=lambda row: row.vllm != self.vllm))
+        here = None if self.vllm else registry.installed()
+        wanted = self.vllm or DEFAULT_VLLM
+        assumed = here or next((row for row in newest_first if row.vllm == wanted), newest_first[0])
+        return (assumed, *(row for row in newest_first if row.vllm != assumed.vllm))
 
     def nature(self) -> Nature:
         """What the model is for."""

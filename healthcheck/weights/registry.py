@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import importlib.util
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -126,13 +127,19 @@ class _Catalogue:
     releases: tuple[_Row, ...]
 
 
-def installed() -> Mapping[str, frozenset[str]] | None:
-    """The groups of the vLLM that is installed beside the kit, read and not imported; None where there is none."""
+@cache
+def installed() -> Release | None:
+    """The vLLM that is installed beside the kit, its registry read and not imported; None where there is none.
+
+    What the registry does not say (model types, tokenizers) is the newest catalogued release's.
+    """
     spec = importlib.util.find_spec("vllm")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(folder) / REGISTRY_FILE
         try:
-            return parse_registry(path.read_text("utf-8"))[0]
-        except (OSError, SyntaxError, ValueError):
+            groups, removed, plugins = parse_registry((Path(folder) / REGISTRY_FILE).read_text("utf-8"))
+            version = importlib.metadata.version("vllm").partition("+")[0]
+        except (OSError, SyntaxError, ValueError, importlib.metadata.PackageNotFoundError):
             continue
+        like = next((row for row in releases() if row.vllm == version), releases()[-1])
+        return replace(like, vllm=version, groups=groups, removed=removed, plugins=plugins)
     return None
