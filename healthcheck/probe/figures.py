@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
+from healthcheck import json_text
 from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
 from healthcheck.probe.statistics.intervals import wilson
 from healthcheck.probe.statistics.records import LIKE_THESE, Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name, summarize, summarize_tiers
 from healthcheck.records import JsonValue
 
+_MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
+"""Grading tiers, the clearest mark of a final answer first."""
 Rows = tuple[tuple[int, ...], ...]
 """Indices into a run's samples, one row a problem, all rows of one length."""
 
@@ -63,6 +67,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         **{name: _json(estimate) for name in headline if (estimate := summary.estimate(name))},
         "all": _summary(summary),
         "tiers": {tier.tier: _summary(tier) for tier in tiers(run)},
+        "diagnosis": json_text.load(json_text.dump(_diagnosis(run, chosen))),
         "strict accuracy": _json(_share(chosen, lambda place: run.grades[place].strict)),
         "without failures": _json(_without_failures(run, chosen)),
         "samples": len(run.samples),
@@ -91,6 +96,20 @@ def accuracies(run: ProbeRun) -> dict[str, float]:
         for summary in (overall(run), *tiers(run))
         if summary.samples
     }
+
+
+def _diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
+    """Votes, clustering, gaps and order; the best sample of a problem is the one whose answer was marked best."""
+    grades = [[run.grades[place] for place in row] for row in chosen.rows]
+    return diagnose(
+        _correct(run, chosen),
+        [run.problems[problem].tier for problem in chosen.problems],
+        [[grade.extracted or None for grade in row] for row in grades],
+        ranks=[
+            [float(-_MARKED.index(grade.tier)) if grade.tier in _MARKED else -9.0 for grade in row]
+            for row in grades
+        ],
+    )
 
 
 def _correct(run: ProbeRun, chosen: Grid) -> list[list[int]]:

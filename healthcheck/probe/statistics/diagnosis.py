@@ -1,0 +1,111 @@
+"""What stands beside the headline: votes, clustering, order, calibration, what the combination means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthcheck.probe.statistics.calibration import calibration
+from healthcheck.probe.statistics.correlation import (
+    Clustering,
+    OrderTest,
+    clustering,
+    effective_k,
+    iid_gap,
+    order_test,
+)
+from healthcheck.probe.statistics.laws import Profile, feasible, profile, targets
+from healthcheck.probe.statistics.metrics import Matrix
+from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.summary import Scores, stratified_average, summarize, summarize_votes
+from healthcheck.probe.statistics.voting import Answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """One tier's distance from independent samples, and how many of those its k samples are worth."""
+
+    tier: str
+    gap: Estimate
+    effective_k: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Everything about a complete run that its four headline figures do not say.
+
+    Attributes:
+        votes: maj@n, agreement@n, wrong consensus, and best@n where ranks were given.
+        stratified: avg@n in the fixed mix of tiers, None for a single tier.
+        clustering: ICC and effective samples.
+        gaps: the iid gap over all tiers, then of each.
+        order: whether wrong answers follow wrong answers; None for one sample a problem.
+        calibration: Brier score and ECE; empty without confidences.
+        profile: the row of the decision matrix, None where none fits.
+        targets: the documentation's targets by scenario, met or not.
+        broken_laws: laws that the figures break, which would be the kit's own error.
+    """
+
+    votes: tuple[Estimate, ...]
+    stratified: Estimate | None
+    clustering: Clustering
+    gaps: tuple[Gap, ...]
+    order: OrderTest | None
+    calibration: tuple[Estimate, ...]
+    profile: Profile | None
+    targets: dict[str, bool]
+    broken_laws: tuple[str, ...]
+
+
+def diagnose(
+    matrix: Matrix,
+    tiers: Sequence[str],
+    answers: Sequence[Answers],
+    *,
+    ranks: Scores | None = None,
+    confidences: Sequence[Sequence[float | None]] | None = None,
+    seed: int = 0,
+) -> Diagnosis:
+    """Diagnose a run.
+
+    Args:
+        matrix: correctness, N × n with n the same for all problems; samples in order of dispatch.
+        tiers: the tier of each problem.
+        answers: extracted answers, same shape as the matrix; None where nothing could be extracted.
+        ranks: what chooses the best sample, higher is better.
+        confidences: exp(mean token log-probability) of each sample, None where the server gave none.
+        seed: of the bootstrap intervals.
+
+    Raises:
+        ValueError: no problem, or rows of different length.
+    """
+    lengths = {len(row) for row in matrix}
+    if len(lengths) != 1:
+        raise ValueError("a diagnosis needs the same number of samples for each problem")
+    n = lengths.pop()
+    votes = summarize_votes(matrix, answers, ranks=ranks)
+    figures = {estimate.name: estimate.value for estimate in (*summarize(matrix).estimates, *votes)}
+    avg, passed, cons = (figures[f"{name}@{n}"] for name in ("avg", "pass", "cons"))
+    names = tuple(dict.fromkeys(tiers))
+    return Diagnosis(
+        votes=votes,
+        stratified=stratified_average(matrix, tiers) if len(names) > 1 else None,
+        clustering=clustering(matrix, seed=seed),
+        gaps=_gaps(matrix, tiers, n, seed) if n > 1 else (),
+        order=order_test(matrix) if n > 1 else None,
+        calibration=calibration(confidences, matrix, seed=seed) if confidences else (),
+        profile=profile(passed, avg, cons, figures[f"agreement@{n}"]) if n > 1 else None,
+        targets=targets(passed, avg, cons) if n > 1 else {},
+        broken_laws=feasible(avg, passed, cons, n),
+    )
+
+
+def _gaps(matrix: Matrix, tiers: Sequence[str], k: int, seed: int) -> tuple[Gap, ...]:
+    names = tuple(dict.fromkeys(tiers))
+    parts = [("all", matrix, tiers)]
+    if len(names) > 1:
+        for name in names:
+            rows = [row for row, tier in zip(matrix, tiers, strict=True) if tier == name]
+            parts.append((name, rows, [name] * len(rows)))
+    gaps = ((name, rows, iid_gap(rows, own, k, seed=seed)) for name, rows, own in parts)
+    return tuple(Gap(tier=name, gap=gap, effective_k=effective_k(rows, k)) for name, rows, gap in gaps if gap)
