@@ -53,7 +53,11 @@ def _busy(request: Request) -> Reply | None:
 
 
 def _no_plain(request: Request) -> Reply | None:
-    return reply(500, {"detail": "Internal Server Error"}) if _chat(request) and not request.streamed else None
+    return (
+        reply(500, {"detail": "Internal Server Error"})
+        if "max_tokens" in (request.body or {}) and not request.streamed
+        else None
+    )
 
 
 def _without(request: Request, *, role: str) -> Request:
@@ -236,7 +240,8 @@ _ALL = (
     _fault("unsteady", "sampling", "answers differ at temperature 0", warns=True,
            hear=lambda r: hears(r, temperature=1)),
     _fault("strict-fields", "extra-fields", "422 to the evaluation client's extra fields", refuse=_refuse_extra),
-    _fault("five-choices", "extra-fields", "five choices in one stream", stream=lambda s: edited(s, _five)),
+    _fault("five-choices", "extra-fields", "num_return_sequences gives five choices in one stream",
+           with_field="num_return_sequences", stream=lambda s: edited(s, _five)),
     _fault("forgets-history", "multi-turn", "only the last message is heard", hear=_last_only),
     _fault("refuses-history", "multi-turn", "400 to more than one message", refuse=_refuse_history),
     _fault("forgets-system", "system-role", "the system message is ignored",
@@ -246,7 +251,7 @@ _ALL = (
     _fault("long-prompt-500", "long-prompt", "long prompts make it fail", refuse=_fail_long),
     _fault("cross-talk", "concurrency", "parallel streams get each other's text", pause_s=0.05),
     _fault("busy", "concurrency", "503 to the fourth parallel request", pause_s=0.05, refuse=_busy),
-    _fault("stuck-after-disconnect", "disconnect", "never answers again after a client went away", pause_s=0.02),
+    _fault("stuck-after-disconnect", "disconnect", "never answers again after a client went away", step_s=0.005),
     _fault("stuck-after-bad-request", "bad-request", "never answers again after a malformed request"),
     _fault("bad-request-500", "bad-request", "500 to malformed requests", warns=True),
     _fault("ignores-images", "image", "pictures are ignored", hear=_without_pictures),

@@ -52,6 +52,8 @@ class Fault:
         text: what is wrong, in words.
         warns: it makes the check warn, where the others make it fail.
         pause_s: every answer takes so long before its first byte, so that requests overlap.
+        step_s: every token takes at least so long.
+        with_field: the stream is changed only where the request has this field.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Fault:
     text: str
     warns: bool = False
     pause_s: float = 0.0
+    step_s: float = 0.0
+    with_field: str = ""
     refuse: Callable[[Request], Reply | None] | None = None
     hear: Callable[[Request], Request] | None = None
     speak: Callable[[Spoken], Spoken] | None = None

@@ -264,7 +264,8 @@ class _Service:
             ended=tuple((block + blank).encode() for block in ended),
         )
         for fault in self._faults:
-            stream = fault.stream(stream) if fault.stream else stream
+            if fault.stream and (not fault.with_field or fault.with_field in (request.body or {})):
+                stream = fault.stream(stream)
         body = _Body(writer, chunked=self._dialect.framing == "chunked", cut=self._dialect.cut)
         headers = {"content-type": self._dialect.content_type}
         zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
@@ -282,6 +283,7 @@ class _Service:
         """Write the blocks at the model's pace."""
         behaviour = self._behaviour
         step = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
+        step = max([step, *(fault.step_s for fault in self._faults)])
         await asyncio.sleep(behaviour.first_token_s)
         if "stalls" in self._names:
             await body.write(b"".join(stream.begun[: max(1, len(stream.begun) // 2)]))

@@ -1,0 +1,325 @@
+"""Is the text the model's own, in full, and does the server do what the sampling parameters say?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.endpoint.prompts import FOREIGN_CHARACTERS
+from healthcheck.endpoint.records import (
+    Interview,
+    answered,
+    context_tokens,
+    every_stream,
+    plain_texts,
+    texts,
+)
+from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.records import Finding, Stage
+from healthcheck.wire.client import Exchange
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_SPECIAL = re.compile(
+    r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad|end_of_turn|start_of_turn)>|\[EOS\]"
+)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_TELLING_CHARACTERS = 16
+_WORDS_PER_TOKEN = 1.5
+_CONTEXT_STEP = 64
+
+
+@check(
+    "endpoint/stream-equals-plain",
+    "A streamed answer is the plain answer in pieces",
+    stage=Stage.ENDPOINT,
+    why="A piece that is lost or doubled on the way into the stream changes what is scored.",
+    requires=("endpoint/stream-finish",),
+)
+def stream_equals_plain(interview: Interview) -> Findings:
+    """At temperature 0 the same request, streamed and not, must give the same text: twice each, nothing beside it.
+
+    A difference is a fault of the path into the stream: the last piece lost at the end, a first piece sent twice,
+    white space stripped from pieces, escapes. Where answers differ from run to run as well, nothing can be told.
+    The service itself uses streams only, so a plain answer that is refused is a warning.
+
+    Repair: build both answers from the same pieces.
+    Simulated by: npu-adapter simulate --fault lost-token (doubled-token, no-plain)
+    """
+    if not interview.streams or not interview.plains:
+        raise NotApplicable("no pair of answers was asked for")
+    stream, plain = interview.streams[0], interview.plains[0]
+    if plain.status != 200 or (any(texts(stream)) and not any(plain_texts(plain))):
+        yield warn(
+            expected="an answer without stream: true as well",
+            seen=what_came(plain),
+            fix='answer "stream": false too; the service does not use it, people with curl do',
+            where=asked(plain),
+        )
+        return
+    if not interview.steady:
+        raise NotApplicable(
+            "answers at temperature 0 differ from run to run here, so that a difference tells nothing"
+        )
+    for kind, streamed, whole in zip(("text", "reasoning"), texts(stream), plain_texts(plain), strict=True):
+        if streamed == whole:
+            continue
+        if streamed.strip() == whole.strip():
+            yield note(f"the {kind} differs in the white space around it: {streamed[:40]!r}, plain {whole[:40]!r}")
+            continue
+        place = next((i for i, pair in enumerate(zip_longest(streamed, whole)) if pair[0] != pair[1]), 0)
+        start = max(0, place - 20)
+        yield fail(
+            expected=f"the same {kind} as the plain answer: …{whole[start : place + 40]!r}",
+            seen=f"from character {place} on: …{streamed[start : place + 40]!r} ({len(streamed)} characters, "
+            f"plain {len(whole)}, twice each)",
+            fix="send every piece into the stream once, the last one too",
+            where=asked(stream),
+        )
+
+
+@check(
+    "endpoint/unicode",
+    "Characters of several bytes arrive whole",
+    stage=Stage.ENDPOINT,
+    why="One token can be a third of a Chinese character: a server that decodes each token by itself spoils it.",
+    requires=("endpoint/stream-finish",),
+)
+def unicode(interview: Interview) -> Findings:
+    """An answer with Chinese characters and emoji must come out of the stream as it comes out of a plain answer.
+
+    U+FFFD where the plain answer has a character means that each piece is decoded by itself, and characters are cut
+    between two pieces. `å¥½` for 好 means that UTF-8 is taken for Latin-1 somewhere.
+
+    Repair: decode incrementally, and hold back bytes that do not yet make a character.
+    Simulated by: npu-adapter simulate --fault cut-characters (mojibake)
+    """
+    stream, plain = interview.foreign, interview.foreign_plain
+    if stream is None or stream.completion is None or not answered(stream):
+        raise NotApplicable("the prompt with Chinese characters was not answered (endpoint/stream-finish)")
+    text = "".join(texts(stream))
+    whole = "".join(plain_texts(plain)) if plain else ""
+    if any(wrong in text for wrong in _mojibake()):
+        yield fail(
+            expected="你好 as 你好",
+            seen=f"UTF-8 that was taken for Latin-1: {shown(text)}",
+            fix="decode and encode as UTF-8 all the way",
+            where=asked(stream),
+        )
+    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
+        yield fail(
+            expected=f"whole characters, as in the plain answer: {shown(whole, 120)}",
+            seen=f"{text.count(_REPLACEMENT)} replacement characters (U+FFFD): {shown(text)}",
+            fix="decode incrementally: hold back bytes that do not yet make a character",
+            where=asked(stream),
+        )
+    elif _REPLACEMENT in text:
+        yield note(
+            f"U+FFFD in the streamed and the plain answer alike, so perhaps the model's own: {shown(text, 80)}"
+        )
+
+
+def _mojibake() -> Iterator[str]:
+    """Each character of the prompt as it looks when its bytes are taken for Latin-1 or Windows-1252."""
+    for char in FOREIGN_CHARACTERS:
+        yield char.encode().decode("latin-1")
+        try:
+            yield char.encode().decode("cp1252")
+        except UnicodeDecodeError:
+            continue
+
+
+def _fits(text: str, whole: str) -> bool:
+    """Whether the text is the whole one with some characters replaced."""
+    pattern = re.sub(f"{_REPLACEMENT}+", lambda run: f".{{1,{len(run.group())}}}", re.escape(text))
+    return bool(whole) and re.fullmatch(pattern, whole, re.DOTALL) is not None
+
+
+@check(
+    "endpoint/max-tokens",
+    "max_tokens is obeyed, and truncation is told",
+    stage=Stage.ENDPOINT,
+    why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def max_tokens(interview: Interview) -> Findings:
+    """With max_tokens the answer has at most so many tokens, and finish_reason "length" where that cut it. Without
+    need no answer is cut earlier: some servers stop at a limit of their own (16, 128 or 512 tokens).
+
+    Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
+    Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation)
+    """
+    if interview.limited is None or interview.long is None:
+        raise NotApplicable("no answer with a limit was asked for")
+    yield from _exceeds(interview.limited)
+    yield from _hidden_cut(interview)
+    for exchange in (interview.long, *interview.streams):
+        if finding := _own_limit(exchange, context_tokens(interview)):
+            yield finding
+            break
+    context = context_tokens(interview)
+    if interview.long.status != 200 and context and context > 2 * _limit(interview.long):
+        yield warn(
+            expected=f"an answer of up to {_limit(interview.long)} tokens within a context of {context}",
+            seen=what_came(interview.long),
+            fix="raise the server's limit on new tokens: the evaluation client asks for 512 unless told otherwise",
+            where=asked(interview.long),
+        )
+
+
+def _limit(exchange: Exchange) -> int:
+    value = (exchange.sent or {}).get("max_tokens")
+    return value if isinstance(value, int) else 0
+
+
+def _exceeds(exchange: Exchange) -> Findings:
+    completion = exchange.completion
+    if completion is None:
+        return
+    counted = completion.usage.completion_tokens if completion.usage else None
+    words = len(f"{completion.reasoning} {completion.text}".split())
+    if (counted or 0) > _limit(exchange) or words > _WORDS_PER_TOKEN * _limit(exchange):
+        yield fail(
+            expected=f"at most {_limit(exchange)} tokens",
+            seen=f"{'?' if counted is None else counted} tokens, {words} words: {shown(completion.text)}",
+            fix="pass max_tokens on to the engine",
+            where=asked(exchange),
+        )
+
+
+def _hidden_cut(interview: Interview) -> Findings:
+    """A shorter limit gave the beginning of the longer answer, and the server says that it had come to its end."""
+    short, longer = interview.limited, interview.streams[0]
+    if (
+        short is None
+        or short.completion is None
+        or not interview.steady
+        or short.completion.finish_reason != "stop"
+    ):
+        return
+    text, whole = "".join(texts(short)), "".join(texts(longer))
+    if text and len(text) < len(whole) and whole.startswith(text):
+        yield fail(
+            expected='finish_reason "length" where max_tokens cut the answer',
+            seen=f'finish_reason "stop" after {shown(text)}; with more it goes on {shown(whole[len(text) :], 60)}',
+            fix='tell a cut answer by finish_reason "length"',
+            where=asked(short),
+        )
+
+
+def _own_limit(exchange: Exchange, context: int | None) -> Finding | None:
+    """A cut well before max_tokens, which the end of the context does not explain."""
+    completion = exchange.completion
+    if completion is None or completion.usage is None or completion.finish_reason != "length":
+        return None
+    made, total = (
+        completion.usage.completion_tokens,
+        completion.usage.prompt_tokens + completion.usage.completion_tokens,
+    )
+    full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
+    if full or made == 0 or made >= 0.9 * _limit(exchange) - 1:
+        return None
+    return fail(
+        expected=f"up to {_limit(exchange)} tokens, as asked",
+        seen=f'cut after {made} tokens, finish_reason "length"',
+        fix=f"raise the server's own limit on new tokens, which seems to be {made}",
+        where=asked(exchange),
+    )
+
+
+@check(
+    "endpoint/stop-or-eos",
+    "Answers end at the end of turn",
+    stage=Stage.ENDPOINT,
+    why="An end-of-turn token in the text means that the model did not stop there; what follows is scored too.",
+    requires=("endpoint/stream-finish",),
+)
+def stop_or_eos(interview: Interview) -> Findings:
+    """The model's special tokens (<|im_end|>, </s>, <|eot_id|>) belong to the server and never into the text.
+
+    Where they show, the end-of-turn token is not among the tokens at which the server stops (generation_config.json
+    and tokenizer_config.json disagree, or the chat template is another model's), or special tokens are not skipped.
+
+    Repair: put the end-of-turn token into eos_token_id of generation_config.json, and use the model's own template.
+    Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop)
+    """
+    for exchange in every_stream(interview):
+        if (exchange.sent or {}).get("ignore_eos"):
+            continue
+        text = "".join(texts(exchange))
+        if found := _SPECIAL.search(text):
+            yield fail(
+                expected="text without special tokens",
+                seen=f"{found.group()!r} in {shown(text[max(0, found.start() - 60) :], 160)}",
+                fix="put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens",
+                where=asked(exchange),
+            )
+            break
+    stopped = interview.stopped
+    if stopped and interview.stop_word and interview.stop_word in "".join(texts(stopped)):
+        yield warn(
+            expected=f"an answer that ends before the stop string {interview.stop_word!r}",
+            seen=shown("".join(texts(stopped))),
+            fix="pass `stop` on to the engine; the service sends none, other clients do",
+            where=asked(stopped),
+        )
+
+
+@check(
+    "endpoint/sampling",
+    "Temperature has its effect",
+    stage=Stage.ENDPOINT,
+    why="The service asks each problem five times; five equal answers make pass@5 no more than accuracy.",
+    rule=contract.REPEATS,
+    requires=("endpoint/stream-finish",),
+)
+def sampling(interview: Interview) -> Findings:
+    """Four answers to one open request at temperature 1 must not all be alike, nor four more at temperature 2; and
+    at temperature 0 the same request must give the same answer.
+
+    Answers that are all alike mean that the temperature, or a seed, is fixed. Small differences of the text at
+    temperature 0 are usual on accelerators; here they are a warning only where the *answer* changes: the last
+    number in the text, or the text itself where there is none.
+
+    Repair: pass temperature on to the engine, and fix no seed. For steady answers at temperature 0: one request at
+    a time, or the engine's batch-invariant mode.
+    Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
+    """
+    yield from _unsteady(interview)
+    sampled = [texts(exchange) for exchange in interview.sampled if answered(exchange)]
+    hot = [texts(exchange) for exchange in interview.hot if answered(exchange)]
+    if len(sampled) < 2:
+        raise NotApplicable("too few answers at temperature 1")
+    if len(set(sampled)) > 1 or len(set(hot)) > 1:
+        return
+    said = "".join(sampled[0])
+    if len(said) < _TELLING_CHARACTERS:
+        raise NotApplicable(f"the model's answers are too short to differ: {said!r}")
+    if hot:
+        yield fail(
+            expected="different answers at temperature 1 and 2",
+            seen=f"{len(sampled)} and {len(hot)} equal answers: {shown(said)}",
+            fix="pass temperature on to the engine, and fix no seed",
+            where=asked(interview.sampled[0]),
+        )
+
+
+def _unsteady(interview: Interview) -> Findings:
+    said = ["".join(texts(exchange)) for exchange in interview.streams if answered(exchange)]
+    if len(set(said)) < 2:
+        return
+    answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in said]
+    changed = sum(answer != answers[0] for answer in answers[1:])
+    if not changed:
+        yield note(f"texts at temperature 0 differ from run to run, answers do not: {shown(said[0], 80)}")
+        return
+    yield warn(
+        expected="the same answer to the same request at temperature 0",
+        seen=f"{changed} of {len(answers) - 1} repeats changed it: {shown(said[0], 80)}, {shown(said[1], 80)}",
+        fix="see that temperature 0 reaches the engine; batches and graphs can change the last bits",
+        where=asked(interview.streams[0]),
+        evidence={"changed_answers": changed, "repeats": len(answers) - 1},
+    )

@@ -1,0 +1,62 @@
+"""What the interview says: prompts whose right answers do not matter, and code words that nobody says by chance."""
+
+from __future__ import annotations
+
+from healthcheck.records import JsonValue
+from healthcheck.wire.chat import Message, user
+
+STORY = "Write a long story about a lighthouse keeper who finds an old map. Begin with the weather of that night."
+FOREIGN = "请把这句话重复三遍：你好，世界。数学很有趣。🙂🚀 Then write two more sentences about 数学 in Chinese."
+FOREIGN_CHARACTERS = "你好世界数学很有趣🙂🚀"
+RECALL = "What is the code word? Answer with the code word only."
+FILLER = (
+    "The road follows the river to the old mill. In the morning the fields are white and the air is cold. A man "
+    "walks to the market with his dog and buys bread, apples and a small lamp. In the evening he reads a letter "
+    "from his sister, who lives near the sea. She writes about the boats, the wind and the long winter. "
+)
+FILLER_WORDS = len(FILLER.split())
+_SHOTS = (
+    ("There are 3 boxes with 4 pens each. How many pens are there?", "3 times 4 is 12. The answer is 12"),
+    ("Lena had 9 coins and lost 2. How many are left?", "9 minus 2 is 7. The answer is 7"),
+    ("A bus has 20 seats and 13 are taken. How many are free?", "20 minus 13 is 7. The answer is 7"),
+    ("Tom reads 5 pages a day. How many in 6 days?", "5 times 6 is 30. The answer is 30"),
+)
+
+
+def assistant(text: str) -> Message:
+    """One assistant message."""
+    return {"content": text, "role": "assistant"}
+
+
+def system(text: str) -> Message:
+    """One system message."""
+    return {"content": text, "role": "system"}
+
+
+def four_shot() -> list[Message]:
+    """Nine messages in the form of the service's sample task: four worked examples, then the question."""
+    turns = [turn for question, worked in _SHOTS for turn in (user(_question(question)), assistant(worked))]
+    return [*turns, user(_question("A farm has 8 hens and buys 7 more. How many hens has it?"))]
+
+
+def _question(text: str) -> str:
+    return f"Question: {text}\nLet's think step by step\nAnswer:"
+
+
+def code_word(index: int) -> str:
+    """A word that no model says unless it was told."""
+    return f"{('kelp', 'mirt', 'zorn', 'quab', 'dulf', 'vask', 'jepp', 'wolm')[index % 8]}{3517 + 1009 * index}"
+
+
+def told(word: str, paragraphs: int = 1) -> str:
+    """A text that tells the code word, and goes on."""
+    return f"The code word is {word}. Remember it. {FILLER * paragraphs}"
+
+
+def with_picture(text: str, address: str) -> Message:
+    """A user message with one picture before the text, as the evaluation client orders them."""
+    parts: list[JsonValue] = [
+        {"type": "image_url", "image_url": {"url": address}},
+        {"type": "text", "text": text},
+    ]
+    return {"content": parts, "role": "user"}

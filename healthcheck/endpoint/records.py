@@ -1,0 +1,198 @@
+"""The facts of the endpoint stage: one interview of a running server, recorded as it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from healthcheck.contract import Task
+from healthcheck.json_text import JsonError, load
+from healthcheck.wire.client import Exchange
+
+EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
+STREAM_OPTIONS = "stream_options"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """One try at a first chat: under which name, and without which of the evaluation client's fields."""
+
+    name: str
+    left_out: tuple[str, ...]
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Whether earlier messages are heard: the same question alone, and after a code word was told elsewhere.
+
+    Attributes:
+        alone: the question alone.
+        same: the code word, a paragraph and the question in one user message: what the model can do.
+        history: the code word in an earlier turn.
+        system: the code word in a system message.
+        shots: nine messages in the form of the service's sample task.
+        far: the code word first in a long prompt of `far_paragraphs`.
+    """
+
+    word: str
+    alone: Exchange
+    same: Exchange
+    history: Exchange
+    system: Exchange
+    shots: Exchange
+    far: Exchange
+    far_paragraphs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Parallel streams, twice the same prompts at temperature 0; each prompt tells a code word of its own."""
+
+    words: tuple[str, ...]
+    rounds: tuple[tuple[Exchange, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The same question about four pictures, and without one, at temperature 0."""
+
+    streams: tuple[Exchange, ...]
+    plain: tuple[Exchange, ...]
+    without: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interview:
+    """What was asked of a server and what came back. None and () where something was not asked.
+
+    Attributes:
+        asked_name: the model name that the service will ask for; "" where it is not known.
+        name: the name under which the interview went on.
+        proxies: names of proxy variables that are set here.
+        openings: the tries at a first chat, the evaluation client's own body first; the last is the one that
+            the interview went on with.
+        streams, plains: the same prompt at temperature 0, streamed and plain, alternately and alone.
+        sampled: one prompt at temperature 1. `hot`: at temperature 2, asked where those were all alike.
+        limited: the prompt of `streams` with max_tokens 8. `long`: a long answer, without regard to its end.
+        stopped: the prompt of `streams` with the stop string `stop_word`.
+        foreign, foreign_plain: a prompt with characters of several bytes.
+        abandoned: streams that the client left. after_abandoned: the prompt of `streams` after that.
+        malformed: bodies that are no chat request. after_malformed: the prompt of `streams` after that.
+    """
+
+    base_url: str
+    task: Task
+    models: Exchange
+    asked_name: str = ""
+    name: str = ""
+    proxies: tuple[str, ...] = ()
+    openings: tuple[Opening, ...] = ()
+    streams: tuple[Exchange, ...] = ()
+    plains: tuple[Exchange, ...] = ()
+    crowd: Crowd | None = None
+    limited: Exchange | None = None
+    long: Exchange | None = None
+    stopped: Exchange | None = None
+    stop_word: str = ""
+    sampled: tuple[Exchange, ...] = ()
+    hot: tuple[Exchange, ...] = ()
+    foreign: Exchange | None = None
+    foreign_plain: Exchange | None = None
+    conversation: Conversation | None = None
+    shown: Shown | None = None
+    abandoned: tuple[Exchange, ...] = ()
+    after_abandoned: Exchange | None = None
+    malformed: tuple[Exchange, ...] = ()
+    after_malformed: Exchange | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def opening(self) -> Opening:
+        return self.openings[-1]
+
+    @property
+    def steady(self) -> bool:
+        """Whether the same request at temperature 0 gave the same answer each time."""
+        return len({texts(s) for s in self.streams}) == 1 and len({plain_texts(p) for p in self.plains}) == 1
+
+
+def every_stream(interview: Interview) -> Iterator[Exchange]:
+    """Every stream of the interview that was answered with status 200 and that the client did not leave."""
+    talk, crowd, shown = interview.conversation, interview.crowd, interview.shown
+    asked = (
+        *(opening.exchange for opening in interview.openings[-1:]),
+        *interview.streams, interview.limited, interview.long, interview.stopped,
+        *interview.sampled, *interview.hot, interview.foreign,
+        *((talk.alone, talk.same, talk.history, talk.system, talk.shots, talk.far) if talk else ()),
+        *(exchange for exchanges in (crowd.rounds if crowd else ()) for exchange in exchanges),
+        *((*shown.streams, shown.without) if shown else ()),
+    )  # fmt: skip
+    for exchange in asked:
+        if exchange and exchange.completion is not None and not exchange.abandoned:
+            yield exchange
+
+
+def answered(exchange: Exchange | None) -> bool:
+    """Whether a stream came and ended as it should."""
+    return (
+        exchange is not None
+        and not exchange.error
+        and exchange.completion is not None
+        and not exchange.completion.error
+        and bool(exchange.completion.finish_reason)
+    )
+
+
+def texts(exchange: Exchange) -> tuple[str, str]:
+    """Text and reasoning of a stream."""
+    completion = exchange.completion
+    return (completion.text, completion.reasoning) if completion else ("", "")
+
+
+def plain_texts(exchange: Exchange) -> tuple[str, str]:
+    """Text and reasoning of a plain answer, both "" where it has none."""
+    message = first_choice(exchange).get("message")
+    if not isinstance(message, dict):
+        return "", ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return str(message.get("content") or ""), str(reasoning or "")
+
+
+def first_choice(exchange: Exchange) -> dict[str, object]:
+    """The first choice of a plain answer, {} where there is none."""
+    try:
+        body = load(exchange.body)
+    except JsonError:
+        return {}
+    choices = body.get("choices") if isinstance(body, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return dict(first) if isinstance(first, dict) else {}
+
+
+def model_cards(models: Exchange) -> tuple[dict[str, object], ...]:
+    """The entries of /v1/models that have an id, in order."""
+    try:
+        body = load(models.body)
+    except JsonError:
+        return ()
+    data = body.get("data") if isinstance(body, dict) else None
+    cards = data if isinstance(data, list) else []
+    return tuple(dict(card) for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
+
+
+def prompt_tokens(exchange: Exchange | None) -> int | None:
+    """The prompt tokens that the server counted; None where it sends no usage."""
+    completion = exchange.completion if exchange else None
+    usage = completion.usage if completion else None
+    return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
+
+
+def context_tokens(interview: Interview) -> int | None:
+    """The context length that /v1/models tells, as vLLM and SGLang do."""
+    for card in model_cards(interview.models):
+        length = card.get("max_model_len")
+        if isinstance(length, int) and length > 0:
+            return length
+    return None

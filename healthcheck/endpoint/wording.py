@@ -1,0 +1,31 @@
+"""How findings quote what a server said."""
+
+from __future__ import annotations
+
+from healthcheck.contract import CHAT_PATH
+from healthcheck.wire.client import Exchange
+
+_MOST = 300
+
+
+def shown(text: str, most: int = _MOST) -> str:
+    """A text as a finding quotes it."""
+    return repr(text if len(text) <= most else text[:most] + " …")
+
+
+def what_came(exchange: Exchange) -> str:
+    """A response in a few words: its status and the beginning of its body, or the transport's error."""
+    if not exchange.status:
+        return f"no response ({exchange.error})"
+    body = exchange.body[:_MOST].decode("utf-8", "replace").strip()
+    words = f"status {exchange.status} {exchange.reason}".strip()
+    if exchange.error:
+        words += f", then {exchange.error}"
+    return f"{words}: {body!r}" if body else words
+
+
+def asked(exchange: Exchange) -> str:
+    """Which request it was, for the `where` of a finding."""
+    sent = exchange.sent or {}
+    fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
+    return f"POST {CHAT_PATH}" + (f" ({fields})" if fields else "")
