@@ -13,7 +13,7 @@ from typing import BinaryIO
 from healthcheck.errors import UsageError
 from healthcheck.service.blocks import Line, last_error
 from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
-from healthcheck.service.text import plain, without_prefixes, without_quiet_lines
+from healthcheck.service.text import plain, without_prefixes, without_quiet_lines, without_warnings
 
 WINDOW_BYTES = 2**20
 OVERLAP_BYTES = 2**14
@@ -75,12 +75,8 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
         for failure in known.failures:
             if failure.id not in hits and (hit := _search(failure, text, first_line)):
                 hits[failure.id] = hit
-        numbered = [
-            Line(number=first_line + offset, text=line[:LINE_CHARACTERS].rstrip())
-            for offset, line in enumerate(text.split("\n"))
-            if line.strip() and first_line + offset >= fresh_line
-        ]
-        tail = (tail + numbered)[-KEPT_LINES:]
+        loud = without_prefixes(without_warnings(without_quiet_lines(raw)))
+        tail = (tail + _numbered(loud, first_line, fresh_line))[-KEPT_LINES:]
         lines = first_line + text.count("\n") - text.endswith("\n")
     block = last_error(tail, _generic(known))
     ordered = sorted(hits.values(), key=lambda hit: hit.lines[0].number)
@@ -107,8 +103,19 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
 def _cleaned(text: str, known: Catalogue) -> str:
     text = without_prefixes(without_quiet_lines(text))
     for pattern in known.benign:
-        text = pattern.sub("", text)
+        while match := pattern.search(text):
+            end = text.find("\n", match.end())
+            text = text[: text.rfind("\n", 0, match.start()) + 1] + (text[end:] if end >= 0 else "")
     return text
+
+
+def _numbered(text: str, first_line: int, fresh_line: int) -> list[Line]:
+    """The lines of a window that are not empty and were not in the one before."""
+    return [
+        Line(number=first_line + offset, text=line[:LINE_CHARACTERS].rstrip())
+        for offset, line in enumerate(text.split("\n"))
+        if first_line + offset >= fresh_line and line.strip()
+    ]
 
 
 def _search(failure: Failure, text: str, first_line: int) -> Hit | None:

@@ -121,9 +121,9 @@ def _first_model(listed: Exchange) -> str:
 def _words(chat: Exchange) -> str:
     if chat.status == 0:
         return shortened(chat.error, 300)
-    if chat.completion is not None:
-        return _stream_words(chat, chat.completion)
     kind = chat.headers.get("content-type", "no content type")
+    if chat.completion is not None and "event-stream" in kind:
+        return _stream_words(chat, chat.completion)
     return f"{kind}: {shortened(chat.body[:2000].decode('utf-8', 'replace'), 500)}"
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-_ESCAPES = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b\x0c\x0e-\x1f]"
-)
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
 _PREFIX = re.compile(
     r"(?m)^(?:\((?:EngineCore|APIServer|ApiServer|Worker|VllmWorker|DPCoordinator|Api|Engine)[^)\n]{0,60}\)[ ]?"
     r"|\[rank\d+\]:?[ ]?"
@@ -19,11 +18,14 @@ _QUIET = re.compile(
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
+_WARNINGS = re.compile(r"(?m)^(?:\([^)\n]{1,80}\)[ ]?)?WARNING[ ]\d\d-\d\d[ ][^\n]*")
 
 
 def plain(text: str) -> str:
     """The text without terminal escapes; of a line that a progress bar wrote over, every state stays."""
-    return _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", " ")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    return text.translate(_CONTROL).replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", " ")
 
 
 def without_prefixes(text: str) -> str:
@@ -34,3 +36,8 @@ def without_prefixes(text: str) -> str:
 def without_quiet_lines(text: str) -> str:
     """Plain text with its INFO and DEBUG lines emptied; line numbers stay as they were."""
     return _QUIET.sub("", text)
+
+
+def without_warnings(text: str) -> str:
+    """Plain text with vLLM's WARNING lines emptied; line numbers stay as they were."""
+    return _WARNINGS.sub("", text)

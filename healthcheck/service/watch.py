@@ -126,7 +126,7 @@ class Watch:
         return Answer(
             request=f"POST {CHAT_PATH}",
             status=0,
-            text=f"the connection was accepted; no answer within {waited_s:.0f} s",
+            text=f"the connection is accepted and nothing comes, for {waited_s:.0f} s so far",
         )
 
     def _judge(self) -> LaunchOutcome | None:

@@ -1,0 +1,74 @@
+"""A chat server of the standard library for the launch tests: chat_server.py PORT [MODE] [ADDRESS].
+
+MODE: answers | hangs | refuses (HTTP 400) | breaks (HTTP 500) | plain (no stream) | dies (at the first chat) |
+stubborn (ignores SIGTERM) | loading (HTTP 503 for a second, then answers)
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PORT = int(sys.argv[1])
+MODE = sys.argv[2] if len(sys.argv) > 2 else "answers"
+ADDRESS = sys.argv[3] if len(sys.argv) > 3 else "0.0.0.0"
+BEGAN = time.monotonic()
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+    def say(self, status, body):
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self):
+        self.say(200, {"object": "list", "data": [{"id": os.environ.get("MODEL_PATH", "m")}]})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        if MODE == "hangs":
+            time.sleep(600)
+        elif MODE == "refuses":
+            self.say(400, {"error": {"message": "you must provide a chat template"}})
+        elif MODE == "breaks":
+            self.say(500, {"error": {"message": "something broke"}})
+        elif MODE == "plain":
+            self.say(200, {"choices": [{"message": {"content": "hello"}}]})
+        elif MODE == "dies":
+            sys.stderr.write("RuntimeError: the first request was too much\n")
+            os._exit(7)
+        elif MODE == "loading" and time.monotonic() - BEGAN < 1:
+            self.say(503, {"error": "loading"})
+        else:
+            self.stream()
+
+    def stream(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for text in ("hel", "lo"):
+            self.event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
+        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def event(self, body):
+        self.wfile.write(b"data: " + json.dumps(body).encode() + b"\n\n")
+
+
+class Server(ThreadingHTTPServer):
+    address_family = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
+    daemon_threads = True
+
+
+if MODE == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Server((ADDRESS, PORT), Handler).serve_forever()

@@ -1,0 +1,59 @@
+"""What the launch tests share: a free port, an export with a deploy.sh, a service over it, and who is still alive."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from healthcheck.progress import Silent
+from healthcheck.service.facts import Patience, Service
+
+SERVER = f"'{sys.executable}' '{Path(__file__).with_name('chat_server.py')}'"
+QUICK = Patience(deadline_s=20, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
+
+
+def free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])
+
+
+def service(folder: Path, script: str, *, patience: Patience = QUICK, port: int = 0, **more) -> Service:
+    """A service over `script` as deploy.sh; PORT in it is the port that is asked, SERVER starts the chat server."""
+    port = port or free_port()
+    export = folder / "export"
+    export.mkdir(exist_ok=True)
+    (export / "deploy.sh").write_text(script.replace("SERVER", SERVER).replace("PORT", str(port)) + "\n")
+    weights = folder / "my weights 权重"
+    weights.mkdir(exist_ok=True)
+    return Service(
+        export, weights, log=folder / "deploy.log", progress=Silent(), patience=patience, port=port, **more
+    )
+
+
+def eventually(condition: Callable[[], bool], limit_s: float = 20.0) -> bool:
+    end = time.monotonic() + limit_s
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def with_word(word: str) -> list[int]:
+    """Living processes with this word in their command line."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline", "status"]):
+        if process.info["status"] != psutil.STATUS_ZOMBIE and word in (process.info["cmdline"] or []):
+            found.append(process.info["pid"])
+    return found

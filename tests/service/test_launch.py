@@ -1,0 +1,196 @@
+"""Every way in which a launch can come out, with real shells, processes and sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from healthcheck.records import Outcome
+from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
+from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
+from tests.service.launching import QUICK, SERVER, free_port, service
+
+(port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
+IMPATIENT = Patience(deadline_s=3, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
+
+
+def text(result) -> str:
+    return "\n".join(f"{found.seen} {found.fix}" for found in result.findings)
+
+
+def test_a_server_in_the_foreground_is_ready_serves_and_stops(tmp_path):
+    with service(tmp_path, "exec SERVER PORT") as running:
+        launch = running.launch
+        assert launch.outcome is LaunchOutcome.READY
+        assert launch.model == str(tmp_path / "my weights 权重")
+        assert [listener.process.pid for listener in launch.listeners] == [launch.pid]
+        assert starts.judge(launch).outcome is Outcome.PASS
+        assert running.alive().running
+        ended = running.ended()
+    assert not ended.stopped.survivors
+    assert not ended.stopped.killed
+    assert not ended.stopped.holders
+    assert stays_up.judge(ended).outcome is Outcome.PASS
+    assert stops.judge(ended).outcome is Outcome.PASS
+    assert running.stop() is running.stop()
+
+
+def test_loading_answers_are_waited_for(tmp_path):
+    with service(tmp_path, "exec SERVER PORT loading") as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+
+
+CASES = {
+    "exits while loading": ("echo loading; sleep 0.3; exit 3", LaunchOutcome.EXITED, "exit status 3"),
+    "is killed": ("kill -9 $$", LaunchOutcome.EXITED, "killed by SIGKILL"),
+    "a child is killed": ("sh -c 'kill -9 $$'; exit $?", LaunchOutcome.EXITED, "SIGKILL"),
+    "ends at once": ("exit 0", LaunchOutcome.EXITED, "left no process"),
+    "a missing program": ("exec nosuchprogram serve", LaunchOutcome.EXITED, "command not found"),
+    "its shell is missing": ("#!/nosuch/shell\nexit 0", LaunchOutcome.NOT_STARTED, "/nosuch/shell"),
+    "a daemon that dies": ("sleep 0.7 &\nexit 0", LaunchOutcome.BACKGROUNDED, "in the background"),
+    "another port": (
+        "echo 'Uvicorn running on http://0.0.0.0:OTHER'; exec SERVER OTHER",
+        LaunchOutcome.OTHER_PORT,
+        "listens on 0.0.0.0:OTHER",
+    ),
+    "another port, unsaid": ("exec SERVER OTHER", LaunchOutcome.OTHER_PORT, "listens on 0.0.0.0:OTHER"),
+    "accepts and never answers": ("exec SERVER PORT hangs", LaunchOutcome.TIMED_OUT, "nothing comes"),
+    "refuses chats": ("exec SERVER PORT refuses", LaunchOutcome.ANSWERS_WRONGLY, "you must provide a chat template"),
+    "fails on chats": ("exec SERVER PORT breaks", LaunchOutcome.ANSWERS_WRONGLY, "something broke"),
+    "does not stream": ("exec SERVER PORT plain", LaunchOutcome.ANSWERS_WRONGLY, "application/json"),
+    "dies of the first chat": ("exec SERVER PORT dies", LaunchOutcome.EXITED, "the first request was too much"),
+    "a restart loop": (
+        "while :; do python3 -c 'raise SystemExit(\"RuntimeError: no\")'; sleep 0.3; done",
+        LaunchOutcome.RESTARTING,
+        "was started",
+    ),
+    "nothing happens": ("sleep 60", LaunchOutcome.TIMED_OUT, "nobody listens"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
+    script, outcome, said = CASES[case]
+    other = str(free_port())
+    patience = IMPATIENT if outcome in {LaunchOutcome.TIMED_OUT, LaunchOutcome.OTHER_PORT} else QUICK
+    with service(tmp_path, script.replace("OTHER", other), patience=patience) as running:
+        launch = running.launch
+    assert launch.outcome is outcome
+    result = starts.judge(launch)
+    assert result.outcome is Outcome.FAIL
+    assert said.replace("OTHER", other) in text(result)
+    assert not running.stop().survivors
+
+
+def test_silence_ends_the_wait(tmp_path):
+    quiet = Patience(deadline_s=600, silence_s=1, tick_s=0.1)
+    with service(tmp_path, "sleep 600", patience=quiet) as running:
+        assert running.launch.outcome is LaunchOutcome.SILENT
+    assert "no process has done anything" in text(starts.judge(running.launch))
+
+
+def test_a_background_server_is_found_warned_about_and_stopped(tmp_path):
+    script = "setsid nohup SERVER PORT answers 127.0.0.1 >/dev/null 2>&1 &\nexit 0"
+    with service(tmp_path, script) as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+        result = starts.judge(running.launch)
+        ended = running.ended()
+    assert result.outcome is Outcome.WARN
+    assert "in the background" in text(result)
+    assert "--host 0.0.0.0" in text(result)
+    assert stops.judge(ended).outcome is Outcome.PASS
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6 here")
+def test_a_server_on_ipv6_only_is_reached(tmp_path):
+    with service(tmp_path, "exec SERVER PORT answers ::1") as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+        assert "[::1]" in running.url
+
+
+def test_a_server_that_was_not_started_by_deploy_sh_is_not_taken_for_it(tmp_path):
+    """The port is free before the launch, and somebody else is there first."""
+    port = free_port()
+    trigger = tmp_path / "now"
+    stranger = subprocess.Popen(
+        ["sh", "-c", f"while ! [ -e '{trigger}' ]; do sleep 0.05; done; exec {SERVER} {port}"], start_new_session=True
+    )
+    try:
+        with service(tmp_path, f"touch '{trigger}'; sleep 60", port=port) as running:
+            launch = running.launch
+        assert launch.outcome is LaunchOutcome.FOREIGN_LISTENER
+        result = starts.judge(launch)
+        assert result.outcome is Outcome.FAIL
+        assert str(stranger.pid) in text(result)
+        assert stranger.poll() is None, "what the launch did not start is not the kit's to kill"
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_taken_port_is_named_and_nothing_is_launched(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = port_free.judge(gather_port(port))
+        assert result.outcome is Outcome.SKIP
+        assert not result.settled
+        assert str(os.getpid()) in text(result)
+        with service(tmp_path, f"touch '{tmp_path}/ran'; exit 0", port=port) as running:
+            assert running.launch.outcome is LaunchOutcome.PORT_TAKEN
+    assert not (tmp_path / "ran").exists()
+    assert not starts.judge(running.launch).settled
+
+
+def test_a_free_port_passes():
+    assert port_free.judge(gather_port(free_port())).outcome is Outcome.PASS
+
+
+def test_deploy_sh_sees_the_weights_the_folder_and_little_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("VLLM_PLUGINS", "mine")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    monkeypatch.setenv("ASCEND_HOME_PATH", "/usr/local/Ascend/latest")
+    script = f"""'{sys.executable}' -c '
+import json, os, sys
+print(json.dumps({{"env": dict(os.environ), "cwd": os.getcwd(), "tty": sys.stdout.isatty(), "in": sys.stdin.read()}}))
+'; [ -t 0 ] || exit 5"""
+    with service(tmp_path, script, environment={"VLLM_CPU_KVCACHE_SPACE": "1"}) as running:
+        launch = running.launch
+    seen = json.loads(launch.log.read_text())
+    assert seen["env"]["MODEL_PATH"] == str(tmp_path / "my weights 权重")
+    assert seen["env"]["VLLM_CPU_KVCACHE_SPACE"] == "1"
+    assert seen["env"]["ASCEND_HOME_PATH"] == "/usr/local/Ascend/latest"
+    assert not {"VLLM_PLUGINS", "http_proxy", "PYTEST_CURRENT_TEST", "VIRTUAL_ENV"} & seen["env"].keys()
+    assert seen["cwd"] == str(tmp_path / "export")
+    assert (seen["tty"], seen["in"], launch.exit_status) == (False, "", 5)
+    assert {"VLLM_PLUGINS", "http_proxy"} <= set(launch.withheld)
+
+
+def test_a_server_that_dies_after_the_first_answer_is_reported_with_its_cause(tmp_path):
+    script = "SERVER PORT & server=$!; sleep 2; echo 'OSError: [Errno 28] No space left on device'; kill -9 $server; exit 1"
+    with service(tmp_path, script) as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+        while running.alive().running:
+            pass
+        ended = running.ended()
+    result = stays_up.judge(ended)
+    assert result.outcome is Outcome.FAIL
+    assert "No space left on device" in text(result)
+
+
+def test_a_server_that_is_replaced_is_no_longer_the_one_that_answered(tmp_path):
+    script = "while :; do SERVER PORT & echo $! > pid; wait; sleep 0.2; done"
+    with service(tmp_path, script) as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+        os.kill(int((tmp_path / "export" / "pid").read_text()), 9)
+        while not running.alive().restarted:
+            pass
+        result = stays_up.judge(running.ended())
+    assert result.outcome is Outcome.FAIL
+    assert "started again" in text(result)
