@@ -20,7 +20,7 @@ LAYERS = (
     {"probe"},
     {"runner", "simulator"},
     {"report"},
-    {"scaffold", "verify", "catalogue"},
+    {"scaffold", "verify", "catalogue", "fix"},
     {"cli", "__main__"},
 )
 OWNERS = {

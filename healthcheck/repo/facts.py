@@ -52,6 +52,7 @@ class Submission:
         root: the repository's root, absolute.
         commit: the hash of HEAD, "" where the folder is no git repository of its own or has no commit; the files
             are then those of the folder.
+        pending: the changes of the working copy are taken in, as `git commit -a` would.
         uncommitted: why there is no commit ("" where there is one).
         changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
         untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
@@ -68,6 +69,7 @@ class Submission:
 
     root: Path
     commit: str
+    pending: bool
     uncommitted: str
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
@@ -90,10 +92,11 @@ class Submission:
         return next((text for text in self.texts if text.path == path), None)
 
 
-def read_submission(root: Path, *, stack: str = stacks.DEFAULT) -> Submission:
+def read_submission(root: Path, *, stack: str = stacks.DEFAULT, pending: bool = False) -> Submission:
     """Read a submission: the commit of a git repository, or the files of a plain folder.
 
-    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release.
+    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release. `pending` adds
+    what `git commit -a` would add to the commit, to see what a repair that is not committed yet would change.
 
     Raises:
         UsageError: there is no such row; `root` is no folder, cannot be read, or is too large for a repository
@@ -106,14 +109,17 @@ def read_submission(root: Path, *, stack: str = stacks.DEFAULT) -> Submission:
     commit = git.head(root)
     if commit is None:
         changes = git.Changes(changed=(), untracked=(), ignored=())
-        found = _Found(files=root, commit="", paths=tree.paths(root), changes=changes)
+        found = _Found(files=root, commit="", paths=tree.paths(root), changes=changes, pending=False)
         return _submission(root, found, stack)
     with git.shadow(commit) as shadow:
+        if pending:
+            shadow.stage()
         blobs = shadow.blobs()
         shadow.check_out(blobs, MAX_TEXT_BYTES)
         paths = tuple(sorted(blob.path for blob in blobs))
         changes = shadow.changes(MAX_LISTED)
-        return _submission(root, _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes), stack)
+        found = _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes, pending=pending)
+        return _submission(root, found, stack)
 
 
 @contextmanager
@@ -130,6 +136,8 @@ def export(submission: Submission) -> Iterator[Path]:
         if commit is None or commit.hash != submission.commit:
             raise UsageError(f"{submission.root} was committed to while it was verified: run the command again")
         with git.shadow(commit) as shadow:
+            if submission.pending:
+                shadow.stage()
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
             yield shadow.tree
         return
@@ -150,6 +158,7 @@ class _Found:
     commit: str
     paths: tuple[str, ...]
     changes: git.Changes
+    pending: bool
 
 
 def _submission(root: Path, found: _Found, stack: str) -> Submission:
@@ -159,6 +168,7 @@ def _submission(root: Path, found: _Found, stack: str) -> Submission:
     return Submission(
         root=root,
         commit=found.commit,
+        pending=found.pending,
         uncommitted="" if found.commit else _why_uncommitted(root),
         changed=changes.changed,
         untracked=changes.untracked,

@@ -97,6 +97,14 @@ class Shadow:
         (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
         self._run("update-ref", "--no-deref", "HEAD", commit.hash)
         self._run("read-tree", "HEAD")
+        self._read = "HEAD"
+
+    def stage(self) -> None:
+        """Take the changes of the working copy in, as `git commit -a` would; untracked files stay out."""
+        names = b"".join(os.fsencode(path) + b"\0" for path in self.changes(MAX_FILES).changed)
+        place = (*self._conversion(), "--work-tree", str(self.commit.root))
+        self._run(*place, "update-index", "--remove", "-z", "--stdin", stdin=names)
+        self._read = self._run("write-tree").decode().strip()
 
     def blobs(self) -> tuple[Blob, ...]:
         """The commit's files.
@@ -104,7 +112,7 @@ class Shadow:
         Raises:
             UsageError: there are more of them, or they are larger, than is checked out.
         """
-        listing = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD").split(b"\0")
+        listing = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", self._read).split(b"\0")
         blobs = tuple(blob for entry in listing if entry for blob in _blob(entry))
         total = sum(min(blob.size_bytes, MAX_FILE_BYTES) for blob in blobs)
         if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
@@ -130,16 +138,10 @@ class Shadow:
 
         A working copy with CRLF line ends of a file that is stored with LF counts as the same, as it does for git.
         """
-        options = (
-            "-c",
-            "core.autocrlf=input",
-            "-c",
-            "core.safecrlf=false",
-            "-c",
-            f"core.fileMode={_yes(self.commit)}",
-        )
         status = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--ignored=matching")
-        listing = self._run(*options, "--work-tree", str(self.commit.root), *status, "--untracked-files=normal")
+        listing = self._run(
+            *self._conversion(), "--work-tree", str(self.commit.root), *status, "--untracked-files=normal"
+        )
         found: dict[str, list[str]] = {"??": [], "!!": [], "": []}
         for entry in listing.split(b"\0"):
             if entry:
@@ -150,6 +152,10 @@ class Shadow:
             untracked=tuple(found["??"][:limit]),
             ignored=tuple(found["!!"][:limit]),
         )
+
+    def _conversion(self) -> tuple[str, ...]:
+        modes = "true" if self.commit.file_modes else "false"
+        return ("-c", "core.autocrlf=input", "-c", "core.safecrlf=false", "-c", f"core.fileMode={modes}")
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         done = _git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
@@ -195,10 +201,6 @@ def _blob(entry: bytes) -> Iterator[Blob]:
     mode, kind, _, size = facts.decode().split()
     if kind == "blob":
         yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
-
-
-def _yes(commit: Commit) -> str:
-    return "true" if commit.file_modes else "false"
 
 
 def _git(

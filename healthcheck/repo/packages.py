@@ -36,7 +36,7 @@ PINNING = ("==", "===", "~=", "<", "<=")
 MAX_FINDINGS = 20
 
 
-def _is_provided(name: str) -> str:
+def is_provided(name: str) -> str:
     if name == "torch-npu":
         return "torch-npu"
     if name in CANN or name.startswith(("cann-", "ascend-cann", "ascend-toolkit")) or name == "cann":
@@ -63,7 +63,7 @@ def requirements_provided(submission: Submission) -> Findings:
     """
     _needs_requirements(submission)
     for entry in entries(submission):
-        provided = _is_provided(entry.name)
+        provided = is_provided(entry.name)
         if provided:
             yield fail(
                 expected=f"no line for {provided}, which the environment provides",
@@ -100,7 +100,7 @@ def requirements_stack(submission: Submission) -> Findings:
     that only work with CUDA warn too. The rows, with their sources, are in healthcheck/data/stacks.json.
     """
     _needs_requirements(submission)
-    lines = [entry for entry in entries(submission) if entry.name and not _is_provided(entry.name)]
+    lines = [entry for entry in entries(submission) if entry.name and not is_provided(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
         yield note("nothing is asked for beyond the image")

@@ -1,0 +1,132 @@
+"""Finds the launch command in deploy.sh and proposes edits of its own words; what is not plain is left alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.repo import shell
+from healthcheck.repo.shell import Command, Token
+
+BEFORE = {"exec", "nohup", "time", "command", "setsid"}
+GAP = re.compile(r"(?:[ \t]|\\\n)*")
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+VARIABLE = re.compile(r"\$MODEL_PATH|\$\{MODEL_PATH\}")
+LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Characters `start` to `end` of the script become `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """The one command of a script that starts vLLM: its arguments, and the words before them."""
+
+    script: shell.Script
+    command: Command
+    arguments: tuple[Token, ...]
+
+
+def find(script: shell.Script, line: int) -> Launch | None:
+    """The launch command, where there is no doubt which one it is; `line` is where a run recorded it, 0 unknown."""
+    found = [launch for launch in _all(script) if not line or _spans(launch, line)]
+    return found[0] if len(found) == 1 else None
+
+
+def port(launch: Launch) -> Iterator[Change]:
+    """A literal port that is not the service's."""
+    for value in _values(launch, "--port"):
+        literal = LITERAL.fullmatch(value.text)
+        if literal and literal["value"].isdigit() and int(literal["value"]) != contract.PORT:
+            yield _replace(value, literal, str(contract.PORT))
+
+
+def host(launch: Launch) -> Iterator[Change]:
+    """A literal loopback address."""
+    for value in _values(launch, "--host"):
+        literal = LITERAL.fullmatch(value.text)
+        if literal and literal["value"] in LOOPBACK:
+            yield _replace(value, literal, "0.0.0.0")  # noqa: S104 - what the service needs
+
+
+def served_name(launch: Launch) -> Iterator[Change]:
+    """The option --served-model-name with its names."""
+    words = launch.arguments
+    given = [at for at, word in enumerate(words) if _name(word) == "--served-model-name"]
+    if len(given) != 1 or given[0] == 0:
+        return
+    at = last = given[0]
+    if "=" not in words[at].text:
+        while last + 1 < len(words) and not words[last + 1].text.startswith("-"):
+            last += 1
+        if last == at or any(not _one_word(word) for word in words[at + 1 : last + 1]):
+            return
+    before = words[at - 1].end
+    between = [launch.script.text[before : words[at].start]]
+    between += [launch.script.text[words[i].end : words[i + 1].start] for i in range(at, last)]
+    if all(GAP.fullmatch(text) for text in between):
+        yield Change(start=before, end=words[last].end, new="")
+
+
+def quotes(launch: Launch) -> Iterator[Change]:
+    """$MODEL_PATH without quotes, which a path with a blank splits."""
+    for word in launch.arguments:
+        name, equals, value = word.text.partition("=")
+        value, start = (value, word.start + len(name) + 1) if equals else (name, word.start)
+        if VARIABLE.fullmatch(value) and (not equals or re.fullmatch(r"--[\w-]+", name)):
+            yield Change(start=start, end=start + len(value), new=f'"{value}"')
+
+
+def _all(script: shell.Script) -> Iterator[Launch]:
+    for command in script.commands():
+        words = list(command.words)
+        while words and (words[0].text in BEFORE or shell.ASSIGNMENT.match(words[0].text)):
+            words.pop(0)
+        texts = [word.text for word in words]
+        if texts[:2] == ["vllm", "serve"]:
+            yield Launch(script=script, command=command, arguments=tuple(words[2:]))
+        elif re.fullmatch(r"python3?", texts[0] if texts else "") and texts[1:3] == ["-m", API_SERVER]:
+            yield Launch(script=script, command=command, arguments=tuple(words[3:]))
+
+
+API_SERVER = "vllm.entrypoints.openai.api_server"
+
+
+def _spans(launch: Launch, line: int) -> bool:
+    first, last = launch.script.line(launch.command.start), launch.script.line(launch.command.words[-1].end)
+    return first <= line <= last
+
+
+def _name(word: Token) -> str:
+    return word.text.partition("=")[0].replace("_", "-") if word.text.startswith("--") else ""
+
+
+def _values(launch: Launch, option: str) -> Iterator[Token]:
+    """The value of an option that is given once, as a word or as the part of one behind the sign."""
+    given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
+    if len(given) != 1:
+        return
+    word = launch.arguments[given[0]]
+    name, equals, value = word.text.partition("=")
+    if equals:
+        start = word.start + len(name) + 1
+        yield Token(kind=word.kind, start=start, end=word.end, text=value, depth=word.depth)
+    elif given[0] + 1 < len(launch.arguments):
+        yield launch.arguments[given[0] + 1]
+
+
+def _one_word(word: Token) -> bool:
+    """Whether a word is one argument whatever its variables hold, so that taking it out takes out just that."""
+    return bool(LITERAL.fullmatch(word.text) or re.fullmatch(r'"[^"`()@*]*"|\'[^\']*\'|\$\w+|\$\{\w+\}', word.text))
+
+
+def _replace(word: Token, literal: re.Match[str], new: str) -> Change:
+    return Change(start=word.start + literal.start("value"), end=word.start + literal.end("value"), new=new)

@@ -1,0 +1,119 @@
+"""Which repairs a submission needs, as far as they are certain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from healthcheck import contract
+from healthcheck.fix import launch
+from healthcheck.fix.edits import MAX_FILE_BYTES, Edit, Repair
+from healthcheck.fix.launch import Change, Launch
+from healthcheck.plan.facts import LaunchPlan
+from healthcheck.records import CheckResult, Outcome
+from healthcheck.repo import requirements, shell
+from healthcheck.repo.facts import Kind, Submission
+from healthcheck.repo.packages import is_provided
+from healthcheck.repo.tree import read_inside
+
+BOM = b"\xef\xbb\xbf"
+NAME = contract.ENTRY_POINT
+LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...] = (
+    ("plan/model-path", "put quotes around $MODEL_PATH", launch.quotes),
+    ("plan/port", f"listen on port {contract.PORT}", launch.port),
+    ("plan/host", "listen on every address", launch.host),
+    ("plan/served-name", "leave the served model name to the weight path", launch.served_name),
+)
+
+
+def proposals(
+    submission: Submission, plan: LaunchPlan | None, results: Iterable[CheckResult]
+) -> tuple[Repair, ...]:
+    """The safe repairs of the working copy that the results call for; where anything is in doubt, none.
+
+    A launch option is only touched where it is a plain word of the command that the plan stage recorded.
+    """
+    wrong = {result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN}}
+    found = list(_of_requirements(submission, wrong))
+    path = submission.root / NAME
+    data = None if path.is_symlink() else read_inside(submission.root, NAME, MAX_FILE_BYTES)
+    if data and len(data) < MAX_FILE_BYTES and b"\0" not in data and submission.deploy_sh_kind is Kind.FILE:
+        found += _of_bytes(submission, data, wrong)
+        if _as_read(data)[0] == _as_read(submission.deploy_sh or b"")[0]:
+            found += _of_launch(plan, data, wrong)
+    return tuple(found)
+
+
+def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
+    check, seen = "repo/deploy-sh-syntax", submission.deploy_sh or b""
+    if check not in wrong:
+        return
+    if data.startswith(BOM) and seen.startswith(BOM):
+        edit = Edit(start=0, end=len(BOM), new=b"")
+        yield Repair(path=NAME, check=check, title="take the byte order mark out", before=data, edits=(edit,))
+    if b"\r\n" in data and b"\r\n" in seen:
+        edits = tuple(Edit(start=at.start(), end=at.start() + 1, new=b"") for at in re.finditer(rb"\r(?=\n)", data))
+        yield Repair(path=NAME, check=check, title="end the lines in LF", before=data, edits=edits)
+    if submission.deploy_sh_mode is not None and not submission.deploy_sh_mode & 0o111:
+        yield Repair(path=NAME, check=check, title="set the executable bit", before=data, executable=True)
+
+
+def _of_launch(plan: LaunchPlan | None, data: bytes, wrong: set[str]) -> Iterator[Repair]:
+    server = plan.server if plan else None
+    if server is None or server.engine != "vllm":
+        return
+    text, places = _as_read(data)
+    found = launch.find(shell.read(text), _line_in_deploy_sh(server.where))
+    if found is None or (server.where and not server.where.startswith(f"{NAME}:")):
+        return
+    for check, title, propose in LAUNCH_REPAIRS:
+        edits = tuple(_edit(change, places, len(data)) for change in propose(found)) if check in wrong else ()
+        if edits:
+            yield Repair(path=NAME, check=check, title=title, before=data, edits=edits)
+
+
+def _as_read(data: bytes) -> tuple[str, list[int]]:
+    """A script without byte order mark and carriage returns, a character a byte, and where each byte stands."""
+    start = len(BOM) if data.startswith(BOM) else 0
+    places = [at for at in range(start, len(data)) if data[at : at + 2] != b"\r\n"]
+    return bytes(data[at] for at in places).decode("latin-1"), places
+
+
+def _edit(change: Change, places: list[int], length: int) -> Edit:
+    """The change in bytes; a carriage return within it that another repair takes out stays outside."""
+    start = places[change.start] if change.start < len(places) else length
+    end = places[change.end - 1] + 1 if change.end > change.start else start
+    return Edit(start=start, end=end, new=change.new.encode("latin-1"))
+
+
+def _line_in_deploy_sh(where: str) -> int:
+    name, _, line = where.partition(":")
+    return int(line) if name == NAME and line.isdigit() else 0
+
+
+def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair]:
+    check = "repo/requirements-provided"
+    for text in submission.texts if check in wrong else ():
+        path = submission.root / text.path
+        data = None if path.is_symlink() else read_inside(submission.root, text.path, MAX_FILE_BYTES)
+        if data is None or data != text.data:
+            continue
+        entries = requirements.read(text.path, data).entries
+        provided = [entry for entry in entries if entry.installs and entry.applies() and is_provided(entry.name)]
+        lines = data.splitlines(keepends=True)
+        if not provided or len(lines) != len(data.decode("utf-8", "replace").splitlines()):
+            continue
+        edits = tuple(_without(lines, entry.line) for entry in provided)
+        names = ", ".join(dict.fromkeys(entry.name for entry in provided))
+        yield Repair(
+            path=text.path, check=check, title=f"leave {names} to the environment", before=data, edits=edits
+        )
+
+
+def _without(lines: list[bytes], first: int) -> Edit:
+    """Takes a logical line out: the physical one, and those that it is continued on."""
+    last = first
+    while last < len(lines) and lines[last - 1].rstrip(b"\r\n").endswith(b"\\"):
+        last += 1
+    start = sum(len(line) for line in lines[: first - 1])
+    return Edit(start=start, end=start + sum(len(line) for line in lines[first - 1 : last]), new=b"")
