@@ -75,7 +75,9 @@ def test_nothing_of_the_template_runs_code():
 
 def test_nothing_exists_twice():
     repository = ROOT / "templates" / "repository"
-    assert [name for name in SHARED_BY_DESIGN if not (repository / name).is_symlink()] == []
+    linked = [name for name in SHARED_BY_DESIGN if (repository / name).is_symlink()]
+    assert linked == ["requirements.txt", "adapter.toml", "adapter"]
+    assert (repository / "deploy.sh.jinja").read_text() == '{% include "deploy.sh" %}'
 
 
 @pytest.mark.parametrize("task", [task.value for task in contract.Task])

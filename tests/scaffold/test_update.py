@@ -36,6 +36,7 @@ def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, t
     assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
     (place / "deploy.sh").write_text((place / "deploy.sh").read_text().replace("set -eu\n", "set -eu\n# mine\n"))
     git(place, "commit", "-qam", "mine")
+    assert git(place, "ls-files", "--stage", "deploy.sh").startswith("100755")
     (template / "deploy.sh").write_text(
         (template / "deploy.sh").read_text().replace("exec vllm", "# new\nexec vllm")
     )
