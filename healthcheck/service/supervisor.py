@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import select
@@ -87,6 +88,11 @@ class Supervisor:
         if self.pid is None and not self.failure:
             raise KitFailure("the process that supervises deploy.sh did not start")
 
+    @property
+    def lost(self) -> bool:
+        """Whether the guardian itself was killed; deploy.sh dies with it."""
+        return self._guardian.poll() is not None
+
     def poll(self) -> None:
         """Take in what the guardian has said meanwhile."""
         while self._hear(0):
@@ -95,7 +101,7 @@ class Supervisor:
     def tree(self) -> tuple[Process, ...]:
         """The living processes of the launch, deploy.sh's own first."""
         below = processes.descendants(self._guardian.pid)
-        if not below and self._guardian.poll() is not None:
+        if not below and self.lost:
             below = processes.marked(MARKER, self._token)
         self._known |= {found.pid: found for found in below}
         return below
@@ -128,7 +134,8 @@ class Supervisor:
 
     def _sweep(self) -> tuple[Process, ...]:
         """Let the guardian go, and kill what it did not: it may have been killed itself."""
-        self._requests.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._requests.close()
         try:
             self._guardian.wait(ORPHAN_GRACE_S + 15)
         except subprocess.TimeoutExpired:

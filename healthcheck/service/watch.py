@@ -8,6 +8,7 @@ from pathlib import Path
 
 from healthcheck import processes
 from healthcheck.contract import CHAT_PATH
+from healthcheck.errors import KitFailure
 from healthcheck.processes import Activity, Listener, Process
 from healthcheck.progress import Progress
 from healthcheck.service.readiness import LOADING, Attempts, base_url, speaks_http
@@ -102,6 +103,8 @@ class Watch:
     def look(self) -> None:
         """One look at the processes, the sockets and the log."""
         self.supervisor.poll()
+        if self.supervisor.lost:
+            raise KitFailure("the process that supervises deploy.sh was killed, so how the launch went is unknown")
         self.tree = self.supervisor.tree()
         self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
         ours = {process.pid for process in self.tree}
