@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from healthcheck import hardware
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.hardware import Family, Npu
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights import memory
+from healthcheck.weights.demand import Demand, longest_context, read_demand
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
-from healthcheck.weights.load import Load, read_load
-from healthcheck.weights.memory import Layout
-from healthcheck.weights.shape import Shape, read_shape
+from healthcheck.weights.shape import Shape
 
 SUPPORTED = {"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"}
 """Source: supported_quantization in vllm_ascend/platform.py, 182b75ea84ff (2026-08-22)."""
-UTILIZATION = 0.9
 GIB = 2**30
 KIND_SIZES = (1, 2, 4, 8, 16)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
-    """What is to be served, and how it is spread."""
-
-    load: Load
-    shape: Shape | None
-    layout: Layout
-    context: int | None
-    context_source: str
-    utilization: float
 
 
 @check(
@@ -58,8 +42,10 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
     """
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(f"how {facts.engine} uses memory is not known here")
-    demand = _demand(facts)
+    demand = read_demand(facts)
     yield from _heads(facts, demand)
+    yield from _length(facts, demand)
+    yield from _visible(facts, demand)
     yield from _quantization(facts, demand)
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
@@ -72,58 +58,6 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
         yield from _on(facts, demand, kinds[0])
     else:
         yield from _anywhere(demand)
-
-
-def _demand(facts: WeightsFacts) -> Demand:
-    load = read_load(facts)
-    if not load.total_bytes:
-        raise NotApplicable("no weights whose size could be read")
-    shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
-    context = _tokens(facts.option("max-model-len"))
-    source = f"--max-model-len {facts.option('max-model-len')}" if context else "the model's own length"
-    return Demand(
-        load=load,
-        shape=shape,
-        layout=_layout(facts),
-        context=context or (shape.context if shape else None),
-        context_source=source,
-        utilization=_fraction(facts.option("gpu-memory-utilization", "mem-fraction-static")),
-    )
-
-
-def _layout(facts: WeightsFacts) -> Layout:
-    tensor = facts.option("tensor-parallel-size", "tp", "tp-size")
-    if tensor is None and facts.plan is None:
-        tensor = str(facts.npus or 1)
-    number_bytes = 1 if (facts.option("kv-cache-dtype") or "").startswith(("fp8", "int8")) else 2
-    return Layout(
-        tensor=_count(tensor),
-        pipeline=_count(facts.option("pipeline-parallel-size", "pp", "pp-size")),
-        data=_count(facts.option("data-parallel-size", "dp", "dp-size")),
-        experts=facts.option("enable-expert-parallel") is not None,
-        cache_number_bytes=number_bytes,
-    )
-
-
-def _count(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() and 0 < int(text) < 10_000 else 1
-
-
-def _tokens(text: str | None) -> int | None:
-    """A number of tokens as vLLM reads it: 32768, 32k (thousands), 32K (times 1024)."""
-    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([kKmMgG]?)", text or "")
-    if not found:
-        return None
-    factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}[found[2]]
-    return int(float(found[1]) * factor) or None
-
-
-def _fraction(text: str | None) -> float:
-    try:
-        value = float(text or UTILIZATION)
-    except ValueError:
-        return UTILIZATION
-    return value if 0 < value <= 1 else UTILIZATION
 
 
 def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
@@ -149,6 +83,34 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
         fix=f"use --tensor-parallel-size {' or '.join(fitting)}",
         where=where,
     )
+
+
+def _length(facts: WeightsFacts, demand: Demand) -> Findings:
+    limit = longest_context(facts, demand.shape)
+    server = facts.plan.server if facts.plan else None
+    if server is None or limit is None or demand.context is None or demand.context <= limit:
+        return
+    if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
+        yield fail(
+            expected=f"at most the {limit:,} tokens that the model is made for (vLLM refuses more)",
+            seen=f"{demand.context:,} tokens ({demand.context_source})",
+            fix=f"pass --max-model-len {limit}",
+            where=server.where,
+        )
+
+
+def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
+    """The devices that deploy.sh itself leaves to the engine."""
+    server = facts.plan.server if facts.plan else None
+    listed = server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if server else ""
+    numbers = [part.strip() for part in listed.split(",") if part.strip()]
+    if server and numbers and len(numbers) < demand.layout.devices:
+        yield fail(
+            expected=f"{demand.layout.devices} devices, for tensor × pipeline × data parallel size",
+            seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}: {len(numbers)}",
+            fix="leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are",
+            where=server.where,
+        )
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:

@@ -113,7 +113,7 @@ def matches_weights(facts: WeightsFacts) -> Findings:
     yield from _card(facts)
     code, source = task_of(facts)
     if code in CODES:
-        yield from _against(contract.Task(code), source, nature)
+        yield from _against(contract.Task(code), source, facts)
 
 
 def _card(facts: WeightsFacts) -> Findings:
@@ -128,7 +128,8 @@ def _card(facts: WeightsFacts) -> Findings:
         )
 
 
-def _against(task: contract.Task, source: str, nature: Nature) -> Findings:
+def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
+    nature = facts.nature()
     takes, makes = sorted(nature.takes), sorted(nature.makes)
     seen = f"{shown(nature.because)}: takes {' and '.join(takes)}, makes {' and '.join(makes)}"
     if task is contract.Task.TEXT_GENERATION:
@@ -139,7 +140,8 @@ def _against(task: contract.Task, source: str, nature: Nature) -> Findings:
     suggested = _suggested(nature).value
     misfit = "image" not in nature.takes if task is contract.Task.IMAGE_TEXT_TO_TEXT else _text_only(nature)
     if misfit:
-        report = fail if nature.sure or nature.takes == {"text"} else warn
+        certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
+        report = fail if certain else warn
         yield report(
             expected=f"{task.value} ({source}) needs a model that {wanted}",
             seen=seen,

@@ -113,9 +113,11 @@ def _registered(config: JsonObject, architecture: str, release: Release, because
         return Nature(family=Family.DRAFTS, because=because)
     if not release.generates(architecture):
         return Nature(family=_pooling(groups, architecture), because=because)
-    if "multimodal" not in groups:
-        return Nature(family=Family.GENERATES, because=because)
     takes, makes = modalities(config)
+    if "multimodal" not in groups:
+        whole = architecture.endswith("ForConditionalGeneration")
+        takes, makes = (takes, makes) if whole else (frozenset({"text"}), frozenset({"text"}))
+        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because)
     if takes == {"text"}:
         takes = frozenset({"text", _modality_by_name(architecture)})
         return Nature(family=Family.GENERATES, takes=takes, makes=makes, because=because, sure=False)

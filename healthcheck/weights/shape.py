@@ -106,7 +106,8 @@ def _layers(config: JsonObject, count: int, window: int | None) -> tuple[str, ..
 def _kind(name: str, window: int | None) -> str:
     if "sliding" in name or "chunked" in name or name == "local":
         return WINDOW if window else FULL
-    return FULL if "full" in name or name in {"attention", "hybrid", "global", "global_attention"} else NONE
+    fixed = any(word in name for word in ("linear", "compressed", "mamba", "conv", "recurrent"))
+    return FULL if not fixed and ("attention" in name or name in {"hybrid", "global"}) else NONE
 
 
 def _slides(config: JsonObject, number: int) -> bool:

@@ -76,7 +76,10 @@ LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% for k in range(
         (LOOP, "did not end within"),
         ("{{ 'a' * 10000000000 }}", "memory"),
         ("{% for i in range(99999) %}{{ messages[0].content * 9999 }}{% endfor %}", "writes more than"),
-        ("{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = n.a + n.a %}{% endfor %}", "memory|did not end"),
+        (
+            "{% set n = namespace(a=[1]) %}{% for i in range(99) %}{% set n.a = n.a + n.a %}{% endfor %}",
+            "memory|did not end",
+        ),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError"),
         ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "SecurityError"),
         ("{{ raise_exception('\x1b[31mred\x1b[0m') }}", r"\\x1b\[31mred"),

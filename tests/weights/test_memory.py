@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -97,7 +99,8 @@ def test_experts_are_shared_by_data_parallel_ranks_only_where_asked() -> None:
 
 
 def large(folder: Path, size_bytes: int, **config: object) -> Path:
-    return model(folder, {**QWEN3, **config}, {"w": ("BF16", (size_bytes // 2,))})
+    scaled = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}}
+    return model(folder, {**QWEN3, **scaled, **config}, {"w": ("BF16", (size_bytes // 2,))})
 
 
 @pytest.mark.parametrize(
@@ -166,3 +169,32 @@ def test_a_quantization_that_vllm_ascend_does_not_load(method: str, tmp_path: Pa
 def test_an_engine_of_unknown_memory_is_not_judged(tmp_path: Path) -> None:
     results = judge(model(tmp_path / "w"), plan=plan(engine="mindie"), npu="910B4")
     assert results["plan/fits-hardware"].outcome.value == "skip"
+
+
+@pytest.mark.parametrize(
+    ("config", "tokenizer", "options", "outcome"),
+    [
+        ({}, {}, {"max_model_len": "40960"}, None),
+        ({}, {}, {"max_model_len": "40961"}, "fail"),
+        ({}, {"model_max_length": 8192}, {"max_model_len": "16k"}, "fail"),
+        ({}, {"model_max_length": 8192}, {}, None),
+        ({}, {"model_max_length": 10**30}, {"max_model_len": "32768"}, None),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, {}, {"max_model_len": "81920"}, "fail"),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}, {}, {"max_model_len": "81920"}, None),
+        ({}, {}, {"max_model_len": "81920", "hf_overrides": "{}"}, None),
+        ({}, {}, {}, None),
+    ],
+)  # fmt: skip
+def test_a_context_beyond_the_models_own(
+    config: dict, tokenizer: dict, options: dict, outcome: str | None, tmp_path: Path
+) -> None:
+    folder = model(tmp_path / "w", {**QWEN3, **config})
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    assert findings(judge(folder, plan=plan(**options))).get("plan/fits-hardware") == outcome
+
+
+def test_fewer_visible_devices_than_the_launch_needs(tmp_path: Path) -> None:
+    launch = plan(tensor_parallel_size="4")
+    server = replace(launch.server, env={"ASCEND_RT_VISIBLE_DEVICES": "0,1"})
+    results = judge(model(tmp_path / "w"), plan=replace(launch, server=server))
+    assert "ASCEND_RT_VISIBLE_DEVICES=0,1: 2" in said(results, "plan/fits-hardware")
