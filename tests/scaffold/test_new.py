@@ -119,8 +119,30 @@ def test_the_workflow_is_what_github_reads(new, task):
     assert set(workflow["jobs"]) == {"cpu", "npu"}
     assert workflow["jobs"]["npu"]["runs-on"] == ["self-hosted", "linux", "npu"]
     commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
-    assert f"npu-adapter verify . --task {task} --until plan" in commands
+    assert f'npu-adapter verify . --task {task} --until plan --weights "$(mktemp -d)"' in commands
     assert not any("{%" in command or "{{ " in command for command in commands)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", [task.value for task in contract.Task])
+def test_the_cpu_job_runs_green_here(new, task):
+    _, place, _ = new("--defaults", "--task", task)
+    workflow = yaml_text.load((place / ".github/workflows/adapter.yml").read_text())
+    commands = [
+        step["run"]
+        for step in workflow["jobs"]["cpu"]["steps"]
+        if "run" in step and "pip install" not in step["run"]
+    ]
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SMOKE"))}
+    environment |= {"PATH": path, "SMOKE_SERVER": "http://127.0.0.1:1"}
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-e", "-c", command], cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    assert len(commands) == 2
+    assert git(place, "status", "--porcelain") == ""
 
 
 def test_the_first_commit_has_everything(new):
