@@ -12,6 +12,7 @@ from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
+from healthcheck.simulator.solvers import SOLVERS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--accuracy", default="", metavar="easy=.9,medium=.7,hard=.5", help="share of right samples"
     )
     parser.add_argument("--correlation", type=float, default=0.0, help="between the samples of a problem, 0 to 1")
+    parser.add_argument("--solver", default="", choices=sorted(SOLVERS), help="a solver of known behaviour instead")
     parser.add_argument("--tokens-per-second", type=float, default=0.0, help="of each stream; 0 is at once")
     parser.add_argument(
         "--first-token-s", type=float, default=0.0, metavar="S", help="seconds before the first token"
@@ -56,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         labels={question: tier for question, (_, tier) in bank.items()},
         accuracy=_accuracy(options.accuracy),
         correlation=_share(options.correlation),
+        solver=options.solver,
         tokens_per_second=options.tokens_per_second,
         first_token_s=options.first_token_s,
         context_tokens=options.context,

@@ -21,6 +21,7 @@ class Behaviour:
         labels: question → tier, for `accuracy`; a question without one is of the tier "medium".
         accuracy: tier → probability that a sample is right.
         correlation: of two samples of one problem being right, 0 independent to 1 all alike.
+        solver: one of `solvers.SOLVERS` in place of accuracy and correlation; "" for those.
         tokens_per_second: pace of each stream; 0 writes an answer in one go.
         first_token_s: seconds before the first token.
         answer_tokens: about how many tokens an answer has.
@@ -37,6 +38,7 @@ class Behaviour:
     labels: Mapping[str, str] = field(default_factory=dict)
     accuracy: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_ACCURACY))
     correlation: float = 0.0
+    solver: str = ""
     tokens_per_second: float = 0.0
     first_token_s: float = 0.0
     answer_tokens: int = 30

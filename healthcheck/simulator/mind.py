@@ -14,6 +14,7 @@ from functools import lru_cache
 from healthcheck.records import JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.request import IMAGE_TOKENS, Request, images_of, last_user_text, text_of
+from healthcheck.simulator.solvers import SOLVERS, Asked
 
 _NONSENSE = (
     "river stone lamp quiet seven walks under bright salt paper winter glass orange thread never slow metal cloud "
@@ -100,12 +101,16 @@ class Mind:
         """
         behaviour = self._behaviour
         right = behaviour.answers[question]
+        filler = _nonsense(draw, max(0, behaviour.answer_tokens - 4))
+        if behaviour.solver:
+            tier = behaviour.labels[question]
+            asked = Asked(question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed)
+            return f"{''.join(filler).strip()}. The answer is {SOLVERS[behaviour.solver](asked)}."
         accuracy = behaviour.accuracy.get(behaviour.labels.get(question, "medium"), 0.7)
         key = f"{behaviour.seed}/{question}"
         shared = _uniform(f"{key}/{sample}/shared") < math.sqrt(behaviour.correlation)
         dice = key if shared else f"{key}/{sample}"
         answer = right if _uniform(dice + "/right") < accuracy else _wrong(right, dice)
-        filler = _nonsense(draw, max(0, behaviour.answer_tokens - 4))
         return f"{''.join(filler).strip()}. The answer is {answer}."
 
 

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.records import JsonValue
+from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
@@ -23,7 +23,7 @@ from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
 from healthcheck.simulator.mind import Mind, Spoken, count_tokens, tokens_of
 from healthcheck.simulator.request import Request
 
-SERVER = "npu-adapter-simulator"
+SERVER = SIMULATOR
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _CUT_BYTES = 7
