@@ -10,6 +10,7 @@ from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format
+from healthcheck.weights.nature import Family
 from healthcheck.weights.registry import DRAFT, Release
 
 OTHER_ENGINES = {"llama.cpp", "mindie"}
@@ -35,6 +36,8 @@ def config(facts: WeightsFacts) -> Findings:
     vllm-ascend release that has it, or choose the engine that serves it.
     """
     weights = facts.weights
+    if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:
+        raise NotApplicable(f"the weights are {facts.nature().family.value} (see task/matches-weights)")
     if not weights.config.present:
         yield from _without_config(facts)
         return
@@ -99,6 +102,24 @@ def _architectures(facts: WeightsFacts) -> Findings:
         )
         return
     yield from _registered(facts, architectures)
+    yield from _model_type(facts)
+
+
+def _model_type(facts: WeightsFacts) -> Findings:
+    """Source: AutoConfig looks the configuration class up by model_type, before any architecture is."""
+    value, assumed = facts.weights.config.value, facts.releases()[0]
+    model_type = text_of(value.get("model_type"))
+    if model_type in assumed.model_types or value.get("auto_map"):
+        return
+    known = [release.vllm for release in facts.releases() if model_type in release.model_types]
+    seen = f"model_type {shown(model_type)!r}" if model_type else "no model_type"
+    also = f"; only vLLM {', '.join(known)} does" if known else ""
+    yield warn(
+        expected=f"a model_type that transformers {assumed.transformers} or vLLM {assumed.vllm} knows",
+        seen=f"config.json: {seen}, which none of them does{also}" if model_type else f"config.json: {seen}",
+        fix='write "model_type" as the original model has it: without a known one the engine does not start',
+        where="config.json",
+    )
 
 
 def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:

@@ -36,7 +36,8 @@ def present(facts: WeightsFacts) -> Findings:
     repository.
     """
     weights = facts.weights
-    if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF):
+    a_pipeline = weights.diffusers_index.present
+    if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
         return
     names = [entry.name for entry in weights.files]
     expected = f"{SERVED} at the top of {weights.folder.path}"

@@ -55,6 +55,13 @@ def supported(facts: WeightsFacts) -> Findings:
     A model whose task is another one, such as an embedding model, cannot be evaluated.
     """
     code, source = task_of(facts)
+    if facts.weights.card.error:
+        yield warn(
+            expected="a model card whose front matter is YAML",
+            seen=f"README.md of the weights: {shown(facts.weights.card.error)}",
+            fix="repair the lines between the two --- at the top of README.md",
+            where="README.md",
+        )
     if not source:
         yield unsettled(
             expected=f"one of {', '.join(CODES)}",
@@ -86,7 +93,6 @@ def _fix(code: str) -> str:
     stage=Stage.WEIGHTS,
     rule=contract.TASK_TYPES,
     why="The service sends the task's chat requests; a model of another kind answers none of them.",
-    requires=("weights/present",),
 )
 def matches_weights(facts: WeightsFacts) -> Findings:
     """All three tasks go over /v1/chat/completions, so the model has to generate text. text-generation needs no

@@ -107,6 +107,13 @@ def adapter(folder: Path) -> Path:
     return folder
 
 
+def pipeline(folder: Path) -> Path:
+    bare(folder, model_index__json={"_class_name": "StableDiffusionPipeline", "unet": ["diffusers", "UNet2D"]})
+    (folder / "unet").mkdir()
+    safetensors(folder / "unet" / "diffusion_pytorch_model.safetensors", {"w": ("F16", (8, 8))})
+    return folder
+
+
 def mistral(folder: Path) -> Path:
     bare(folder, params__json={"dim": 4096, "n_layers": 32, "n_heads": 32, "n_kv_heads": 8}, tekken__json={})
     safetensors(folder / "consolidated.safetensors", {"w": ("BF16", (8, 8))})
@@ -195,7 +202,16 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "the cache's folder instead of the snapshot": (
         lambda f: cache(f).parent.parent, {"task": "text-generation"}, {"weights/present": FAIL},
     ),
-    "an adapter alone": (adapter, {"task": "text-generation"}, {"weights/present": FAIL}),
+    "an adapter alone": (
+        adapter, {"task": "text-generation"}, {"weights/present": FAIL, "task/matches-weights": FAIL},
+    ),
+    "a diffusion pipeline": (pipeline, {"task": "text-generation"}, {"task/matches-weights": FAIL}),
+    "a model type that nobody knows": (
+        lambda f: model(f, {**QWEN3, "model_type": "qwen33"}), {}, {"weights/config": WARN},
+    ),
+    "a card that is no YAML": (
+        lambda f: text(model(f), "README.md", "---\npipeline_tag: [\n---\n"), {}, {"task/supported": WARN},
+    ),
     "only ONNX": (
         lambda f: text(remove(model(f), "model.safetensors"), "model.onnx", b"x"), {}, {"weights/present": FAIL},
     ),
