@@ -69,7 +69,7 @@ def head(root: Path) -> Commit | None:
         place = _git((*base, "rev-parse", "--git-path", "objects"), environment, root)
         if place.returncode:
             raise UsageError(f"git cannot read the repository at {root}: {_last_line(place.stderr)}")
-        found = _git((*base, "rev-parse", "--verify", "-q", "HEAD^{commit}"), environment, root)
+        found = _git((*base, "rev-parse", "--verify", "-q", "HEAD"), environment, root)
         if found.returncode:
             return None
         modes = _git((*base, "config", "--type=bool", "core.filemode"), environment, root)
