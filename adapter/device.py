@@ -118,7 +118,7 @@ def _chips(table: str) -> list[tuple[str, int]]:
 
 
 def _only_visible(machine: Machine, visible: str | None) -> Machine:
-    if visible is None or not machine.devices:
+    if not visible or not machine.devices:
         return machine
     shown = len([word for word in visible.split(",") if word.strip().isdigit()])
     if shown >= machine.devices:

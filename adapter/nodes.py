@@ -72,8 +72,8 @@ def share_of(weights: Weights, group: Group | None) -> Weights:
     return dataclasses.replace(weights, attention=attention, total_bytes=-(-weights.total_bytes // count))
 
 
-def options(group: Group | None) -> tuple[Decision, ...]:
-    """What the command line of this machine says of the group."""
+def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
+    """What the command line of this machine says of the group; it has devices for `copies` of the model."""
     if group is None:
         return ()
     count, source = len(group.addresses), group.source
@@ -84,11 +84,11 @@ def options(group: Group | None) -> tuple[Decision, ...]:
         )
     joining = (
         Decision("headless", True, "the first machine serves", source),
-        Decision("data_parallel_start_rank", group.rank, "the place of this machine", source),
+        Decision("data_parallel_start_rank", group.rank * copies, "the place of this machine", source),
     )
     return (
-        Decision("data_parallel_size", count, "a copy on each machine, experts spread over all", source),
-        Decision("data_parallel_size_local", 1, "one copy here", source),
+        Decision("data_parallel_size", count * copies, "copies on all machines, which share the experts", source),
+        Decision("data_parallel_size_local", copies, "copies here", source),
         Decision("data_parallel_address", group.addresses[0], "the first machine", source),
         Decision("data_parallel_rpc_port", RPC_PORT, "free on the first machine", source),
         *(joining if group.rank else ()),

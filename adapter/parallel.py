@@ -19,10 +19,12 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
     """The number of devices that one copy of the model is spread over.
 
     Raises:
-        Refusal: the weights are larger than the memory of all of them.
+        Refusal: the weights are larger than the memory of all of them, or stored for more of them.
     """
     if not machine.devices:
         return _size(1, "no NPU on this machine", machine.source)
+    if weights.ranks > machine.devices:
+        raise Refusal(f"the weights are stored in shards for {weights.ranks} devices; here are {machine.devices}")
     if weights.ranks:
         return _size(weights.ranks, "the weights are stored in that many shards", "model-rank-* files")
     sizes = possible_sizes(weights, machine.devices)
@@ -45,13 +47,12 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
 
 def possible_sizes(weights: Weights, devices: int) -> tuple[int, ...]:
     """The powers of two up to `devices` that vLLM accepts for the model's heads, smallest first."""
-    powers = [2**power for power in range(devices.bit_length()) if 2**power <= devices]
+    powers = tuple(2**power for power in range(devices.bit_length()))
     shape = weights.attention
     if shape is None:
-        return tuple(powers[:1])
+        return powers
     heads, kv_heads = shape.heads, shape.kv_heads
-    fits = [size for size in powers if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0)]
-    return tuple(fits)
+    return tuple(size for size in powers if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0))
 
 
 def expert_parallel(weights: Weights, machine: Machine, size: int) -> Decision:

@@ -56,7 +56,7 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         serving.trust_remote_code(weights),
         *serving.for_modalities(weights, machine),
         *serving.for_chip(weights, chip, size),
-        *nodes.options(group),
+        *nodes.options(group, max(1, machine.devices // size)),
     )
     keys = [decision.key for decision in planned]
     others = [key for key in settings if key not in {*keys, *nodes.KEYS}]

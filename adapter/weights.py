@@ -42,7 +42,7 @@ class Attention:
 
 @dataclass(frozen=True)
 class Weights:
-    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded.
+    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded: float32 is halved.
 
     `ranks` is the number of devices that weights in vLLM's sharded_state format were stored for, 0 otherwise.
     """
@@ -79,7 +79,7 @@ def read_weights(folder: Path) -> Weights:
         attention=_attention(text),
         vocabulary=_number(text, "vocab_size"),
         total_bytes=_total_bytes(folder, files),
-        experts=_number(text, *EXPERT_KEYS) or 0,
+        experts=experts if (experts := _number(text, *EXPERT_KEYS) or 0) > 1 else 0,
         quantization=_quantization(folder, config, text),
         modalities=_modalities(config),
         remote_code=tuple(name for name, document in documents.items() if document.get("auto_map")),
@@ -196,6 +196,8 @@ def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
 def _total_bytes(folder: Path, files: tuple[Path, ...]) -> int:
     """Of the files; of the index alone where they are not there yet, so that a plan can come before a download."""
     stored = sum(_size(file) for file in files)
+    if _stored_dtype(files) == "float32":
+        return stored // 2
     metadata = _document(folder / "model.safetensors.index.json", []).get("metadata")
     return stored or (_number(metadata, "total_size") or 0 if isinstance(metadata, dict) else 0)
 

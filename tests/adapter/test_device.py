@@ -120,6 +120,10 @@ def test_visible_devices_are_the_ones_that_count():
     assert "ASCEND_RT_VISIBLE_DEVICES" in machine.source
 
 
+def test_an_empty_list_of_visible_devices_hides_none():
+    assert find_machine(Recorded(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices == 8
+
+
 @pytest.mark.parametrize(
     ("name", "chip"),
     [

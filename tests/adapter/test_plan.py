@@ -126,6 +126,16 @@ def test_stored_shards_fix_format_and_size():
     assert (options["load_format"].value, options["tensor_parallel_size"].value) == ("sharded_state", 4)
 
 
+def test_more_shards_than_devices_are_refused():
+    with pytest.raises(Refusal, match="4 devices; here are 2"):
+        decisions(replace(SMALL, ranks=4), Machine(2, "310P3", 43693, "test"))
+
+
+def test_weights_of_unknown_shape_are_spread_by_their_size_alone():
+    options = decisions(replace(SMALL, attention=None, total_bytes=100 * 10**9))
+    assert options["tensor_parallel_size"].value == 4
+
+
 def test_an_unsupported_chip_is_remarked_on():
     assert any("910ProB" in remark for remark in make_plan(SMALL, Machine(1, "910ProB", 32768, "x"), {}).remarks)
 
@@ -161,7 +171,8 @@ def test_data_parallel_machines_know_their_place():
     assert "headless" not in decisions(**settings)
     second = decisions(**settings, node_rank=1)
     assert second["headless"].value is True
-    assert second["data_parallel_start_rank"].value == 1
+    assert second["data_parallel_size"].value == 16
+    assert second["data_parallel_start_rank"].value == 8
     assert second["data_parallel_address"].value == "10.0.0.1"
 
 

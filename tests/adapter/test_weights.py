@@ -98,6 +98,12 @@ def test_the_dtype_of_most_bytes_where_the_configuration_is_silent(tmp_path):
     assert read_weights(tmp_path).dtype == "float16"
 
 
+def test_float32_is_loaded_in_16_bits(tmp_path):
+    tensors = {"a": {"dtype": "F32", "shape": [250], "data_offsets": [0, 1000]}}
+    safetensors(tmp_path / "model.safetensors", tensors, b"0" * 1000)
+    assert 500 <= read_weights(tmp_path).total_bytes < 600
+
+
 def test_only_the_files_of_the_index_count(tmp_path):
     write(tmp_path, {"weight_map": {"a": "model-1.safetensors", "b": "../outside"}}, "model.safetensors.index.json")
     (tmp_path / "model-1.safetensors").write_bytes(b"x" * 100)
