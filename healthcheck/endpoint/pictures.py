@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 SIDE_PIXELS = 112
 Colour = tuple[int, int, int]
@@ -18,7 +18,12 @@ def pictures() -> tuple[str, ...]:
 
 def png(pixel: Callable[[int, int], Colour], side: int = SIDE_PIXELS) -> bytes:
     """A square RGB picture of 8 bits a channel (PNG, ISO/IEC 15948)."""
-    rows = b"".join(b"\0" + b"".join(bytes(pixel(x, y)) for x in range(side)) for y in range(side))
+    return encoded([b"".join(bytes(pixel(x, y)) for x in range(side)) for y in range(side)])
+
+
+def encoded(lines: Sequence[bytes | bytearray]) -> bytes:
+    """A square picture from its lines, three bytes a pixel."""
+    side, rows = len(lines), b"".join(b"\0" + line for line in lines)
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks))

@@ -68,10 +68,11 @@ def finish(run: ProbeRun) -> None:
 def side_by_side(run: ProbeRun) -> str:
     """A table: what the client will print, and what is true with its interval. Percent."""
     client = printed(client_figures(run))
-    true = {estimate.name: estimate for estimate in figures.overall(run).estimates} if client else {}
+    summary = figures.overall(run)
     lines = ["| metric | the service's client will print | true | 95 % interval |", "|---|---|---|---|"]
     for name, figure in client.items():
-        estimate = true[name]
+        estimate = summary.estimate(name)
+        assert estimate
         interval = f"{100 * estimate.low:.2f} to {100 * estimate.high:.2f}"
         lines.append(f"| {name} | {figure} | {100 * estimate.value:.2f} | {interval} |")
     lines += [

@@ -16,10 +16,10 @@ from healthcheck.json_text import JsonError, load
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
 from healthcheck.probe.bank import Slot, bank, fingerprint, schedule
-from healthcheck.probe.figures import metrics
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
+from healthcheck.probe.metrics import metrics
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
@@ -47,6 +47,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     _usable(settings)
     run_folder.refuse_used(out)
     problems = bank(settings)
+    settings = replace(settings, problems=len(problems))
     server = asyncio.run(_describe(settings))
     settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
     run_folder.begin(out, settings, problems, server)
@@ -163,7 +164,7 @@ class _Keeper:
         return self.full or not self.decided
 
     def take(self, sample: Sample) -> None:
-        graded = grade(self.problems[sample.problem], sample.text)
+        graded = grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
         self.meter.take(sample, graded)
         if self.observer:
             self.decided = self.observer.take(sample, graded).decision is not Decision.OPEN

@@ -1,17 +1,13 @@
-"""The figures of a run, each with its interval: what a report shows and other programs read."""
+"""What the figures of a run are made of: its grid of samples, and the summaries over it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from healthcheck import json_text
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
-from healthcheck.probe.statistics.intervals import wilson
-from healthcheck.probe.statistics.records import LIKE_THESE, Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name, summarize, summarize_tiers
-from healthcheck.records import JsonValue
+from healthcheck.probe.statistics.records import Summary
+from healthcheck.probe.statistics.summary import summarize, summarize_tiers
 
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
@@ -55,38 +51,19 @@ def grid(run: ProbeRun) -> Grid:
     return Grid(problems=tuple(problems), rows=tuple(tuple(rows[problem]) for problem in problems))
 
 
-def metrics(run: ProbeRun) -> dict[str, JsonValue]:
-    """Every figure of a run, as JSON values: the service's four on top, then the rest by subject."""
-    chosen = grid(run)
-    if not chosen.rows:
-        return {"samples": len(run.samples), "failed requests": len(run.failed)}
-    summary = overall(run)
-    n = summary.repeats
-    headline = (accuracy_name(n), f"avg@{n}", f"pass@{n}", f"cons@{n}")
-    return {
-        **{name: _json(estimate) for name in headline if (estimate := summary.estimate(name))},
-        "all": _summary(summary),
-        "tiers": {tier.tier: _summary(tier) for tier in tiers(run)},
-        "diagnosis": json_text.load(json_text.dump(_diagnosis(run, chosen))),
-        "strict accuracy": _json(_share(chosen, lambda place: run.grades[place].strict)),
-        "without failures": _json(_without_failures(run, chosen)),
-        "samples": len(run.samples),
-        "samples in figures": len(chosen.flat),
-        "failed requests": len(run.failed),
-    }
-
-
 def overall(run: ProbeRun) -> Summary:
     """The summary over all problems of the grid; empty where there is no sample."""
     chosen = grid(run)
-    return summarize(_correct(run, chosen), scores=_scores(run, chosen))
+    return summarize(matrix(run, chosen), scores=scores(run, chosen))
 
 
 def tiers(run: ProbeRun) -> tuple[Summary, ...]:
-    """One summary for each tier."""
+    """One summary for each tier; none where the problems have no tiers."""
     chosen = grid(run)
     names = [run.problems[problem].tier for problem in chosen.problems]
-    return summarize_tiers(_correct(run, chosen), names, scores=_scores(run, chosen))
+    if not any(names):
+        return ()
+    return summarize_tiers(matrix(run, chosen), names, scores=scores(run, chosen))
 
 
 def accuracies(run: ProbeRun) -> dict[str, float]:
@@ -98,11 +75,11 @@ def accuracies(run: ProbeRun) -> dict[str, float]:
     }
 
 
-def _diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
+def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
     """Votes, clustering, gaps and order; the best sample of a problem is the one whose answer was marked best."""
     grades = [[run.grades[place] for place in row] for row in chosen.rows]
     return diagnose(
-        _correct(run, chosen),
+        matrix(run, chosen),
         [run.problems[problem].tier for problem in chosen.problems],
         [[grade.extracted or None for grade in row] for row in grades],
         ranks=[
@@ -112,49 +89,9 @@ def _diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
     )
 
 
-def _correct(run: ProbeRun, chosen: Grid) -> list[list[int]]:
+def matrix(run: ProbeRun, chosen: Grid) -> list[list[int]]:
     return [[int(run.grades[place].correct) for place in row] for row in chosen.rows]
 
 
-def _scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:
+def scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     return [[run.grades[place].score for place in row] for row in chosen.rows]
-
-
-def _share(chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
-    matrix = [[int(holds(place)) for place in row] for row in chosen.rows]
-    estimate = summarize(matrix).estimate(f"avg@{chosen.repeats}")
-    assert estimate
-    return estimate
-
-
-def _without_failures(run: ProbeRun, chosen: Grid) -> Estimate:
-    """Accuracy of the requests that were answered; its interval is for these problems again."""
-    answered = [place for place in chosen.flat if not run.samples[place].error]
-    right = sum(run.grades[place].score for place in answered)
-    interval = wilson(right, len(answered))
-    return Estimate(
-        name="without failures", value=right / len(answered) if answered else 0.0, low=interval.low,
-        high=interval.high, level=interval.level, method=interval.method, question="this bank again",
-        problems=len(chosen.problems), samples=len(answered),
-    )  # fmt: skip
-
-
-def _summary(summary: Summary) -> dict[str, JsonValue]:
-    return {
-        "problems": summary.problems,
-        "samples": summary.samples,
-        "correct": summary.correct,
-        "figures": _by_name(summary.estimates),
-    }
-
-
-def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
-    named: dict[str, JsonValue] = {}
-    for estimate in estimates:
-        name = estimate.name if estimate.question == LIKE_THESE else f"{estimate.name} ({estimate.question})"
-        named[name] = _json(estimate)
-    return named
-
-
-def _json(estimate: Estimate) -> dict[str, JsonValue]:
-    return {field.name: getattr(estimate, field.name) for field in fields(estimate) if field.name != "name"}

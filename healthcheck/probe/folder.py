@@ -118,7 +118,9 @@ def load(folder: Path) -> ProbeRun:
         settings=head.settings,
         problems=problems,
         samples=samples,
-        grades=tuple(grade(problems[sample.problem], sample.text) for sample in samples),
+        grades=tuple(
+            grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason) for sample in samples
+        ),
         planned=planned,
         stopped="" if len(samples) == planned else outcome.stopped,
         seconds=outcome.seconds,

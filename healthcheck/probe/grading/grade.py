@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
-from healthcheck.probe.grading import extract
-from healthcheck.probe.grading.numbers import read
+from healthcheck.probe.grading import extract, replies
+from healthcheck.probe.grading.numbers import Number, read
 from healthcheck.probe.problems import Problem
 
 
@@ -31,15 +32,59 @@ class Grade:
         return self.score > 0.5
 
 
-def grade(problem: Problem, text: str) -> Grade:
-    """Grade an answer; a problem whose answer is a number is graded by value, others by their words."""
+def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
+    """Grade an answer in the way of its problem's kind.
+
+    An answer that was cut at max_tokens ("length") counts only where its final answer was already marked: the last
+    number of an unfinished calculation is right by chance.
+    """
     answer = extract.final_text(text)
-    expected = read(problem.answer)
+    if not answer:
+        return Grade()
+    graded = _GRADERS.get(problem.kind, _number)(problem, answer)
+    if finish_reason == "length" and graded.correct and not graded.strict:
+        return Grade(tier=graded.tier, extracted=graded.extracted)
+    return graded
+
+
+def _number(problem: Problem, answer: str) -> Grade:
+    """By value; where the expected answer is no number, by words."""
+    expected = _expected(problem.answer)
     if expected is None:
-        raise ValueError(f"{problem.id}: the answer {problem.answer!r} is no number")
+        return _words(problem, answer)
     found = extract.number(answer)
     if found is None or found.number is None:
         return Grade()
-    correct = found.number.equals(expected)
+    return _judged(found.number.equals(expected), found)
+
+
+@lru_cache(maxsize=4096)
+def _expected(answer: str) -> Number | None:
+    return read(answer)
+
+
+def _choice(problem: Problem, answer: str) -> Grade:
+    found = extract.choice(answer, problem.letters)
+    return _judged(found.text == problem.answer, found) if found else Grade()
+
+
+def _judged(correct: bool, found: extract.Found) -> Grade:
     strict = correct and found.tier in extract.STRICT_TIERS
     return Grade(score=float(correct), tier=found.tier, strict=strict, extracted=found.text)
+
+
+def _words(problem: Problem, answer: str) -> Grade:
+    accepted = (problem.answer, *problem.references)
+    if any(replies.same_words(answer, expected) for expected in accepted):
+        return Grade(score=1.0, tier="exact", strict=True, extracted=replies.tidy(answer))
+    if any(replies.ends_in_words(answer, expected) for expected in accepted):
+        return Grade(score=1.0, tier="last line", extracted=problem.answer)
+    return Grade(tier="exact", extracted=replies.tidy(answer)[:200])
+
+
+def _soft(problem: Problem, answer: str) -> Grade:
+    score = replies.soft_score(answer, problem.references or (problem.answer,))
+    return Grade(score=score, tier="soft", strict=score > 0.5, extracted=replies.vqa_form(answer)[:200])
+
+
+_GRADERS = {"number": _number, "choice": _choice, "words": _words, "soft": _soft}

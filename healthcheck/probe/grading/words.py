@@ -8,12 +8,12 @@ from fractions import Fraction
 
 Spelled = tuple[int, int, tuple[Fraction, ...]]
 
-_UNITS = (
+UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SMALL = {word: value for value, word in enumerate(_UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_SMALL = {word: value for value, word in enumerate(UNITS)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
 _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _WORD = "|".join(sorted((*_SMALL, *_LARGE, "hundred"), key=len, reverse=True))
 _ENGLISH = re.compile(

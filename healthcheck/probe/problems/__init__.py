@@ -11,7 +11,12 @@ from itertools import islice
 
 from healthcheck.errors import UsageError
 from healthcheck.probe.problems.arithmetic import arithmetic
+from healthcheck.probe.problems.chinese import arithmetic_zh
+from healthcheck.probe.problems.choice import choice
+from healthcheck.probe.problems.instructions import instructions
+from healthcheck.probe.problems.pictures import address, pictures, signs
 from healthcheck.probe.problems.problem import TIERS, Dice, Problem, Program, Step
+from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, user
 
 __all__ = [
@@ -29,16 +34,28 @@ __all__ = [
 
 FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "arithmetic": arithmetic,
+    "arithmetic-zh": arithmetic_zh,
+    "choice": choice,
+    "instructions": instructions,
+    "pictures": pictures,
+    "signs": signs,
 }
 _INSTRUCTIONS = {
     "arithmetic": "End with: The answer is N.",
+    "arithmetic-zh": "最后写：答案是N。",
+    "choice": "End with the letter: The answer is X.",
+    "instructions": "Reply with nothing else.",
+    "pictures": "End with: The answer is N.",
+    "signs": "Answer the question using a single word or phrase.",
+    "gsm8k": "Let's think step by step. End with: The answer is N.",
+    "mcq": "End with the letter: The answer is X.",
 }
 _DRAWS_PER_PROBLEM = 20
 LARGEST_BANK = 100_000
 
 
 def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ...]:
-    """The first `count` problems of a family and tier that differ in their question; a longer bank begins alike.
+    """The first `count` problems of a family and tier that differ in what is asked; a longer bank begins alike.
 
     Raises:
         UsageError: there is no such family or tier, or it does not hold so many different problems.
@@ -49,13 +66,13 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
         )
     if count > LARGEST_BANK:
         raise UsageError(f"a bank holds at most {LARGEST_BANK} problems, and {count} were asked for")
-    found: dict[str, Problem] = {}
+    found: dict[tuple[str, tuple[bytes, ...]], Problem] = {}
     for problem in islice(FAMILIES[family](tier, seed), 1000 + count * _DRAWS_PER_PROBLEM):
         if len(found) >= count:
             break
-        found.setdefault(problem.question, problem)
+        found.setdefault((problem.question, problem.images), problem)
     if len(found) < count:
-        raise UsageError(f"{family}/{tier} has no {count} different problems")
+        raise UsageError(f"{family}/{tier} has no {count} different problems, only {len(found)}")
     return tuple(found.values())
 
 
@@ -70,5 +87,10 @@ def instruction(problem: Problem) -> str:
 
 
 def message(problem: Problem) -> Message:
-    """The user message of a problem, as the evaluation client sends it."""
-    return user(prompt(problem))
+    """The user message of a problem: plain text, or text and then pictures, as the evaluation client sends them."""
+    text = prompt(problem)
+    if not problem.images:
+        return user(text)
+    parts: list[JsonValue] = [{"type": "text", "text": text}]
+    parts += [{"type": "image_url", "image_url": {"url": address(picture)}} for picture in problem.images]
+    return {"content": parts, "role": "user"}

@@ -25,7 +25,7 @@ def arithmetic(tier: str, seed: int) -> Iterator[Problem]:
     """English word problems without end; a problem may come up again (`generate` drops it then)."""
     dice, serial = Dice("arithmetic", tier, seed), 0
     while True:
-        program = _program(dice, tier)
+        program = program_of(dice, tier)
         yield Problem(
             id=f"arithmetic/{tier}/{seed}/{serial}",
             family="arithmetic",
@@ -38,7 +38,7 @@ def arithmetic(tier: str, seed: int) -> Iterator[Problem]:
         serial += 1
 
 
-def _program(dice: Dice, tier: str) -> Program:
+def program_of(dice: Dice, tier: str) -> Program:
     """One change; two changes; or boxes of things, a change, and a second change or an equal split."""
     largest = _LARGEST_CHANGE[tier]
     if tier == "hard":

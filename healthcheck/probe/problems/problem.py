@@ -76,7 +76,8 @@ class Problem:
         program: runs to the answer exactly; None where the answer is no calculation.
         worked: a short worked solution that ends in the answer; "" where there is none.
         images: PNG files that belong to the question, in order.
-        references: further accepted answers, for families with a soft score.
+        references: further accepted answers; for a soft score all of them.
+        letters: the letters to choose from, "" where there is no choice.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Problem:
     language: str = "en"
     images: tuple[bytes, ...] = ()
     references: tuple[str, ...] = ()
+    letters: str = ""
 
 
 class Dice:

@@ -1,0 +1,59 @@
+"""Answers that are no numbers: exact words, and the soft score of TextVQA."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+
+from healthcheck.probe.grading.words import UNITS
+
+_QUOTES = "\"'“”‘’`*"
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(UNITS[:11])}
+_ARTICLES = frozenset({"a", "an", "the"})
+_PUNCTUATION = str.maketrans("", "", string.punctuation.replace("'", ""))
+_AGREEING = 3
+"""TextVQA: an answer that three of the other nine persons gave is wholly right."""
+
+
+def tidy(text: str) -> str:
+    """Without what models put around a reply: white space, quotation marks, emphasis, a final full stop."""
+    return re.sub(r"\s+", " ", text).strip().strip(_QUOTES).removesuffix(".").strip(_QUOTES).strip()
+
+
+def same_words(answer: str, expected: str) -> bool:
+    """The whole answer is the expected text; case and punctuation count."""
+    return tidy(answer) == tidy(expected)
+
+
+def ends_in_words(answer: str, expected: str) -> bool:
+    """Its last line is the expected text, or ends in it after a colon."""
+    lines = [line for line in answer.splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
+    return tidy(expected) in {tidy(last), tidy(last.rpartition(":")[2])}
+
+
+def soft_score(answer: str, references: Sequence[str]) -> float:
+    """The TextVQA accuracy of an answer in [0, 1].
+
+    For each of the reference answers: min(1, matches among the others / 3); their mean. An answer that one of ten
+    persons gave scores .3, two .6, three .9, four 1.
+    """
+    said = vqa_form(answer)
+    given = [vqa_form(reference) for reference in references]
+    if len(given) < 2:
+        return float(said in given)
+    shares = [
+        min(
+            1.0,
+            sum(other == said for other in (*given[:place], *given[place + 1 :])) / min(_AGREEING, len(given) - 1),
+        )
+        for place in range(len(given))
+    ]
+    return sum(shares) / len(shares)
+
+
+def vqa_form(text: str) -> str:
+    """Lower case, without punctuation and articles, number words as digits."""
+    plain = text.strip().lower().replace("\n", " ").translate(_PUNCTUATION)
+    return " ".join(_NUMBER_WORDS.get(word, word) for word in plain.split() if word not in _ARTICLES)

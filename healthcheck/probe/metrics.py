@@ -1,0 +1,124 @@
+"""Every figure of a run, each with its interval, as JSON values: what a report shows and other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+
+from healthcheck import json_text
+from healthcheck.probe import baselines, export, figures, verdict
+from healthcheck.probe.detectors import flags
+from healthcheck.probe.figures import Grid
+from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.statistics.intervals import plus_two_t, wilson
+from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.probe.statistics.summary import accuracy_name, per_problem
+from healthcheck.records import JsonValue
+
+
+def metrics(run: ProbeRun) -> dict[str, JsonValue]:
+    """The service's four figures on top, then the rest by subject. A run without samples has counts only."""
+    chosen = figures.grid(run)
+    counts: dict[str, JsonValue] = {
+        "samples": len(run.samples),
+        "samples in figures": len(chosen.flat),
+        "failed requests": len(run.failed),
+    }
+    if not chosen.rows:
+        return counts
+    summary = figures.overall(run)
+    n = summary.repeats
+    headline = (accuracy_name(n), f"avg@{n}", f"pass@{n}", f"cons@{n}")
+    return {
+        **{name: _json(estimate) for name in headline if (estimate := summary.estimate(name))},
+        "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
+        "without failures": _json(_without_failures(run, chosen)),
+        **counts,
+        "the service's client will print": {name: round(value, 10) for name, value in client(run).items()},
+        "all": _summary(summary),
+        "tiers": {tier.tier: _summary(tier) for tier in figures.tiers(run)},
+        "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
+        "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
+        "signs": _signs(run),
+        "grading tiers": {**_counted([run.grades[place].tier or "none" for place in chosen.flat])},
+        "verdict": _verdict(run),
+    }
+
+
+def client(run: ProbeRun) -> dict[str, float]:
+    """What the evaluation client would print, in percent."""
+    return export.client_figures(run)
+
+
+def _signs(run: ProbeRun) -> dict[str, JsonValue]:
+    """How many answers set off each detector, and how many were cut at max_tokens."""
+    answered = [sample for sample in run.samples if not sample.error]
+    names = [name for sample in answered for name in flags(sample.text)]
+    cut = sum(sample.finish_reason == "length" for sample in answered)
+    interval = wilson(cut, len(answered))
+    return {
+        **_counted(names),
+        "truncated": {"samples": cut, "of": len(answered), "low": interval.low, "high": interval.high},
+    }
+
+
+def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
+    judged = verdict.judge(run)
+    if judged is None:
+        return None
+    gate, evidence = judged.choice.gate, judged.evidence
+    return {
+        "decision": evidence.decision.value,
+        "problems": judged.choice.tier,
+        "reference": judged.choice.reference,
+        "bad": gate.bad,
+        "good": gate.good,
+        "alpha": gate.alpha,
+        "beta": gate.beta,
+        "samples": evidence.observations,
+        "right": evidence.total,
+        "healthy_log10_e": evidence.healthy_e,
+        "degraded_log10_e": evidence.degraded_e,
+    }
+
+
+def _counted(names: Sequence[str]) -> Mapping[str, int]:
+    return {name: names.count(name) for name in sorted(set(names))}
+
+
+def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
+    shares = [sum(holds(place) for place in row) / len(row) for row in chosen.rows]
+    return per_problem(name, shares, plus_two_t(shares), len(chosen.flat))
+
+
+def _without_failures(run: ProbeRun, chosen: Grid) -> Estimate:
+    """Accuracy of the requests that were answered; its interval is for these problems again."""
+    answered = [place for place in chosen.flat if not run.samples[place].error]
+    right = sum(run.grades[place].score for place in answered)
+    interval = wilson(right, len(answered))
+    return Estimate(
+        name="without failures", value=right / len(answered) if answered else 0.0, low=interval.low,
+        high=interval.high, level=interval.level, method=interval.method, question=THIS_BANK,
+        problems=len(chosen.problems), samples=len(answered),
+    )  # fmt: skip
+
+
+def _summary(summary: Summary) -> dict[str, JsonValue]:
+    return {
+        "problems": summary.problems,
+        "samples": summary.samples,
+        "correct": summary.correct,
+        "figures": _by_name(summary.estimates),
+    }
+
+
+def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
+    named: dict[str, JsonValue] = {}
+    for estimate in estimates:
+        name = estimate.name if estimate.question == LIKE_THESE else f"{estimate.name} ({estimate.question})"
+        named[name] = _json(estimate)
+    return named
+
+
+def _json(estimate: Estimate) -> dict[str, JsonValue]:
+    return {field.name: getattr(estimate, field.name) for field in fields(estimate) if field.name != "name"}

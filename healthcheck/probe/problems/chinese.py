@@ -1,0 +1,60 @@
+"""The same arithmetic in Chinese: the same programs, worded for a Chinese primary school."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.probe.problems.arithmetic import program_of
+from healthcheck.probe.problems.problem import Dice, Problem, Program, Step
+
+_PEOPLE = ("小明", "小红", "小刚", "小丽", "小华", "小芳", "小军", "小燕")
+_THINGS = (
+    ("苹果", "个"),
+    ("书", "本"),
+    ("硬币", "枚"),
+    ("铅笔", "支"),
+    ("卡片", "张"),
+    ("邮票", "张"),
+    ("贝壳", "个"),
+    ("饼干", "块"),
+)
+_MORE = ("又买了{}{}", "又得到{}{}", "又找到{}{}")
+_FEWER = ("送出{}{}", "丢了{}{}", "卖掉{}{}", "用掉{}{}")
+
+
+def arithmetic_zh(tier: str, seed: int) -> Iterator[Problem]:
+    """Chinese word problems without end."""
+    dice, serial = Dice("arithmetic-zh", tier, seed), 0
+    while True:
+        program = program_of(dice, tier)
+        yield Problem(
+            id=f"arithmetic-zh/{tier}/{seed}/{serial}",
+            family="arithmetic-zh",
+            tier=tier,
+            question=_question(dice, program),
+            answer=str(program.value()),
+            program=program,
+            worked=f"{program.worked()} 答案是{program.value()}。",
+            language="zh",
+        )
+        serial += 1
+
+
+def _question(dice: Dice, program: Program) -> str:
+    name = dice.pick(_PEOPLE)
+    thing, unit = dice.pick(_THINGS)
+    first, *changes = program.steps
+    if first.sign == "*":
+        head = f"{name}有{program.start}盒{thing}，每盒{first.number}{unit}"
+    else:
+        head, changes = f"{name}有{program.start}{unit}{thing}", list(program.steps)
+    parts = [_wording(dice, step, unit) for step in changes]
+    rest = "".join(f"然后{part}。" for part in parts[1:])
+    last = f"每个袋子里有多少{unit}{thing}？" if changes[-1].sign == "/" else f"{name}现在有多少{unit}{thing}？"
+    return f"{head}，{parts[0]}。{rest}{last}"
+
+
+def _wording(dice: Dice, step: Step, unit: str) -> str:
+    if step.sign == "/":
+        return f"把它们平均装进{step.number}个袋子"
+    return dice.pick(_MORE if step.sign == "+" else _FEWER).format(step.number, unit)
