@@ -115,10 +115,6 @@ def unicode(interview: Interview) -> Findings:
             fix="decode incrementally: hold back bytes that do not yet make a character",
             where=asked(stream),
         )
-    elif _REPLACEMENT in text:
-        yield note(
-            f"U+FFFD in the streamed and the plain answer alike, so perhaps the model's own: {shown(text, 80)}"
-        )
 
 
 def _mojibake() -> Iterator[str]:

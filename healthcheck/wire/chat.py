@@ -234,8 +234,6 @@ class Reader:
     def _event(self, event: dict[str, JsonValue]) -> None:
         if event.get("error") or event.get("object") == "error":
             self._error = self._error or _words(event.get("error") or event.get("message") or event)[:2000]
-        elif "choices" not in event and not event.get("usage"):
-            _note(self._swallowed, f"an event without choices: {_quoted(event)}")
         self._model = self._model or _words(event.get("model") or "")
         self._name(event.get("id"))
         usage = event.get("usage")
