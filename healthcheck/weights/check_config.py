@@ -12,6 +12,7 @@ from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format
 from healthcheck.weights.nature import Family
 from healthcheck.weights.registry import DRAFT, Release
+from healthcheck.weights.words import AGAIN, broken
 
 OTHER_ENGINES = {"llama.cpp", "mindie"}
 
@@ -42,20 +43,10 @@ def config(facts: WeightsFacts) -> Findings:
         yield from _without_config(facts)
         return
     if weights.config.error:
-        yield fail(
-            expected="a JSON object in UTF-8",
-            seen=f"config.json {weights.config.error}",
-            fix="take config.json from the model's original repository again",
-            where="config.json",
-        )
+        yield broken(weights.config)
         return
     if weights.generation_config.error:
-        yield fail(
-            expected="a JSON object in UTF-8",
-            seen=f"generation_config.json {weights.generation_config.error}",
-            fix="take the file from the original repository again, or delete it: it is optional",
-            where="generation_config.json",
-        )
+        yield broken(weights.generation_config, f"{AGAIN}, or delete it: it is optional")
     if facts.engine not in OTHER_ENGINES:
         yield from _architectures(facts)
 
@@ -66,12 +57,7 @@ def _without_config(facts: WeightsFacts) -> Findings:
     if weights.params.good:
         yield note("params.json: the configuration of Mistral's own format, which vLLM finds by itself")
     elif weights.params.present:
-        yield fail(
-            expected="a JSON object in UTF-8",
-            seen=f"params.json {weights.params.error}",
-            fix="take it from the model's original repository again",
-            where="params.json",
-        )
+        yield broken(weights.params)
     elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
         raise NotApplicable("a GGUF file carries its own configuration")
     elif formats == {Format.GGUF}:

@@ -176,7 +176,7 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     npus = facts.npus or demand.layout.devices
     if demand.layout.devices > npus:
         yield fail(
-            expected=f"at most the {npus} devices of --npus",
+            expected=f"at most --npus {npus}",
             seen=f"{demand.layout.devices} needed: tensor × pipeline × data parallel size",
             fix=f"use --tensor-parallel-size {npus} and no other parallelism",
         )

@@ -18,6 +18,7 @@ from healthcheck.weights.inventory import Format
 from healthcheck.weights.nature import Family
 from healthcheck.weights.render import Rendered, render
 from healthcheck.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
+from healthcheck.weights.words import broken
 
 ORIGINAL = "take the file from the model's original repository"
 OWN_ENCODING = {
@@ -108,8 +109,7 @@ def _files(facts: WeightsFacts) -> Findings:
         )
     for document in (read.config, read.special_tokens):
         if document.error:
-            seen = f"{document.name} {document.error}"
-            yield fail(expected="a JSON object in UTF-8", seen=seen, fix=ORIGINAL, where=document.name)
+            yield broken(document)
 
 
 def _template(facts: WeightsFacts) -> Findings:

@@ -1,10 +1,15 @@
-"""Figures and lists of names in messages."""
+"""Figures, lists of names and recurring complaints in messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from healthcheck.check import fail
+from healthcheck.records import Finding
+from healthcheck.weights.documents import Document
 from healthcheck.weights.folder import shown
+
+AGAIN = "take it from the model's original repository again"
 
 
 def gigabytes(size_bytes: float) -> str:
@@ -19,3 +24,9 @@ def some(names: Sequence[str], limit: int = 5) -> str:
     """The first names of a list, and how many more there are."""
     listed = ", ".join(shown(name) for name in names[:limit])
     return listed if len(names) <= limit else f"{listed} and {len(names) - limit:,} more"
+
+
+def broken(document: Document, fix: str = AGAIN) -> Finding:
+    """A document that is there and is no JSON object."""
+    seen = f"{shown(document.name)} {document.error}"
+    return fail(expected="a JSON object in UTF-8", seen=seen, fix=fix, where=shown(document.name))

@@ -113,7 +113,7 @@ def large(folder: Path, size_bytes: int, **config: object) -> Path:
         (16.4, {"max_model_len": "128k"}, "910B4", 2, "fail", "--max-model-len"),
         (65.5, {}, "910B3", 1, "fail", "--tensor-parallel-size 2 on 2 devices"),
         (65.5, {"tensor_parallel_size": "2"}, "910B3", 2, None, "fits"),
-        (65.5, {"tensor_parallel_size": "4"}, "910B3", 2, "fail", "at most the 2 devices"),
+        (65.5, {"tensor_parallel_size": "4"}, "910B3", 2, "fail", "at most --npus 2"),
         (16.4, {"tensor_parallel_size": "8", "pipeline_parallel_size": "2"}, "910B4", 8, "fail", "16 needed"),
         (16.4, {"tensor_parallel_size": "5"}, None, None, "fail", "32 attention heads"),
         (16.4, {"tensor_parallel_size": "16"}, None, None, None, "16 NPUs"),
