@@ -44,9 +44,8 @@ def _entry(submission: Submission) -> Findings:
         inside = next(
             (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh")), ""
         )
-        move = (
-            f"git mv {shlex.quote(inside)} start.sh && git rm -r {NAME} && git mv start.sh {NAME}" if inside else ""
-        )
+        rest = shlex.quote(f"scripts/{inside.partition('/')[2]}")
+        move = f"git mv {NAME} scripts && git mv {rest} {NAME}" if inside else ""
         yield fail(
             expected=expected, seen=f"{NAME} is a folder", fix=move or f"replace the folder by a script {NAME}"
         )

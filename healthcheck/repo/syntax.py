@@ -125,8 +125,17 @@ def _line_ends(text: _Text) -> Findings:
     data = text.data
     if b"\r" not in data:
         return
-    lines = [number for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
-    harmful = [line for line in lines if line == 1 or not _only_comment(data.split(b"\n")[line - 1])]
+    if b"\n" not in data:
+        yield fail(
+            expected="lines that end in LF",
+            seen="lines that end in a carriage return alone: a shell reads one single line",
+            fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
+            where=f"{NAME}:1",
+        )
+        return
+    ending = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.endswith(b"\r")]
+    lines = [number for number, _ in ending]
+    harmful = [number for number, line in ending if number == 1 or not _only_comment(line)]
     if harmful:
         yield fail(
             expected="lines that end in LF",
@@ -141,13 +150,6 @@ def _line_ends(text: _Text) -> Findings:
             seen="comment lines that end in CRLF",
             fix=f"sed -i 's/\\r$//' {NAME}",
             where=f"{NAME}:{lines[0]}",
-        )
-    elif b"\n" not in data.strip():
-        yield fail(
-            expected="lines that end in LF",
-            seen="lines that end in a carriage return alone: a shell reads one single line",
-            fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
-            where=f"{NAME}:1",
         )
 
 

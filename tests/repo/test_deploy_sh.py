@@ -155,7 +155,7 @@ WRONG = {
     "utf-16 without mark": (GOOD_SCRIPT.encode("utf-16-le"), 1, "UTF-16"),
     "binary": (b"#!/bin/sh\n\x7fELF\0" + LAUNCH.encode(), 2, "NUL"),
     "if without fi": ("#!/bin/bash\nif true; then\n" + LAUNCH, 4, "syntax error"),
-    "a quote without end": ("#!/bin/bash\necho 'a\n" + LAUNCH, 4, "unexpected"),
+    "a quote without end": ("#!/bin/bash\necho 'a\n" + LAUNCH, 2, "unexpected"),
     "a stray brace": ("#!/bin/bash\n}\n" + LAUNCH, 2, "}"),
     "a blank after a backslash": ("#!/bin/sh\nvllm serve x \\ \n  --port 8000\n", 2, "blank after it"),
     "a tab after a backslash": ("#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n", 2, "blank after it"),
