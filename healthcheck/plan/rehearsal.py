@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import UsageError
 from healthcheck.plan import recognise, script
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.sandbox import box
@@ -19,17 +19,17 @@ from healthcheck.repo.facts import Submission, export
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
-_SANDBOX_NOTE = "the sandbox has no namespaces here ({why}): the network is not cut off, absolute paths are real"
+Box = Callable[[box.Setting], tuple[Job, Recording]]
 
 
-def rehearse(submission: Submission, weights: Path, limits: Limits) -> LaunchPlan:
-    """See facts.rehearse."""
+def rehearse(submission: Submission, weights: Path, limits: Limits, sandbox: Box = box.rehearse) -> LaunchPlan:
+    """See facts.rehearse; `sandbox` is what a script is run in."""
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
         raise UsageError(f"{weights} is not a folder of weights")
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     with export(submission) as tree:
-        return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits).plan(submission)
+        return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits, box=sandbox).plan(submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,7 @@ class _Rehearsal:
     weights: Path
     text: str
     limits: Limits
+    box: Box
 
     def plan(self, submission: Submission) -> LaunchPlan:
         shells = tuple(_shells(self.text))
@@ -82,13 +83,7 @@ class _Rehearsal:
             weights_name=name,
             limits=self.limits,
         )
-        job, recording = box.rehearse_isolated(setting)
-        if recording.ended_by == "setup":
-            why = "; ".join(recording.notes)
-            job, recording = box.rehearse_plain(setting)
-            recording = replace(recording, notes=(*recording.notes, _SANDBOX_NOTE.format(why=why)))
-        if recording.ended_by == "setup":
-            raise KitFailure(f"no sandbox can be started: {'; '.join(recording.notes)}")
+        job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
 
     def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:

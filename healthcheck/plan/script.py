@@ -43,7 +43,7 @@ def _code_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def where_is(text: str, argv: Sequence[str], name: str = "deploy.sh") -> str:
     """The line that a recorded command most likely comes from ("deploy.sh:7"), empty where it is not found."""
-    words = [word for word in argv if len(word) > 1 and not word.startswith("/srv/")]
+    words = [word for word in argv if len(word) > 1 and "/srv/" not in word]
     head = " ".join(argv[:2])
     number = find_line(text, [head, head, *words[:12]]) if words else None
     return f"{name}:{number}" if number else ""

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
 from healthcheck.plan import script
-from healthcheck.plan.complaints import complaints
+from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.records import Finding, Stage
 
 _LIMITS = {
@@ -70,9 +71,11 @@ def _never(plan: LaunchPlan) -> Finding:
     last = " / ".join(_last_words(run))
     if last:
         seen += f"; its last words: {last}"
-    missing = ", ".join(plan.unresolved[:2])
-    if missing and not last:
-        return unsettled(expected=_EXPECTED, seen=f"{seen}; unresolved: {missing}", fix="verify without --until")
+    if any(is_real_program(plan, each) for each in said):
+        seen += "; in this sandbox, without namespaces, programs at absolute paths cannot be stood in for"
+        return unsettled(
+            expected=_EXPECTED, seen=seen, fix="call the program by its name, or verify where it is", where=where
+        )
     return fail(
         expected=_EXPECTED,
         seen=f"under {run.shell}, {seen}",
@@ -80,6 +83,12 @@ def _never(plan: LaunchPlan) -> Finding:
         where=where,
         evidence={"exit_status": run.exit_status, "ended_by": run.ended_by, "stderr": run.stderr[-2000:]},
     )
+
+
+def is_real_program(plan: LaunchPlan, said: Complaint) -> bool:
+    """A program that the service's image may well have where a sandbox without namespaces has it not."""
+    places = ("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/")
+    return WITHOUT_NAMESPACES in plan.notes and said.name.startswith(places)
 
 
 def _last_words(run: ShellRun) -> list[str]:

@@ -11,6 +11,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand
+from healthcheck.plan.start import is_real_program
 from healthcheck.records import Finding, Stage
 
 _EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
@@ -52,6 +53,8 @@ def self_contained(plan: LaunchPlan) -> Findings:
     if plan.server is not None:
         said = tuple(each for each in said if not each.guarded)
     for each in said:
+        if is_real_program(plan, each):
+            continue
         if (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)

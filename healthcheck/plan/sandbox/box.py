@@ -17,7 +17,7 @@ from healthcheck.plan.sandbox import plain, tools
 from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
 
 _ROOT = "/srv/submission"
-_CACHE_PARTS = 3
+WITHOUT_NAMESPACES = "the sandbox has no namespaces here: the network is not cut off, and programs at absolute paths are the real ones"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +32,31 @@ class Setting:
     limits: Limits
 
 
+def rehearse(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script in namespaces, or without them where this system does not allow any; a note says so.
+
+    Raises:
+        KitFailure: no sandbox can be started at all.
+    """
+    job, recording = rehearse_isolated(setting)
+    if recording.ended_by != "setup":
+        return job, recording
+    why = "; ".join(recording.notes)
+    job, recording = rehearse_plain(setting)
+    if recording.ended_by == "setup":
+        raise KitFailure(f"no sandbox can be started: {'; '.join(recording.notes)}")
+    return job, replace(recording, notes=(*recording.notes, f"no namespaces: {why}"))
+
+
 def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
     """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
     return _rehearse(setting, isolated=True)
 
 
 def rehearse_plain(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script without namespaces."""
-    return _rehearse(setting, isolated=False)
+    """Run the script without namespaces; a note says what that means."""
+    job, recording = _rehearse(setting, isolated=False)
+    return job, replace(recording, notes=(*recording.notes, WITHOUT_NAMESPACES))
 
 
 def _rehearse(setting: Setting, *, isolated: bool) -> tuple[Job, Recording]:
@@ -68,7 +85,7 @@ def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
         model_path=model_path,
         root=_ROOT if isolated else f"{scratch}{_ROOT}",
         scratch=scratch,
-        python=_interpreter(),
+        python=_interpreter(for_strangers=not isolated and os.geteuid() == 0),
         stdlib=_standard_library(),
         libraries=_shared_library(),
         isolated=isolated,
@@ -96,9 +113,12 @@ def _cache_root(weights: Path) -> Path | None:
     return None
 
 
-def _interpreter() -> str:
-    base = getattr(sys, "_base_executable", None) or sys.executable
-    return os.path.realpath(base)
+def _interpreter(*, for_strangers: bool) -> str:
+    """The interpreter behind the stand-ins; where another user is to run it, one that everyone can reach."""
+    base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+    if for_strangers and not plain.open_to_all(base):
+        return shutil.which("python3", path=STANDARD_PATH) or base
+    return base
 
 
 def _standard_library() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ can read and change nothing of this one's.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, root, tools
@@ -23,13 +24,25 @@ def build(job: Job) -> None:
     os.makedirs(f"{job.scratch}/home")
     root.copy_tree(job.source, job.root)
     os.makedirs(os.path.dirname(job.weights_inside), exist_ok=True)
-    os.symlink(job.weights, job.weights_inside)
+    if os.geteuid() == 0 and not open_to_all(job.weights):
+        root.copy_tree(job.weights, job.weights_inside)
+    else:
+        os.symlink(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     tools.install(job, job.kit, (f"{job.kit}/bin",))
+    os.makedirs(f"{job.kit}/hook")
+    shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
     if os.geteuid() == 0:
         for folder, names, files in os.walk(job.scratch):
             for name in (".", *names, *files):
                 os.chown(os.path.join(folder, name), STRANGER, STRANGER, follow_symlinks=False)
+
+
+def open_to_all(path: str) -> bool:
+    """Whether a user without any rights can read the file or folder."""
+    place = Path(os.path.realpath(path))
+    needed = 0o5 if place.is_dir() else 0o4
+    return place.stat().st_mode & needed == needed and all(up.stat().st_mode & 0o1 for up in place.parents)
 
 
 def environment(job: Job) -> dict[str, str]:
@@ -38,7 +51,22 @@ def environment(job: Job) -> dict[str, str]:
         "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
         "HOME": f"{job.scratch}/home",
         "TMPDIR": f"{job.scratch}/home",
+        "PYTHONPATH": f"{job.kit}/hook",
     }
+
+
+def used_bytes(job: Job) -> int:
+    """How much disk the rehearsal takes, up to the point where it is too much."""
+    total = 0
+    for folder, _, names in os.walk(job.scratch):
+        for name in names:
+            try:
+                total += max(4096, os.lstat(os.path.join(folder, name)).st_blocks * 512)
+            except OSError:
+                continue
+        if total > 2 * job.limits.disk_bytes:
+            break
+    return total
 
 
 def drop_privileges(job: Job) -> None:

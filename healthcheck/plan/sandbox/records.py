@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from healthcheck.plan.sandbox import processes
-from healthcheck.plan.sandbox.job import Record
+from healthcheck.plan.sandbox.job import Job, Record
 
 _RECORD_BYTES = 512 * 1024
 _CONFIG_BYTES = 256 * 1024
@@ -28,8 +28,9 @@ _BODY = (
 class Records:
     """The records of a rehearsal so far; a recorded server answers on its port from then on."""
 
-    def __init__(self, kit: str, limit: int, *, isolated: bool) -> None:
-        self._kit, self._limit, self._isolated = kit, limit, isolated
+    def __init__(self, job: Job) -> None:
+        self._kit, self._limit, self._isolated = job.kit, job.limits.records, job.isolated
+        self._weights = Weights(job.model_path)
         self._seen: set[str] = set()
         self._listening: set[int] = set()
         self.found: list[Record] = []
@@ -90,7 +91,7 @@ class Records:
             cwd=cwd,
             argv=tuple(argv),
             env=processes.environment(int(pid)) if kind != "exec" else {},
-            paths=_paths(cwd, argv),
+            paths=self._weights.resolve(cwd, _candidates(argv)),
             texts=_texts(cwd, argv),
         )
 
@@ -116,6 +117,43 @@ class Records:
         threading.Thread(target=_answer_all, args=(listener,), daemon=True).start()
 
 
+class Weights:
+    """Tells the weights apart from other folders, also where a program made a copy of them or links to them."""
+
+    def __init__(self, model_path: str) -> None:
+        self._path, self._real = model_path, os.path.realpath(model_path)
+        self._files = _sizes(self._real)
+
+    def resolve(self, cwd: str, values: set[str]) -> dict[str, str]:
+        """Those of the values that name something that exists, with what it is."""
+        found = {}
+        for value in values:
+            place = os.path.join(cwd, value)
+            if len(value) < 4096 and "\0" not in value and os.path.lexists(place):
+                found[value] = self._known(os.path.realpath(place))
+        return found
+
+    def _known(self, real: str) -> str:
+        if real == self._real or real.startswith(f"{self._real}/"):
+            return self._path + real[len(self._real) :]
+        if self._files and self._files.items() <= _sizes(real).items():
+            return self._path
+        return real
+
+
+def _sizes(folder: str) -> dict[str, int]:
+    """The sizes of a folder's own files, links followed; of at most a thousand."""
+    found = {}
+    try:
+        for name in sorted(os.listdir(folder))[:1000]:
+            place = os.path.join(folder, name)
+            if os.path.isfile(place):
+                found[name] = os.path.getsize(place)
+    except OSError:
+        return found
+    return found
+
+
 def _answer_all(listener: socket.socket) -> None:
     """Be a healthy server to whoever asks."""
     while True:
@@ -131,16 +169,6 @@ def _answer_all(listener: socket.socket) -> None:
 
 def _candidates(argv: list[str]) -> set[str]:
     return {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
-
-
-def _paths(cwd: str, argv: list[str]) -> dict[str, str]:
-    found = {}
-    for value in _candidates(argv):
-        if len(value) < 4096 and "\0" not in value:
-            place = os.path.join(cwd, value)
-            if os.path.lexists(place):
-                found[value] = os.path.realpath(place)
-    return found
 
 
 def _texts(cwd: str, argv: list[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from healthcheck.plan.sandbox import processes
+from healthcheck.plan.sandbox import plain, processes
 from healthcheck.plan.sandbox.job import Job, Limits
 from healthcheck.plan.sandbox.records import Records
 
@@ -20,6 +20,7 @@ _SUPERVISED_S = 3600.0
 _ORPHANS_S = 2.0
 _STUCK_S = 3.0
 _AFTERWARDS_S = 0.2
+_DISK_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,11 @@ class Watch:
 
     def __init__(self, job: Job, child: int, outputs: tuple[Output, Output]) -> None:
         self._job, self._child, self._outputs = job, child, outputs
-        self.records = Records(job.kit, job.limits.records, isolated=job.isolated)
+        self.records = Records(job)
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
-        self._slept_before_s = 0.0
+        self._slept_before_s = self._measured_s = 0.0
+        self._at_first_bytes = 0 if job.isolated else plain.used_bytes(job)
         self._signature: object = None
         self._calm_since = time.monotonic()
 
@@ -135,10 +137,18 @@ class Watch:
             return "memory"
         if sum(output.count for output in self._outputs) > limits.output_bytes:
             return "output"
-        disk = os.statvfs(self._job.kit)
-        if self._job.isolated and (disk.f_bavail * 50 < disk.f_blocks or disk.f_ffree * 50 < disk.f_files):
+        if self._disk_is_full(elapsed_s):
             return "disk"
         return "time" if elapsed_s > limits.wall_s else ""
+
+    def _disk_is_full(self, elapsed_s: float) -> bool:
+        if self._job.isolated:
+            disk = os.statvfs(self._job.kit)
+            return disk.f_bavail * 50 < disk.f_blocks or disk.f_ffree * 50 < disk.f_files
+        if elapsed_s < self._measured_s + _DISK_S:
+            return False
+        self._measured_s = elapsed_s
+        return plain.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
 
     def _settled(self, family: tuple[processes.Process, ...], now: float) -> str:
         calm_s = now - self._calm_since

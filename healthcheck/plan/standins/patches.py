@@ -13,6 +13,9 @@ from typing import Any
 from healthcheck.plan.standins import note
 
 
+_LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
+
+
 def _serve(name: str, host: object, port: object) -> None:
     note.serve(f"python:{name}", [json.dumps({"routes": [], "options": {"host": str(host), "port": str(port)}})])
 
@@ -69,11 +72,21 @@ def _socket(module: ModuleType) -> None:
     really_connect = kind.connect
 
     def connect(self: Any, address: Any) -> Any:
-        if isinstance(address, tuple) and str(address[0]) in {"localhost", "127.0.0.1", "0.0.0.0", "::1"}:  # noqa: S104
+        if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
+            raise OSError(101, "Network is unreachable")
+        if isinstance(address, tuple):
             address = (address[0], note.real_port(address[1]), *address[2:])
         return really_connect(self, address)
 
+    really_resolve = module.__dict__["getaddrinfo"]
+
+    def resolve(host: Any, *arguments: Any, **options: Any) -> Any:
+        if host is not None and str(host) not in _LOCAL:
+            raise module.__dict__["gaierror"](-3, "Temporary failure in name resolution")
+        return really_resolve(host, *arguments, **options)
+
     kind.connect = connect
+    module.__dict__["getaddrinfo"] = resolve
 
 
 _AFTER: dict[str, Callable[[ModuleType], None]] = {

@@ -1,0 +1,242 @@
+"""What a hostile deploy.sh can do: nothing outside, not for long, and with a finding."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from healthcheck.engine import Ledger
+from healthcheck.plan import rehearsal
+from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.sandbox import box
+from healthcheck.plan.sandbox.job import Limits
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome
+from healthcheck.repo.facts import read_submission
+from tests.plan.conftest import write
+from tests.plan.corpus import bash, case, sh
+from tests.plan.corpus_right import PYTHON, RIGHT
+
+SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
+SANDBOXES = {"namespaces": box.rehearse_isolated, "plain": box.rehearse_plain}
+HOSTILE = {
+    "fork-bomb": (bash("f() { f | f & }; f; f"), {"processes", "time", "exit", "lost"}),
+    "forks-and-hides": (sh("while :; do setsid sleep 1000000 & done"), {"processes", "time", "exit"}),
+    "sleeps": (sh("exec sleep infinity"), {"time"}),
+    "spins": (sh("while :; do :; done"), {"time"}),
+    "ignores-signals": (sh("trap '' TERM INT HUP QUIT\nwhile :; do sleep 100000; done"), {"time"}),
+    "talks": (sh("while :; do echo 0123456789012345678901234567890123456789; done"), {"output", "time"}),
+    "yes": (sh("yes"), {"output"}),
+    "reads-for-ever": (sh("cat /dev/zero > /dev/null"), {"time"}),
+    "hides-a-child": (sh("setsid sh -c 'setsid sleep infinity & sleep infinity' &\nexit 1"), {"exit"}),
+}
+
+
+def strays() -> set[int]:
+    """Processes that began below this one, or that the sandbox's user runs."""
+    found = {child.pid for child in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter(["uids"]):
+        user = process.info["uids"]
+        if user and user.real >= 0x6B69_0000:
+            found.add(process.pid)
+    return found
+
+
+def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
+    repo = write(case("hostile", deploy), tmp_path / "repo")
+    return rehearsal.rehearse(read_submission(repo), weights, limits, SANDBOXES[sandbox])
+
+
+def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: plan)
+    return next(result.outcome for result in ledger.results if result.id == id_)
+
+
+QUICK = {"fork-bomb", "sleeps", "hides-a-child"}
+HOSTILE_RUNS = [
+    pytest.param(name, sandbox, marks=() if sandbox == "namespaces" or name in QUICK else pytest.mark.slow)
+    for name in HOSTILE
+    for sandbox in SANDBOXES
+]
+
+
+@pytest.mark.parametrize(("name", "sandbox"), HOSTILE_RUNS)
+def test_it_ends_with_a_finding_and_leaves_nothing_running(
+    name: str, sandbox: str, tmp_path: Path, weights: Path
+) -> None:
+    deploy, endings = HOSTILE[name]
+    before = strays()
+    plan = plan_of(tmp_path, deploy, weights, sandbox)
+    assert plan.run.ended_by in endings
+    assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
+    for _ in range(100):
+        if strays() <= before:
+            break
+        time.sleep(0.05)
+    assert strays() <= before
+
+
+def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        plan = plan_of(tmp_path, sh("kill -9 $PPID\nkill -9 -1\nkill -9 1\nsleep 1"), weights, "namespaces")
+        assert plan.run.ended_by in {"exit", "lost"}
+        assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_full_disk_is_the_sandbox_s_own(tmp_path: Path, weights: Path) -> None:
+    plan = plan_of(
+        tmp_path, sh("cat /dev/zero > a; cat /dev/zero > /tmp/b; cat /dev/zero > /dev/shm/c"), weights, "namespaces"
+    )
+    assert plan.run.ended_by in {"disk", "exit"}
+    assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
+
+
+def test_a_full_disk_without_namespaces_has_an_end(tmp_path: Path, weights: Path) -> None:
+    plan = plan_of(
+        tmp_path, sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"), weights, "plain"
+    )
+    assert plan.run.ended_by == "disk"
+
+
+def test_many_small_files_fill_nothing(tmp_path: Path, weights: Path) -> None:
+    plan = plan_of(tmp_path, sh("n=0; while :; do : > f$n; n=$((n+1)); done"), weights, "namespaces")
+    assert plan.run.ended_by in {"disk", "time"}
+
+
+def test_the_home_folder_and_the_environment_stay_secret(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "home" / ".token"
+    secret.parent.mkdir()
+    secret.write_text("s3cret-in-a-file")
+    monkeypatch.setenv("HOME", str(secret.parent))
+    monkeypatch.setenv("HF_TOKEN", "s3cret-in-the-environment")
+    deploy = sh(
+        f"env; cat {secret} ~/.token ~/.ssh/* /etc/shadow; cat /proc/*/environ; ls -A ~ /home {tmp_path}; exit 1"
+    )
+    plan = plan_of(tmp_path, deploy, weights, "namespaces")
+    assert "s3cret" not in plan.run.stdout + plan.run.stderr
+    assert f"MODEL_PATH={plan.model_path}" in plan.run.stdout
+
+
+def test_nothing_outside_can_be_changed(tmp_path: Path, weights: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    outside.chmod(0o777)
+    deploy = sh(
+        f"""
+        exec 2>/dev/null
+        echo x > {outside}/a; echo x > /usr/x; echo x > "$MODEL_PATH/x"; rm -rf "$MODEL_PATH"/* /usr/bin/env /usr/lib
+        echo x > deploy.sh; echo 1 > /proc/sys/kernel/core_pattern; mount -o remount,rw / ; rm -rf /
+        exit 1
+        """
+    )
+    before = {path.name: path.read_bytes() for path in weights.iterdir()}
+    plan = plan_of(tmp_path, deploy, weights, "namespaces")
+    assert plan.run.exit_status is not None
+    assert list(outside.iterdir()) == []
+    assert {path.name: path.read_bytes() for path in weights.iterdir()} == before
+    assert "rm -rf" in (tmp_path / "repo/deploy.sh").read_text()
+    assert Path("/usr/bin/env").exists()
+
+
+def test_there_is_no_network(tmp_path: Path, weights: Path) -> None:
+    deploy = bash(
+        """
+        python3 - <<'PY'
+        import socket
+        for address in (("192.0.2.1", 80), ("8.8.8.8", 53)):
+            try:
+                socket.create_connection(address, 1)
+                print("reached")
+            except OSError as error:
+                print(type(error).__name__)
+        PY
+        (: < /dev/tcp/8.8.8.8/53) && echo reached
+        exit 1
+        """
+    )
+    plan = plan_of(tmp_path, deploy, weights, "namespaces")
+    assert len(plan.run.stdout.split()) == 2
+    assert "reached" not in plan.run.stdout
+
+
+def test_set_user_id_programs_and_new_namespaces_give_nothing(tmp_path: Path, weights: Path) -> None:
+    deploy = sh("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; exit 1")
+    plan = plan_of(tmp_path, deploy, weights, "namespaces")
+    assert plan.run.stdout.split() == [
+        "CapEff:", "0" * 16, "CapBnd:", "0" * 16, "NoNewPrivs:", "1",
+    ]  # fmt: skip
+
+
+REAL_PLACES = {"absolute-vllm", "absolute-python", "cann-under-u"}
+"""What these use at absolute paths may be there or not where nothing can be put in its place."""
+SAMPLE = [
+    pytest.param(each, marks=() if number % 12 == 0 else pytest.mark.slow, id=each.name)
+    for number, each in enumerate([*PYTHON, *RIGHT])
+    if each.name not in REAL_PLACES
+]
+
+
+@pytest.mark.parametrize("each", SAMPLE)
+def test_without_namespaces_the_same_is_found(each: object, tmp_path: Path, weights: Path) -> None:
+    repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
+    plan = rehearsal.rehearse(read_submission(repo), weights, Limits(), box.rehearse_plain)
+    assert plan.server is not None, plan.run.stderr
+    assert (plan.server.port, plan.server.foreground) == (8000, True)
+    assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
+
+
+@pytest.mark.parametrize("name", sorted(REAL_PLACES))
+def test_without_namespaces_a_program_of_the_image_is_no_failure(name: str, tmp_path: Path, weights: Path) -> None:
+    each = next(each for each in RIGHT if each.name == name)
+    plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, box.rehearse_plain)
+    assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
+    assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user takes root")
+def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPathFactory) -> None:
+    import tempfile
+
+    import healthcheck
+
+    python = next((p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if os.access(p, os.X_OK)), None)
+    if python is None:
+        pytest.skip("no Python that every user can run")
+    with tempfile.TemporaryDirectory() as folder:
+        script = f"""
+import os, pathlib, shutil
+os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+from healthcheck.plan.sandbox import box
+from healthcheck.plan.sandbox.job import Limits
+job, found = box.rehearse_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
+    shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
+print(found.ended_by, *found.notes, *(" ".join(record.argv) for record in found.records))
+"""
+        package = Path(folder) / "package"
+        package.mkdir()
+        subprocess.run(["cp", "-r", str(Path(healthcheck.__file__).parent), str(package)], check=True)
+        write(case("x", sh('exec vllm serve "$MODEL_PATH"')), Path(folder) / "repo")
+        (Path(folder) / "w").mkdir()
+        subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+        environment = {"PYTHONPATH": str(package), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+        done = subprocess.run(
+            [python, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+    if done.stdout.startswith("setup"):
+        pytest.skip(f"this system allows no namespaces to users: {done.stdout}")
+    assert done.stdout.strip() == "server vllm serve /srv/weights/w", done.stderr
