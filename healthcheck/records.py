@@ -11,6 +11,8 @@ from healthcheck.contract import Rule
 
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
+SIMULATOR = "npu-adapter-simulator"
+"""The `server` header of a simulated endpoint; a report on one says so in its first words."""
 
 
 class Stage(enum.Enum):

@@ -176,7 +176,8 @@ class Verification:
             return
         if self._wants(Stage.ENDPOINT):
             self._begin(Stage.ENDPOINT)
-            self._ledger.judge(endpoint_checks.CHECKS, lambda: self._interview(url, task))
+            seen = self._ledger.judge(endpoint_checks.CHECKS, lambda: self._interview(url, task))
+            self._provenance["server"] = seen.models.headers.get("server", "") if seen else ""
         if self._wants(Stage.PROBE):
             self._probe(url)
 

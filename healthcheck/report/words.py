@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.records import SIMULATOR, CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 
 SAID = {
     Outcome.PASS: "passed",
@@ -55,7 +55,12 @@ def counted(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """The verdict in one line."""
+    """The verdict in one line; a simulated endpoint is named before anything else."""
+    label = "SIMULATED endpoint, no model was measured: " if report.provenance.get("server") == SIMULATOR else ""
+    return label + _headline(report)
+
+
+def _headline(report: Report) -> str:
     failed = [result.id for result in report.results if result.outcome is Outcome.FAIL]
     if report.verdict is Verdict.NOT_READY:
         return f"not ready: {_listed(failed)} failed"

@@ -44,8 +44,8 @@ def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, v
         (LAUNCH.replace("8000", "8001"), "plan/port", "8001"),
         (LAUNCH + " --served-model-name other", "plan/served-name", "other"),
         (LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
-        (LAUNCH.replace('"$MODEL_PATH"', "$MODEL_PATH"), "plan/model-path", "$MODEL_PATH"),
-        ("echo " + LAUNCH, "plan/starts-server", "deploy.sh"),
+        (LAUNCH.replace('"$MODEL_PATH"', "$MODEL_PATH"), "plan/model-path", "deploy.sh:"),
+        ("echo " + LAUNCH, "plan/starts-server", "status 0"),
     ],
 )
 def test_a_wrong_launch_line(
@@ -79,6 +79,7 @@ def test_deploy_sh_stands_in_a_subfolder(adapter: Path, weights: Path, verify: V
 
 def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
     (adapter / ".gitattributes").unlink()
+    commit(adapter, "line ends are not looked after any more")
     script = adapter / "deploy.sh"
     script.write_bytes(script.read_bytes().replace(b"\n", b"\r\n"))
     commit(adapter)
