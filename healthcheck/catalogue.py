@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 from healthcheck.check import Check, Facts
 from healthcheck.contract import Rule, Status
+from healthcheck.endpoint import checks as endpoint
+from healthcheck.plan import checks as plan
+from healthcheck.plan import flags
+from healthcheck.probe import checks as probe
+from healthcheck.repo import checks as repo
+from healthcheck.service import checks as service
+from healthcheck.weights import checks as weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +30,6 @@ class Page:
 
 def pages() -> tuple[Page, ...]:
     """The pages of all checks, stage by stage."""
-    from healthcheck.endpoint import checks as endpoint
-    from healthcheck.plan import checks as plan
-    from healthcheck.plan import flags
-    from healthcheck.probe import checks as probe
-    from healthcheck.repo import checks as repo
-    from healthcheck.service import checks as service
-    from healthcheck.weights import checks as weights
-
     return (
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),

@@ -26,7 +26,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": lr, "momentum": 0.95, "decay": 0.01})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]
         for group in self.param_groups:
             for parameter in group["params"]:
                 state = self.state[parameter]

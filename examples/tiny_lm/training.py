@@ -52,7 +52,7 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
         if step % 50 == 49:
             spent = time.monotonic() - began
             left = spent * (steps - step - 1) / (step + 1)
-            print(f"training: step {step + 1} of {steps}, loss {loss.item():.3f}, {left:.0f} s left", file=sys.stderr)
+            print(f"training: step {step + 1} of {steps}, {left:.0f} s left", file=sys.stderr)
     write(folder, model, tokenizer)
 
 
@@ -118,9 +118,8 @@ def write(folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerF
     folder.mkdir(parents=True)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    GenerationConfig(eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id).save_pretrained(folder)
+    special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    GenerationConfig(**special).save_pretrained(folder)
     card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
     text = "A model of 0.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
     (folder / "README.md").write_text(card + text, encoding="utf-8")
-
-
