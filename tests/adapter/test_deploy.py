@@ -169,3 +169,35 @@ def test_a_script_that_exits_harms_nothing(launch, weights, tmp_path):
 def test_the_last_line_says_what_is_served():
     last = (ROOT / "deploy.sh").read_text().splitlines()[-1]
     assert last == 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"'
+
+
+NPU_SMI = """#!/bin/sh
+cat <<'TABLE'
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
+| 5     910B4               | OK            | 89.9        39                0    / 0             |
+| 0                         | 0000:41:00.0  | 0           0    / 0          2922/ 32768          |
+TABLE
+"""
+
+
+def test_a_machine_with_an_npu_gets_its_options_and_variables(launch, weights, tmp_path):
+    (tmp_path / "bin" / "npu-smi").write_text(NPU_SMI)
+    (tmp_path / "bin" / "npu-smi").chmod(0o755)
+    done, record = launch(MODEL_PATH=str(weights), OMP_NUM_THREADS="3")
+    assert done.returncode == 0, done.stderr
+    assert record["argv"][record["argv"].index("--gpu-memory-utilization") + 1] == "0.9"
+    assert record["environment"]["VLLM_WORKER_MULTIPROC_METHOD"] == "spawn"
+    assert record["environment"]["OMP_NUM_THREADS"] == "3"
+
+
+def test_weights_that_cannot_work_stop_it_with_the_reason(launch, weights, tmp_path):
+    (tmp_path / "bin" / "npu-smi").write_text(NPU_SMI)
+    (tmp_path / "bin" / "npu-smi").chmod(0o755)
+    with (weights / "model.safetensors").open("wb") as file:
+        file.truncate(10**11)
+    done, record = launch(MODEL_PATH=str(weights))
+    assert done.returncode != 0
+    assert record is None
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("adapter: the weights need 93.1 GiB")

@@ -155,7 +155,7 @@ def test_an_empty_folder_says_so(tmp_path):
     assert any("config.json" in remark for remark in read_weights(tmp_path).remarks)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     config=st.dictionaries(KEYS, JSON, max_size=12),
     header=st.binary(max_size=40) | JSON,

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from healthcheck import cli, contract, yaml_text
+from healthcheck import cli, contract, stacks, yaml_text
 from tests.support.template import ROOT, SHARED_BY_DESIGN, template_in
 
 STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0")
@@ -99,7 +99,16 @@ def test_a_generated_repository_passes_its_own_tests(new, task):
 def test_every_stack_row_renders(new, stack):
     status, place, _ = new("--defaults", "--data", f"stack={stack}")
     assert status == 0
-    assert f"vllm-ascend:v{stack}" in (place / "README.md").read_text()
+    readme = (place / "README.md").read_text()
+    row = stacks.row(stack)
+    assert row.final
+    for value in (
+        f"vllm-ascend:v{stack}",
+        f"| CANN | {row.cann} |",
+        f"{row.vllm[0]}, {stack}",
+        f"{row.torch}, {row.torch_npu.split('+')[0]}",
+    ):
+        assert value in readme
     assert f"vllm-ascend:v{stack}" in (place / ".github/workflows/adapter.yml").read_text()
 
 
