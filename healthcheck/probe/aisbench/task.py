@@ -17,7 +17,7 @@ from healthcheck.probe.aisbench.config_text import parse
 from healthcheck.records import JsonValue
 
 MAX_ID = 100_000
-_RUNS = re.compile(r"(?:avg|pass|cons)@(\d{1,4})")
+_RUNS = re.compile(r"(?:(?:avg|pass|cons)@|.* \()(\d{1,4})(?: runs average\))?")
 _SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
 _FAILED = "_failed"
 _UNFINISHED = "tmp"

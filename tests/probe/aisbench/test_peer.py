@@ -1,0 +1,81 @@
+"""The kit beside the real evaluation client: same endpoint, same data, same figures; and each reads the other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from healthcheck.probe.aisbench import tables
+from healthcheck.probe.aisbench.archive import open_reports
+from healthcheck.probe.aisbench.reading import Reading, read_task
+from healthcheck.probe.aisbench.task import tasks_of
+from healthcheck.probe.bank import bank
+from healthcheck.probe.facts import measure
+from healthcheck.probe.records import ProbeSettings
+from healthcheck.progress import Silent
+from healthcheck.simulator import Behaviour, Simulator
+from tests.support.aisbench import AISBench
+
+pytestmark = [pytest.mark.peer, pytest.mark.timeout(900)]
+SAMPLES = 5
+SETTINGS = ProbeSettings(
+    url="", problems=24, samples=SAMPLES, seed=3, full=True, concurrency=1, max_tokens=512, temperature=0.7
+)
+CASES = {
+    "even": (dict.fromkeys(("easy", "medium", "hard"), 0.7), 0.0),
+    "uneven": ({"easy": 1.0, "medium": 0.6, "hard": 0.1}, 0.6),
+}
+
+
+def behaviour(case: str) -> Behaviour:
+    problems = bank(SETTINGS)
+    accuracy, correlation = CASES[case]
+    return Behaviour(
+        seed=5,
+        answers={problem.question: problem.answer for problem in problems},
+        labels={problem.question: problem.tier for problem in problems},
+        accuracy=accuracy,
+        correlation=correlation,
+        answer_tokens=8,
+    )
+
+
+def read(folder: Path) -> Reading:
+    (report,) = open_reports(folder)
+    (task,) = tasks_of(report)
+    return read_task(task)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_client_and_the_kit_see_the_same_samples_and_figures(tmp_path: Path, case: str) -> None:
+    problems = bank(SETTINGS)
+    client = AISBench(tmp_path / "client", problems, samples=SAMPLES)
+    with Simulator(behaviour(case)) as simulator:
+        theirs = client.run(simulator.port)
+    with Simulator(behaviour(case)) as simulator:
+        settings = replace(SETTINGS, url=simulator.url)
+        ours = measure(settings, Silent(), tmp_path / "kit").folder
+    read_theirs, read_ours = read(theirs), read(ours)
+    assert [[s.client for s in row] for row in read_ours.grid] == [
+        [s.client for s in row] for row in read_theirs.grid
+    ]
+    name = "results/vllm-api-stream-chat/arithmetic.json"
+    assert (ours / name).read_bytes() == (theirs / name).read_bytes()
+    assert read_ours.task.printed == read_theirs.task.printed == read_theirs.emulated
+    assert read_ours.task.version == read_theirs.task.version
+    stamp = theirs.name
+    entry = tables.DatasetResults(
+        dataset="arithmetic", version=read_ours.task.version, results=json.loads((ours / name).read_text())
+    )
+    written = (theirs / f"summary/summary_{stamp}.txt").read_text("utf-8")
+    assert tables.text(stamp, "vllm-api-stream-chat", [entry]) == written
+
+    # The client evaluates the kit's predictions, and comes to the kit's results.
+    reused = client.folder / "out" / "20260101_000000"
+    shutil.copytree(ours / "predictions", reused / "predictions")
+    client.run(1, "--mode", "eval", "--reuse", reused.name)
+    assert (reused / name).read_bytes() == (ours / name).read_bytes()

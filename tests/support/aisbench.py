@@ -1,0 +1,93 @@
+"""Runs the real evaluation client, in its own environment, against an endpoint and data of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from healthcheck.probe.export import gold
+from healthcheck.probe.problems import Problem, instruction
+from tests.support.template import ROOT
+
+ENVIRONMENT = ROOT / ".venv-aisbench"
+_MODEL = """\
+from ais_bench.benchmark.models import VLLMCustomAPIChat
+from ais_bench.benchmark.utils.postprocess.model_postprocessors import extract_non_reasoning_content
+
+models = [
+    dict(
+        attr="service", type=VLLMCustomAPIChat, abbr="vllm-api-stream-chat", path="", model="", stream=True,
+        request_rate=0, use_timestamp=False, retry=2, api_key="", host_ip="127.0.0.1", host_port={port}, url="",
+        max_out_len=512, batch_size=1, trust_remote_code=False,
+        generation_kwargs=dict(temperature=0.7, ignore_eos=False, num_return_sequences={n}),
+        pred_postprocessor=dict(type=extract_non_reasoning_content),
+    )
+]
+"""
+_DATASET = """\
+from ais_bench.benchmark.openicl.icl_prompt_template import PromptTemplate
+from ais_bench.benchmark.openicl.icl_retriever import ZeroRetriever
+from ais_bench.benchmark.openicl.icl_inferencer import GenInferencer
+from ais_bench.benchmark.datasets import GSM8KDataset, gsm8k_postprocess, gsm8k_dataset_postprocess, Gsm8kEvaluator
+
+kit_datasets = [
+    dict(
+        abbr="{abbr}", type=GSM8KDataset, path={path!r},
+        reader_cfg=dict(input_columns=["question"], output_column="answer"),
+        infer_cfg=dict(
+            prompt_template=dict(
+                type=PromptTemplate, template=dict(round=[dict(role="HUMAN", prompt={prompt!r})])),
+            retriever=dict(type=ZeroRetriever),
+            inferencer=dict(type=GenInferencer)),
+        eval_cfg=dict(
+            evaluator=dict(type=Gsm8kEvaluator),
+            pred_postprocessor=dict(type=gsm8k_postprocess),
+            dataset_postprocessor=dict(type=gsm8k_dataset_postprocess)))
+]
+"""
+
+
+class AISBench:
+    """The client, set up for one list of problems in one working folder."""
+
+    def __init__(
+        self, folder: Path, problems: Sequence[Problem], *, samples: int, abbr: str = "arithmetic"
+    ) -> None:
+        if not (ENVIRONMENT / "ready").exists():
+            pytest.skip("needs AISBench: python3 scripts/make_aisbench_environment.py")
+        self.folder, self.samples = folder, samples
+        data = folder / "data"
+        data.mkdir(parents=True)
+        lines = (
+            json.dumps({"question": p.question, "answer": gold(p)}, ensure_ascii=False) + "\n" for p in problems
+        )
+        (data / "test.jsonl").write_text("".join(lines), "utf-8")
+        (data / "train.jsonl").write_bytes((data / "test.jsonl").read_bytes())
+        prompt = f"{{question}}\n{instruction(problems[0])}".rstrip()
+        self._write("datasets/kit_data.py", _DATASET.format(abbr=abbr, path=str(data), prompt=prompt))
+
+    def run(self, port: int, *arguments: str) -> Path:
+        """Run it; the folder of its report."""
+        self._write("models/kit_model.py", _MODEL.format(port=port, n=self.samples))
+        command = [
+            str(ENVIRONMENT / "bin/ais_bench"), "--models", "kit_model", "--datasets", "kit_data",
+            "--config-dir", str(self.folder / "configs"), "--work-dir", str(self.folder / "out"), "--num-warmups", "0",
+            *arguments,
+        ]  # fmt: skip
+        kept = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "PATH"}}
+        kept["PATH"] = f"{ENVIRONMENT / 'bin'}:{kept['PATH']}"
+        done = subprocess.run(
+            command, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return max(path for path in (self.folder / "out").iterdir() if path.is_dir())
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.folder / "configs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
