@@ -11,6 +11,7 @@ from pathlib import Path
 from healthcheck import yaml_text
 from healthcheck.errors import KitFailure
 from healthcheck.records import JsonValue
+from healthcheck.service.patterns import Pattern, compiled
 
 FILE = Path(__file__).parent.parent / "data" / "failures.yaml"
 
@@ -40,7 +41,7 @@ class Failure:
 
     id: str
     severity: Severity
-    patterns: tuple[re.Pattern[str], ...]
+    patterns: tuple[Pattern, ...]
     cause: str
     fix: str
     sources: tuple[str, ...]
@@ -52,7 +53,7 @@ class Catalogue:
     """The known failures, what looks like one and is none, and the meaning of the runtime's numbers."""
 
     failures: tuple[Failure, ...]
-    benign: tuple[re.Pattern[str], ...]
+    benign: tuple[Pattern, ...]
 
 
 @functools.cache
@@ -84,8 +85,8 @@ def _failure(entry: dict[str, JsonValue]) -> Failure:
     )
 
 
-def _patterns(entry: dict[str, JsonValue]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.MULTILINE) for pattern in _texts(entry["patterns"]))
+def _patterns(entry: dict[str, JsonValue]) -> tuple[Pattern, ...]:
+    return tuple(compiled(expression) for expression in _texts(entry["patterns"]))
 
 
 def _mappings(value: JsonValue) -> tuple[dict[str, JsonValue], ...]:

@@ -179,8 +179,7 @@ def _left_alone(ended: Ended) -> Findings:
     status = ended.stopped.before.exit_status
     if status is None or ended.launch.exit_status is not None:
         return
-    level = fail if status else warn
-    yield level(
+    yield fail(
         expected="deploy.sh runs as long as the server does",
         seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server went on without it",
         fix="end deploy.sh in `exec vllm serve …`, without `&`",
@@ -195,7 +194,7 @@ def _remarks(launch: Launch) -> Findings:
         f"`{' '.join(launch.command)}`, log in {launch.log}"
     )
     if launch.exit_status is not None:
-        yield warn(
+        yield fail(
             expected="deploy.sh runs as long as the server does",
             seen=f"deploy.sh ended ({describe_exit(launch.exit_status)}) and left the server in the background",
             fix="end deploy.sh in `exec vllm serve …`, without `&` and without nohup: where deploy.sh is the main "

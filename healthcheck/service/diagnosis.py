@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -110,12 +111,11 @@ def _cleaned(text: str, known: Catalogue) -> str:
 
 
 def _numbered(text: str, first_line: int, fresh_line: int) -> list[Line]:
-    """The lines of a window that are not empty and were not in the one before."""
-    return [
-        Line(number=first_line + offset, text=line[:LINE_CHARACTERS].rstrip())
-        for offset, line in enumerate(text.split("\n"))
-        if first_line + offset >= fresh_line and line.strip()
-    ]
+    """The last lines of a window that are not empty and were not in the one before."""
+    lines = text.split("\n")
+    fresh = range(max(0, fresh_line - first_line), len(lines))
+    last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
+    return [Line(number=first_line + at, text=lines[at][:LINE_CHARACTERS].rstrip()) for at in reversed(list(last))]
 
 
 def _search(failure: Failure, text: str, first_line: int) -> Hit | None:

@@ -60,7 +60,11 @@ CASES = {
     ),
     "another port, unsaid": ("exec SERVER OTHER", LaunchOutcome.OTHER_PORT, "listens on 0.0.0.0:OTHER"),
     "accepts and never answers": ("exec SERVER PORT hangs", LaunchOutcome.TIMED_OUT, "nothing comes"),
-    "refuses chats": ("exec SERVER PORT refuses", LaunchOutcome.ANSWERS_WRONGLY, "you must provide a chat template"),
+    "refuses chats": (
+        "exec SERVER PORT refuses",
+        LaunchOutcome.ANSWERS_WRONGLY,
+        "you must provide a chat template",
+    ),
     "fails on chats": ("exec SERVER PORT breaks", LaunchOutcome.ANSWERS_WRONGLY, "something broke"),
     "does not stream": ("exec SERVER PORT plain", LaunchOutcome.ANSWERS_WRONGLY, "application/json"),
     "dies of the first chat": ("exec SERVER PORT dies", LaunchOutcome.EXITED, "the first request was too much"),
@@ -94,13 +98,13 @@ def test_silence_ends_the_wait(tmp_path):
     assert "no process has done anything" in text(starts.judge(running.launch))
 
 
-def test_a_background_server_is_found_warned_about_and_stopped(tmp_path):
+def test_a_background_server_answers_and_fails_all_the_same_and_is_stopped(tmp_path):
     script = "setsid nohup SERVER PORT answers 127.0.0.1 >/dev/null 2>&1 &\nexit 0"
     with service(tmp_path, script) as running:
         assert running.launch.outcome is LaunchOutcome.READY
         result = starts.judge(running.launch)
         ended = running.ended()
-    assert result.outcome is Outcome.WARN
+    assert result.outcome is Outcome.FAIL
     assert "in the background" in text(result)
     assert "--host 0.0.0.0" in text(result)
     assert stops.judge(ended).outcome is Outcome.PASS
@@ -118,7 +122,8 @@ def test_a_server_that_was_not_started_by_deploy_sh_is_not_taken_for_it(tmp_path
     port = free_port()
     trigger = tmp_path / "now"
     stranger = subprocess.Popen(
-        ["sh", "-c", f"while ! [ -e '{trigger}' ]; do sleep 0.05; done; exec {SERVER} {port}"], start_new_session=True
+        ["sh", "-c", f"while ! [ -e '{trigger}' ]; do sleep 0.05; done; exec {SERVER} {port}"],
+        start_new_session=True,
     )
     try:
         with service(tmp_path, f"touch '{trigger}'; sleep 60", port=port) as running:

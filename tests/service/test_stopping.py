@@ -72,10 +72,16 @@ def test_sigkill_is_a_warning(tmp_path):
 
 
 def test_an_error_inside_the_block_stops_the_service_too(tmp_path):
-    with pytest.raises(ZeroDivisionError), service(tmp_path, "exec SERVER PORT") as running:
-        pid = running.launch.pid
-        raise ZeroDivisionError
-    assert not alive(pid)
+    seen = []
+
+    def fails_inside():
+        with service(tmp_path, "exec SERVER PORT") as running:
+            seen.append(running.launch.pid)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails_inside()
+    assert not alive(seen[0])
 
 
 def kit(folder: Path, script: str, **more) -> tuple[subprocess.Popen[str], int]:

@@ -1,0 +1,59 @@
+"""`npu-adapter diagnose`, as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from healthcheck.cli import main
+
+LOG = """\
+INFO 11-21 08:49:08 [api_utils.py:286] non-default args
+(Worker pid=3) ERROR 11-21 08:49:21 [w.py:1] RuntimeError: NPU out of memory. Tried to allocate 11.50 GiB
+RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
+"""
+
+
+def test_a_known_failure_is_printed_with_line_cause_fix_and_source(tmp_path, capsys):
+    log, out = tmp_path / "log", tmp_path / "out.json"
+    log.write_text(LOG)
+    assert main(["diagnose", str(log), "--json", str(out)]) == 0
+    printed = capsys.readouterr().out
+    for part in (
+        "npu-oom",
+        "fix:",
+        "--max-model-len",
+        "source:",
+        "      2  RuntimeError: NPU out of memory",
+        "engine-core-failed",
+    ):
+        assert part in printed
+    record = json.loads(out.read_text())
+    assert (record["cause"]["id"], record["cause"]["matches"][0]["line"]) == ("npu-oom", 2)
+    assert [other["id"] for other in record["others"]] == ["engine-core-failed"]
+
+
+def test_an_unknown_failure_shows_the_last_error_block(tmp_path, capsys):
+    log = tmp_path / "log"
+    log.write_text('Traceback (most recent call last):\n  File "a.py", line 1, in f\nOddError: no idea\n')
+    assert main(["diagnose", str(log)]) == 3
+    assert "OddError: no idea" in capsys.readouterr().out
+
+
+def test_standard_input_is_read(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LOG.encode())))
+    assert main(["diagnose", "-"]) == 0
+    assert "npu-oom" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["missing", "."])
+def test_what_cannot_be_read_is_wrong_usage(tmp_path, capsys, name):
+    assert main(["diagnose", str(tmp_path / name)]) == 2
+    assert "npu-adapter:" in capsys.readouterr().err
+
+
+def test_an_empty_log_has_no_cause(tmp_path):
+    (tmp_path / "log").write_bytes(b"")
+    assert main(["diagnose", str(tmp_path / "log")]) == 3
