@@ -217,7 +217,8 @@ class Reader:
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             return False
         self.events += 1
-        self._model = self._model or event.model
+        if not self._model:
+            self._model = event.model
         if event.id != self._identity:
             self._name(event.id)
         for choice in event.choices:
@@ -225,10 +226,15 @@ class Reader:
                 self._choices = choice.index + 1
             if choice.finish_reason:
                 self._finish = choice.finish_reason
-            text, reasoning = choice.delta.content, choice.delta.reasoning_content or choice.delta.reasoning
-            heard = bool(text) and self._append(self._text, text, "content")
-            thought = bool(reasoning) and self._append(self._reasoning, reasoning, "reasoning")
-            self._deltas += heard or thought
+            delta = choice.delta
+            text, reasoning = delta.content, delta.reasoning_content or delta.reasoning
+            if text and not reasoning and text.isascii() and self._characters + len(text) <= self.max_characters:
+                self._text.append(text)
+                self._characters += len(text)
+                self._deltas += 1
+            elif text or reasoning:
+                heard = self._append(self._text, text, "content")
+                self._deltas += self._append(self._reasoning, reasoning, "reasoning") or heard
         return True
 
     def _event(self, event: dict[str, JsonValue]) -> None:
