@@ -95,6 +95,8 @@ def _usable(settings: ProbeSettings) -> None:
             raise UsageError(f"{name} must be at least 1, not {getattr(settings, name)}")
     if not 0 <= settings.temperature <= 2:
         raise UsageError(f"the temperature lies between 0 and 2, not at {settings.temperature}")
+    if settings.threshold is not None and not 0 <= settings.threshold <= 1:
+        raise UsageError(f"a threshold lies between 0 and 1, not at {settings.threshold}")
     if not settings.url.startswith(("http://", "https://")):
         raise UsageError(f"{settings.url!r} is no http:// URL")
 
