@@ -98,7 +98,7 @@ def create(destination: Path, answers: Mapping[str, str], *, template: str | Non
                 defaults=not ask, vcs_ref=reference, quiet=True,
             )  # fmt: skip
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise UsageError(f"the template cannot be rendered: {_one_line(error)}") from error
+            raise UsageError(f"the template at {source} cannot be rendered: {_one_line(error)}") from error
     _commit_all(destination)
 
 
@@ -127,7 +127,9 @@ def update(repository: Path) -> str:
         try:
             copier.run_update(repository, defaults=True, overwrite=True, quiet=True)
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise UsageError(f"{repository} cannot be updated: {_one_line(error)}") from error
+            raise UsageError(
+                f"{repository} cannot be updated from {answers.get('_src_path')}: {_one_line(error)}"
+            ) from error
     return _git(repository, "status", "--short")
 
 
