@@ -28,6 +28,7 @@ OWN_ENCODING = {
     "InklingForConditionalGeneration", "QwenVLForConditionalGeneration",
 }  # fmt: skip
 """Architectures whose prompts vLLM writes in code. Source: vllm/config/model.py (tokenizer_mode), 0.23 and 0.32."""
+OWN_MODES = {"mistral", "deepseek_v32", "deepseek_v4", "deepseek_v41", "grok2", "kimi_audio", "kimi_k3", "inkling"}
 FALLBACKS = {
     "blip-2", "clip", "deepseek_ocr", "deepseek_ocr2", "unlimited-ocr", "unlimited_ocr", "deepseek_vl_v2",
     "minicpmv", "minicpmv4_6", "minicpmv4_7", "paligemma", "siglip", "siglip2",
@@ -114,6 +115,9 @@ def _files(facts: WeightsFacts) -> Findings:
 
 def _template(facts: WeightsFacts) -> Findings:
     flagged = facts.option("chat-template")
+    if _encoded_by_engine(facts) and not flagged:
+        yield note("vLLM encodes the conversations of this model in code, whatever its chat template")
+        return
     template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
     if template is None:
         yield from _without(facts)
@@ -136,12 +140,16 @@ def _template(facts: WeightsFacts) -> Findings:
         yield from _rendering(facts, template)
 
 
+def _encoded_by_engine(facts: WeightsFacts) -> bool:
+    if facts.engine not in {"", "unknown", "vllm"}:
+        return False
+    architectures = words(facts.weights.config.value.get("architectures"))
+    return bool(set(architectures) & OWN_ENCODING) or facts.option("tokenizer-mode") in OWN_MODES
+
+
 def _without(facts: WeightsFacts) -> Findings:
     weights = facts.weights
-    architectures = words(weights.config.value.get("architectures"))
-    if set(architectures) & OWN_ENCODING or facts.option("tokenizer-mode") in {"mistral", "deepseek_v32"}:
-        yield note("no chat template: vLLM encodes the conversations of this model in code")
-    elif "tekken.json" in weights.tokenizer.vocabularies and any(
+    if "tekken.json" in weights.tokenizer.vocabularies and any(
         entry.name.startswith("consolidated") for entry in weights.files
     ):
         yield note("no chat template: Mistral's own tokenizer encodes conversations")

@@ -354,3 +354,20 @@ def test_findings_of(name: str, tmp_path: Path) -> None:
     for finding in (finding for result in results.values() for finding in result.findings):
         assert finding.seen
         assert finding.level is Level.NOTE or (finding.expected and finding.fix)
+
+
+@pytest.mark.parametrize(("size", "says"), [(100 * 10**9 + 1, True), (100 * 2**30, True), (100 * 2**30 + 1, False)])
+def test_between_the_two_readings_of_the_limit_the_message_says_that_the_unit_is_not_documented(
+    size: int, says: bool, tmp_path: Path
+) -> None:
+    results = judge(sparse(tmp_path / "w", size), only="weights/size-limit")
+    assert results["weights/size-limit"].outcome.value == "fail"
+    assert ("does not document which unit" in said(results, "weights/size-limit")) is says
+    assert f"{size:,} bytes" in said(results, "weights/size-limit")
+
+
+def test_what_can_go_is_named_where_that_would_do(tmp_path: Path) -> None:
+    folder = sparse(tmp_path / "w", 60 * 10**9)
+    with (folder / "pytorch_model.bin").open("wb") as file:
+        file.truncate(60 * 10**9)
+    assert "delete what no engine loads here: pytorch_model.bin" in said(judge(folder), "weights/size-limit")

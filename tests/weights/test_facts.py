@@ -36,6 +36,25 @@ def test_a_processors_template_counts_for_models_with_a_processor(tmp_path: Path
     assert "weights/tokenizer" not in findings(judge(folder))
 
 
+@pytest.mark.parametrize(
+    ("config", "options", "outcome"),
+    [
+        ({"architectures": ["DeepseekV32ForCausalLM"], "model_type": "deepseek_v32"}, {}, None),
+        ({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3"}, {}, "fail"),
+        ({"architectures": ["DeepseekV3ForCausalLM"]}, {"tokenizer_mode": "deepseek_v32"}, None),
+        ({"architectures": ["DeepseekVLV2ForCausalLM"], "model_type": "deepseek_vl_v2"}, {}, None),
+        ({"architectures": ["DeepseekV32ForCausalLM"]}, {"engine": "sglang"}, "warn"),
+    ],
+)
+def test_conversations_that_the_engine_encodes_itself(
+    config: dict, options: dict, outcome: str | None, tmp_path: Path
+) -> None:
+    folder = model(tmp_path / "w", config)
+    (folder / "tokenizer_config.json").write_text("{}")
+    results = judge(folder, only="weights/tokenizer", plan=plan(**options))
+    assert findings(results).get("weights/tokenizer") == outcome
+
+
 def repository(folder: Path, **files: str) -> Path:
     folder.mkdir()
     (folder / "deploy.sh").write_text("#!/bin/sh\n")
