@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from adapter import environment, nodes, parallel, precision, serving
-from adapter.chips import chip_called
+from adapter.chips import Chip, chip_called
 from adapter.decision import Decision
 from adapter.device import Machine
 from adapter.memory import budget_of
@@ -64,9 +64,17 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         *(_by_hand(decision.key, settings) or decision for decision in planned),
         *(decision for key in others if (decision := _by_hand(key, settings))),
     )
-    unsupported = chip is not None and chip.family is None
-    remarks = (f"vllm-ascend does not run on {machine.chip}",) if unsupported else ()
-    return Plan(options, environment.variables(weights, machine, chip, size), (*weights.remarks, *remarks))
+    variables = environment.variables(weights, machine, chip, size)
+    return Plan(options, variables, (*weights.remarks, *_remarks(machine, chip, group)))
+
+
+def _remarks(machine: Machine, chip: Chip | None, group: nodes.Group | None) -> Iterator[str]:
+    if chip and chip.family is None:
+        yield f"vllm-ascend does not run on {machine.chip}"
+    if machine.devices and not machine.hbm_mib:
+        yield "the memory of the NPUs is unknown: npu-smi says nothing, and the plan cannot tell what fits"
+    if group:
+        yield f"for {len(group.addresses)} machines: the evaluation service has one"
 
 
 def _by_hand(key: str, settings: Settings) -> Decision | None:

@@ -140,6 +140,14 @@ def test_an_unsupported_chip_is_remarked_on():
     assert any("910ProB" in remark for remark in make_plan(SMALL, Machine(1, "910ProB", 32768, "x"), {}).remarks)
 
 
+def test_what_the_plan_cannot_know_is_remarked_on():
+    assert any(
+        "unknown" in remark for remark in make_plan(SMALL, Machine(8, None, None, "/dev/davinci*"), {}).remarks
+    )
+    group = by_hand(multi_node="ray", nodes=("a", "b"), network_interface="e")
+    assert any("the evaluation service has one" in remark for remark in make_plan(SMALL, A2, group).remarks)
+
+
 def test_limits_for_each_kind_of_input():
     options = decisions(replace(SMALL, modalities=("image", "audio")))
     assert set(json.loads(options["limit_mm_per_prompt"].value)) == {"image", "audio"}
