@@ -96,6 +96,13 @@ def nearest(version: str) -> Catalogue:
 
 
 @functools.cache
+def limits(name: str) -> tuple[float | None, ...]:
+    """The limits of an option in the newest release that declares any: an older one only finds out later."""
+    declared = (catalogue(version).find(name) for version in reversed(versions()))
+    return next((option.range for option in declared if option and option.range), (None,) * 4)
+
+
+@functools.cache
 def _by_flag(version: str) -> dict[str, Option]:
     return {flag: option for option in catalogue(version).options for flag in option.flags}
 

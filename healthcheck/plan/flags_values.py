@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from healthcheck.plan.flags_catalogue import Catalogue, Option
+from healthcheck.plan.flags_catalogue import Catalogue, Option, limits
 from healthcheck.plan.flags_parse import Argument, Parsed, Problem
 
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
@@ -77,7 +77,7 @@ def _number(option: Option, value: str) -> Reason | None:
     number = _value_of(option.kind, value)
     if number is None:
         return f"{option.name} as {kind}", f"write {option.name} with digits alone"
-    least, above, most, below = option.range or (None, None, None, None)
+    least, above, most, below = option.range or limits(option.name)
     allowed = (
         (least is None or number >= least)
         and (above is None or number > above)
@@ -86,8 +86,8 @@ def _number(option: Option, value: str) -> Reason | None:
     )
     if allowed:
         return None
-    limits = [("at least", least), ("more than", above), ("at most", most), ("less than", below)]
-    said = " and ".join(f"{words} {limit:g}" for words, limit in limits if limit is not None)
+    named = [("at least", least), ("more than", above), ("at most", most), ("less than", below)]
+    said = " and ".join(f"{words} {limit:g}" for words, limit in named if limit is not None)
     bound = next(limit for limit in (least, most, above, below) if limit is not None)
     share = 0.9 if option.name == "--gpu-memory-utilization" else bound
     return f"{option.name} {said}", f"write {option.name} {share:g}"

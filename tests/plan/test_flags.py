@@ -1,0 +1,229 @@
+"""plan/flags: as exact as vLLM's own parsers, whose answers are recorded, and stricter where they are too lenient."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.flags import flags, judge_flags
+from healthcheck.plan.flags_catalogue import Catalogue, catalogue, nearest, versions
+from healthcheck.plan.flags_parse import parse
+from healthcheck.plan.flags_values import judge
+from healthcheck.records import CheckResult, Level, Outcome
+from tests.support.shared import shared
+
+ANSWERS = Path(__file__).with_name("vllm_parser_answers.json")
+BEYOND_THE_PARSER = {
+    ("--hf-overrides", '{"a":1'): "taken as text, and refused when it is used",
+    ("--stream-interval", "0"): "refused by the configuration that is made of it",
+    ("--cpu-offload-gb", "-1"): "refused by the configuration that is made of it",
+    ("--video-pruning-rate", "1.5"): "refused by the configuration that is made of it",
+    ("--gpu-memory-utilization", "nan"): "refused by the configuration that is made of it",
+}
+NOT_JUDGED = {
+    ("--chat-template", "./x.jinja"): "a file that is not there is the plan stage's finding",
+    ("--profiler-config", '{"profiler":"torch"}'): "a value that needs another value",
+}
+UNITS_IN_JSON_SINCE = "0.23.0"
+
+
+def command(*argv: str, **options: str) -> ServerCommand:
+    return ServerCommand(
+        engine="vllm", api="openai-chat", argv=argv, command=shlex.join(("vllm", "serve", *argv)), env={}, cwd="/r",
+        foreground=True, model="/w", port=8000, port_source="--port", host=None, where="deploy.sh:3", options=options,
+    )  # fmt: skip
+
+
+def judged(*argv: str, **options: str) -> CheckResult:
+    server = command(*argv, **options)
+    run = ShellRun(
+        shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
+    )
+    plan = LaunchPlan(
+        server=server, servers=(server,), commands=(), spaced=None, model_path="/w", spaced_model_path="/w w",
+        root="/r", run=run,
+    )  # fmt: skip
+    return flags.judge(plan)
+
+
+def refused(argv: tuple[str, ...], release: Catalogue) -> bool:
+    parsed = parse(argv, release)
+    return bool(parsed.problems or tuple(judge(parsed, release)))
+
+
+ASKED = [(tuple(argv), tuple(takers)) for argv, takers in json.loads(ANSWERS.read_bytes())["asked"]]
+
+
+@pytest.mark.parametrize("version", versions())
+def test_the_parsers_themselves_say_the_same(version: str):
+    different = []
+    for argv, takers in ASKED:
+        if argv[1:3] in NOT_JUDGED or (version < UNITS_IN_JSON_SINCE and re.search(r"\d[kK]\}", argv[-1])):
+            continue
+        taken = version in takers and argv[1:3] not in BEYOND_THE_PARSER
+        if refused(argv, catalogue(version)) is taken:
+            different.append((argv, taken))
+    assert not different
+
+
+@pytest.mark.engine
+def test_the_recorded_answers_are_those_of_the_vllm_here(tmp_path: Path):
+    python = Path(os.environ.get("VLLM_PYTHON", Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python"))
+    if not python.exists():
+        pytest.skip("needs an environment with vLLM: set VLLM_PYTHON, or make .venv-vllm")
+    script = Path(__file__).parents[2] / "scripts" / "make_flag_catalogue.py"
+    subprocess.run((python, script, tmp_path), check=True, capture_output=True)
+    made = next(tmp_path.glob("vllm-*.json"))
+    kept = Path(__file__).parents[2] / "healthcheck" / "data" / made.name
+    new, old = (json.loads(path.read_bytes()) for path in (made, kept))
+    assert {**new, "made_on": ""} == {**old, "made_on": ""}
+
+
+def test_the_catalogues_have_the_recorded_options():
+    for version in versions():
+        recorded = json.loads(shared(f"data/vllm/flags_{version}.json").read_bytes())["actions"]
+        ours = {flag for option in catalogue(version).options for flag in option.flags}
+        assert ours == {flag for action in recorded for flag in action["flags"]}
+        assert version in catalogue(version).origin
+
+
+def test_the_nearest_catalogue():
+    assert nearest("0.23.0").vllm == "0.23.0"
+    assert nearest("0.25.1").vllm == "0.23.0"
+    assert nearest("0.9.1").vllm == versions()[0]
+    assert nearest("0.99.0").vllm == versions()[-1]
+
+
+RIGHT = (
+    "M --host 0.0.0.0 --port 8000",
+    "M --tensor-parallel-size 4 --max-model-len 32k --gpu-memory-utilization 0.9 --trust-remote-code",
+    "M --max_model_len 32768 --max-num-seqs=16 -tp 2 --no-enable-prefix-caching --enforce-eager",
+    """M --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}' --additional-config '{"enable_cpu_binding": true}'""",
+    "M --compilation-config.cudagraph_mode FULL_DECODE_ONLY -O3",
+    "M --limit-mm-per-prompt.image 4 --limit-mm-per-prompt.video 1 --mm-processor-cache-gb 0",
+    "M --quantization ascend --load-format netloader --block-size 128 --seed 1024",
+    "M --quantization compressed-tensors --dtype bfloat16 --distributed-executor-backend mp",
+    "M --enable-auto-tool-choice --tool-call-parser hermes --reasoning-parser qwen3",
+    "M --reasoning-parser mine --reasoning-parser-plugin ./mine.py",
+    """M --speculative-config '{"method": "mtp", "num_speculative_tokens": 1}' --enable-expert-parallel""",
+    "M --chat-template ./template.jinja --chat-template-content-format openai --generation-config vllm",
+    "M --middleware a.b --middleware c.d --seed 1 --seed 1",
+    "--model M --port 8000",
+    "M --max-model-len auto --async-scheduling",
+    "M --served-model-name a b --port 8000",
+)
+
+
+@pytest.mark.parametrize("line", RIGHT)
+def test_right_command_lines_pass(line: str):
+    result = judged(*shlex.split(line))
+    assert result.outcome is Outcome.PASS, result.findings
+
+
+WRONG = (
+    ("M --prot 8000", "--prot", "did you mean --port?"),
+    ("M --tensor-paralel-size 2", "--tensor-paralel-size", "did you mean --tensor-parallel-size?"),
+    ("M --swap-space 4", "--swap-space", "take it out"),
+    ("M --disable-log-requests", "--disable-log-requests", "not logged"),
+    ("M --rope-scaling {}", "--rope-scaling", "--hf-overrides"),
+    ("M --task generate", "--task", "--runner"),
+    ("M --rope_scaling {}", "--rope_scaling", "--hf-overrides"),
+    ("M --max-num 8", "may be", "in full"),
+    ("M --gpu-memory-utilization 1.5", "1.5", "0.9"),
+    ("M --gpu-memory-utilization 90%", "90%", "digits"),
+    ("M --tensor-parallel-size 0", "0", "1"),
+    ("M --max-num-seqs 0", "0", "1"),
+    ("M --max-model-len 32.768", "32.768", "digits"),
+    ("M --port eight", "eight", "digits"),
+    ("M --dtype fp16", "fp16", "float16"),
+    ("M --quantization w8a9", "w8a9", "take"),
+    ("M --load-format safetensor", "safetensor", "safetensors"),
+    ("M --additional-config {a:1}", "{a:1}", "double quotes"),
+    ("""M --additional-config '{"a": 1'""", '{"a": 1', "double quotes"),
+    ("M --additional-config true", "true", "single quotes"),
+    ("""M --compilation-config "{'mode': 3}" """, "{'mode': 3}", "double quotes"),
+    ("""M --compilation-config '{"cudagraf_mode": 1}'""", "cudagraf_mode", "cudagraph_mode"),
+    ("M --compilation-config.cudagraf_mode 1", "cudagraf_mode", "cudagraph_mode"),
+    ("M --port.number 8000", "--port.number", "--port"),
+    ("M --enforce-eager true", "true", "--enforce-eager"),
+    ("M --enable-prefix-caching=False", "False", "leave it out"),
+    ("M --port", "nothing", "--port VALUE"),
+    ("M --max-model-len --port 8000", "nothing", "--max-model-len VALUE"),
+    ("M --max-model-len '' --port 8000", "--max-model-len", "variable"),
+    ("M '--port 8000'", "--port 8000", "quotes"),
+    ("M ' ' --port 8000", "blank", "backslash"),
+    ("M extra --port 8000", "extra", "take it out"),
+    ("M --enable-auto-tool-choice", "alone", "--tool-call-parser"),
+    ("M --enable-auto-tool-choice --tool-call-parser herms", "herms", "hermes"),
+    ("M –port 8000", "–port", "take it out"),
+)
+
+
+@pytest.mark.parametrize(("line", "words", "fix"), WRONG)
+def test_wrong_command_lines_fail(line: str, words: str, fix: str):
+    result = judged(*shlex.split(line))
+    assert result.outcome is Outcome.FAIL, result.findings
+    found = next(found for found in result.findings if found.level is Level.FAIL)
+    assert words in found.seen
+    assert fix in found.fix
+    assert found.where == "deploy.sh:3"
+
+
+def test_what_only_another_release_takes_warns_and_names_it():
+    for option, release in (("--log-level INFO", "0.32.0"), ("--disable-frontend-multiprocessing", "0.18.0")):
+        result = judged("M", *option.split())
+        assert result.outcome is Outcome.WARN
+        assert release in result.findings[0].seen
+    newer = judged("M", "--calculate-kv-scales")
+    assert newer.outcome is Outcome.PASS
+    assert "0.32.0" in newer.findings[0].seen
+    chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), nearest("0.32.0")))
+    assert chosen_newest[0].level is Level.WARN
+
+
+def test_an_option_given_twice():
+    assert judged("M", "--seed", "1", "--seed=1").outcome is Outcome.PASS
+    twice = judged("M", "--dtype", "float16", "--dtype=bfloat16")
+    assert twice.outcome is Outcome.WARN
+    assert "the last one" in twice.findings[0].seen
+    assert judged("M", "--trust-remote-code", "--no-trust-remote-code").outcome is Outcome.WARN
+    assert (
+        judged("M", "--limit-mm-per-prompt.image", "1", "--limit-mm-per-prompt.video", "1").outcome is Outcome.PASS
+    )
+
+
+def test_options_of_a_configuration_file_are_judged_too():
+    options = {"port": "8000", "swap-space": "4", "max-model-len": "32k"}
+    result = judged("M", "--config", "serve.yaml", "--max-model-len", "4096", **options)
+    assert result.outcome is Outcome.FAIL
+    assert ["--swap-space" in found.seen and "--config file" in found.seen for found in result.findings] == [True]
+    assert judged("M", "--config", "serve.yaml", port="8000", **{"enforce-eager": ""}).outcome is Outcome.PASS
+
+
+def test_another_engine_is_not_judged():
+    server = command("M")
+    run = ShellRun(shell="sh", exit_status=0, ended_by="exit", stdout="", stderr="", commands=(), servers=())
+    plan = LaunchPlan(
+        server=None, servers=(), commands=(), spaced=None, model_path="", spaced_model_path="", root="", run=run
+    )
+    assert flags.judge(plan).outcome is Outcome.SKIP
+    assert server.engine == "vllm"
+
+
+WORDS = ("M", "--port", "8000", "--port=1", "--", "-", "-1", "", " ", "-O", "-O3", "-tp", "--compilation-config.mode",
+         "--compilation-config", "{}", "{", "--served-model-name", "--no-", "--x.y", "=", "--=", "-.5", "--max", "é")  # fmt: skip
+
+
+@given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=12)), max_size=12))
+def test_any_words_are_judged(words: list[str]):
+    result = judged(*words)
+    assert result.outcome in {Outcome.PASS, Outcome.WARN, Outcome.FAIL}, result.because
