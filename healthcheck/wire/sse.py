@@ -47,9 +47,9 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[Block]:
         """Take the next bytes and give the blocks that they complete."""
+        self._measure_lines(data)
         if self._overflow:
             return []
-        self._measure_lines(data)
         start = max(0, len(self._held) - (_LONGEST_BLANK_LINE - 1))
         self._held += data
         blocks: list[Block] = []
