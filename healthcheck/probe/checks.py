@@ -13,7 +13,7 @@ from healthcheck.probe.facts import CLEAR
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.sampler import GAVE_UP
 from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.intervals import wilson
+from healthcheck.probe.statistics.intervals import clopper_pearson, wilson
 from healthcheck.probe.statistics.records import Estimate
 from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import Finding, Stage
@@ -89,7 +89,8 @@ def degenerate(run: ProbeRun) -> Findings:
     empty: nothing after the reasoning. constant: one character over and over (token 0 from NaN logits looks like
     "!!!!"). tail_loop, compressible: the same piece again and again. bad_codepoints: bytes that are no text.
     mixed_scripts: random tokens of a multilingual vocabulary. implausible_words: no small words in a long text.
-    Also: all samples of every problem are the same text although the temperature asks for variety.
+    Also: all samples of every problem are the same text although the temperature asks for variety; or the final
+    answers to a problem differ although the temperature is 0.
 
     Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
 
@@ -110,6 +111,7 @@ def degenerate(run: ProbeRun) -> Findings:
     for name, samples in seen.items():
         yield _sign(name, samples, len(answered))
     yield from _copies(run)
+    yield from _flips(run)
 
 
 def _sign(name: str, samples: list[Sample], total: int) -> Finding:
@@ -133,6 +135,29 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
             seen=f"all {len(rows[0])} answers to each of {len(rows)} problems are the same text",
             fix="see endpoint/sampling: a pinned seed or an ignored temperature makes pass@n equal avg@n",
         )
+
+
+def _flips(run: ProbeRun) -> Iterator[Finding]:
+    """At temperature 0 texts may differ (batches of another size round otherwise); answers should not."""
+    rows = [row for row in figures.grid(run).rows if len(row) > 1]
+    if run.settings.temperature > 0 or not rows:
+        return
+    flipped = [row for row in rows if len({run.grades[place].extracted for place in row}) > 1]
+    interval = clopper_pearson(len(flipped), len(rows))
+    if not flipped:
+        yield note(
+            f"no answer of {len(rows)} problems differs at temperature 0 (at most {100 * interval.high:.1f} %)"
+        )
+        return
+    answers = " and ".join(sorted({run.grades[place].extracted or "none" for place in flipped[0]})[:3])
+    told = fail if interval.low > TOLERATED else warn
+    yield told(
+        expected="the same final answer every time at temperature 0",
+        seen=f"{len(flipped)} of {len(rows)} problems got different ones "
+        f"({run.problems[run.samples[flipped[0][0]].problem].id}: {answers})",
+        fix="look for a race between streams: try --max-num-seqs 1, --enforce-eager, tensor parallel size 1",
+        evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "high": interval.high},
+    )
 
 
 @check(

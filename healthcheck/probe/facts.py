@@ -188,6 +188,7 @@ def _collect(
     for sample in run_folder.load(folder).samples:
         if not sample.error:
             keeper.take(sample)
+    keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
     stopped = ""
     try:

@@ -17,9 +17,9 @@ class Meter:
         self._progress = progress
         self._total = total
         self._began = time.monotonic()
-        self._sent = 0
         self._failed = 0
         self._recorded = 0
+        self._earlier = 0
         self._scores: dict[int, float] = {}
         self._next = 0
         self._by_problem: dict[int, list[float]] = {}
@@ -35,13 +35,17 @@ class Meter:
             self._by_problem.setdefault(problem, []).append(self._scores.pop(self._next))
             self._next += 1
 
+    def start(self) -> None:
+        """What was taken so far came from an earlier part of the run: the rate begins here."""
+        self._began, self._earlier = time.monotonic(), self._recorded
+
     def show(self, in_flight: int) -> None:
         """Tell the listener where the run is."""
         self._progress.update(self._line(in_flight), done=self._recorded, total=self._total)
 
     def _line(self, in_flight: int) -> str:
         elapsed = max(time.monotonic() - self._began, 1e-6)
-        rate = self._recorded / elapsed
+        rate = (self._recorded - self._earlier) / elapsed
         parts = [f"{self._recorded}/{self._total} samples", f"{in_flight} in flight", f"{rate:.1f}/s"]
         if rate:
             parts.append(f"{(self._total - self._recorded) / rate:.0f} s left")

@@ -143,6 +143,45 @@ def test_malfunctions_are_seen(probe: Probe, faults: tuple[str, ...], check: str
     assert text in seen(result)
 
 
+def test_answers_that_differ_at_temperature_zero_fail(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("unsteady",), accuracy=even(0.5))) as server:
+        run = probe(server.url, temperature=0.0, problems=30)
+    result = judged(run)["probe/degenerate"]
+    assert result.outcome is Outcome.FAIL
+    assert "of 30 problems got different ones" in seen(result)
+
+
+def test_answers_that_stay_at_temperature_zero_pass(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.5))) as server:
+        run = probe(server.url, temperature=0.0, problems=30)
+    result = judged(run)["probe/degenerate"]
+    assert result.outcome is Outcome.PASS
+    assert "at most" in seen(result)
+
+
+class Listener(Silent):
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, int, int]] = []
+
+    def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
+        self.lines.append((text, done, total))
+
+
+def test_progress_says_how_far_it_is_and_what_it_sees(tmp_path: Path) -> None:
+    listener = Listener()
+    with Simulator(behaviour(accuracy=even(1.0), tokens_per_second=300)) as server:
+        settings = ProbeSettings(url=server.url, problems=12, samples=3, concurrency=4, patience=QUICK)
+        measure(settings, listener, tmp_path / "run")
+    done = [count for _, count, _ in listener.lines]
+    assert done == sorted(done)
+    assert done[-1] == 36
+    assert {total for *_, total in listener.lines} == {36}
+    middle = next(text for text, count, _ in listener.lines if 0 < count < 36)
+    assert "in flight" in middle
+    assert "s left" in middle
+    assert "accuracy 100.0 %" in listener.lines[-1][0]
+
+
 def test_answers_that_never_end_fail(probe: Probe) -> None:
     with Simulator(behaviour(answer_tokens=400)) as server:
         run = probe(server.url, max_tokens=50)
