@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -53,8 +52,15 @@ def make(folder: Path, shards: int, tensors: int) -> None:
             file.truncate(8 + len(data) + tensors * per_tensor)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
     (folder / "config.json").write_text(json.dumps(CONFIG))
-    (folder / "tokenizer.json").write_text('{"model": {"type": "BPE", "vocab": {"a": 0}}}')
+    write_tokenizer(folder / "tokenizer.json")
     (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": CHATML}))
+
+
+def write_tokenizer(path: Path) -> None:
+    """A tokenizer of the size of Gemma's: a quarter of a million tokens, half a million merges, 30 MB."""
+    vocabulary = {f"token-{number:x}": number for number in range(262_144)}
+    merges = [[f"left-{number:x}", f"right-{number:x}"] for number in range(520_000)]
+    path.write_text(json.dumps({"model": {"type": "BPE", "vocab": vocabulary, "merges": merges}}))
 
 
 def judge(folder: Path) -> None:
@@ -64,8 +70,13 @@ def judge(folder: Path) -> None:
     ledger.judge(CHECKS, lambda: WeightsFacts(weights=survey(folder), task="text-generation"))
     seconds = time.perf_counter() - began
     failed = [result.id for result in ledger.failed()]
-    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(json.dumps({"seconds": seconds, "megabytes": max(peaks) / 1024, "failed": failed}))
+    print(json.dumps({"seconds": seconds, "megabytes": peak_megabytes(), "failed": failed}))
+
+
+def peak_megabytes() -> float:
+    """Of this program alone: getrusage would also count what the process was before it became this program."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 10**6
 
 
 def main() -> int:
@@ -84,9 +95,9 @@ def main() -> int:
         rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
     seconds = statistics.median(each["seconds"] for each in rounds)
     megabytes = max(each["megabytes"] for each in rounds)
-    print(f"{options.shards} shards of {options.tensors} tensors, {options.rounds} rounds")
+    print(f"{options.shards} shards of {options.tensors} tensors, a tokenizer of 30 MB, {options.rounds} rounds")
     print(f"time    {seconds:.2f} s (median; limit {LIMIT_S:.0f} s)")
-    print(f"memory  {megabytes:.0f} MB (peak of the process or its child; limit {LIMIT_MB} MB)")
+    print(f"memory  {megabytes:.0f} MB (peak; limit {LIMIT_MB} MB)")
     failed = [each["failed"] for each in rounds if each["failed"]]
     print(f"failed  {failed or 'nothing, as it should be'}")
     return 0 if seconds < LIMIT_S and megabytes < LIMIT_MB and not failed else 1

@@ -104,13 +104,13 @@ class Folder:
                 if (found.st_dev, found.st_ino) != entry.identity or not stat.S_ISREG(found.st_mode):
                     raise Unreadable("was replaced while it was read")
                 file.seek(start)
-                return b"".join(_chunks(file.read, length))
+                return b"".join(_chunks(file.read, min(length, entry.size_bytes - start)))
         except OSError as error:
             raise Unreadable(f"cannot be read: {error.strerror}") from error
 
 
 def _chunks(read: Callable[[int], bytes | None], length: int) -> Iterator[bytes]:
-    while length > 0 and (chunk := read(min(length, 1024**2))):
+    while length > 0 and (chunk := read(length)):
         length -= len(chunk)
         yield chunk
 
