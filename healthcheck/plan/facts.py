@@ -108,6 +108,7 @@ class LaunchPlan:
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
         unshipped: files that the author's working tree has and the committed tree has not.
+        stack: the chosen row of the version matrix; "" is the default one.
     """
 
     server: ServerCommand | None
@@ -124,6 +125,7 @@ class LaunchPlan:
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()
+    stack: str = ""
 
 
 def rehearse(submission: Submission, weights: Path, *, limits: Limits | None = None) -> LaunchPlan:

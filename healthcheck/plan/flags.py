@@ -69,7 +69,7 @@ def flags(plan: LaunchPlan) -> Findings:
 
     The options, their types, choices, limits and keys come from catalogues that were made from the real releases
     (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the row of the version
-    matrix is 0.23.0. What every catalogued release refuses fails; what the row's release refuses and another takes
+    matrix that is chosen (0.23.0, if none is) names one. What every catalogued release refuses fails; what the row's release refuses and another takes
     warns, and names the release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
@@ -80,7 +80,7 @@ def flags(plan: LaunchPlan) -> Findings:
     server = plan.server
     if server is None or server.engine != "vllm":
         raise NotApplicable(f"the server is {server.engine}, not vLLM" if server else "no server is started")
-    yield from judge_flags(server, nearest(stacks.row().vllm[0]))
+    yield from judge_flags(server, nearest(stacks.row(plan.stack or stacks.DEFAULT).vllm[0]))
 
 
 FLAG_CHECKS: tuple[Check[LaunchPlan], ...] = (flags,)
@@ -141,7 +141,7 @@ def _finding(problem: Problem, server: ServerCommand, argv: _Argv, chosen: Catal
         )
     return fail(
         expected=problem.expected,
-        seen=f"{seen}; nor does any other catalogued release ({', '.join(versions())}) take it",
+        seen=f"{seen}; none of vLLM {', '.join(versions())} takes it",
         fix=gone or problem.fix,
         where=server.where or server.command,
         evidence=evidence,

@@ -36,7 +36,7 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
                 at=argument.at,
                 flag=argument.written,
                 expected=expected,
-                seen=f"{argument.written} {' '.join(argument.values)}"[:MAX_SHOWN],
+                seen=f"{argument.written} {' '.join(value or "''" for value in argument.values)}"[:MAX_SHOWN],
                 fix=fix,
             )
     for switch, needed in NEEDS:

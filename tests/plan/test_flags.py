@@ -44,15 +44,17 @@ def command(*argv: str, **options: str) -> ServerCommand:
 
 
 def judged(*argv: str, **options: str) -> CheckResult:
-    server = command(*argv, **options)
+    return flags.judge(plan_of(command(*argv, **options)))
+
+
+def plan_of(server: ServerCommand, stack: str = "") -> LaunchPlan:
     run = ShellRun(
         shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
     )
-    plan = LaunchPlan(
+    return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path="/w", spaced_model_path="/w w",
-        root="/r", run=run,
+        root="/r", run=run, stack=stack,
     )  # fmt: skip
-    return flags.judge(plan)
 
 
 def refused(argv: tuple[str, ...], release: Catalogue) -> bool:
@@ -188,6 +190,8 @@ def test_what_only_another_release_takes_warns_and_names_it():
     assert "0.32.0" in newer.findings[0].seen
     chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), nearest("0.32.0")))
     assert chosen_newest[0].level is Level.WARN
+    older_row = plan_of(command("M", "--disable-frontend-multiprocessing"), stack="0.18.0")
+    assert flags.judge(older_row).outcome is Outcome.PASS
 
 
 def test_an_option_given_twice():
