@@ -10,6 +10,7 @@ from healthcheck.weights.documents import Document
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import Entry, shown
 from healthcheck.weights.inventory import (
+    MAIN_INDEX,
     SHARD,
     Format,
     format_of,
@@ -20,7 +21,6 @@ from healthcheck.weights.inventory import (
 )
 from healthcheck.weights.words import gigabytes, some
 
-MAIN_INDEX = "model.safetensors.index.json"
 AGAIN = "download the file again, to the end"
 TEXTS = (".json", ".model", ".jinja", ".tiktoken", ".py", ".txt")
 MAY_BE_EMPTY = (".py", ".jinja", "license.txt", "notice.txt", "requirements.txt", "version.txt")
@@ -111,7 +111,7 @@ def _empty(weights: Weights) -> Iterator[Finding]:
 
 def _cut_off(weights: Weights) -> Iterator[Finding]:
     pointers = dict(weights.pointers)
-    for shard in weights.shards:
+    for shard in weights.loaded:
         if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in pointers:
             whole = f"{shard.header.file_bytes:,} bytes" if shard.header else "at least its own header"
             seen = f"{shown(shard.entry.name)} has {shard.entry.size_bytes:,}"

@@ -43,14 +43,15 @@ def safetensors(facts: WeightsFacts) -> Findings:
         and shard.entry.name not in pointers
         and (shard.error or (shard.header and shard.header.faults))
     ]
+    loaded = {shard.entry.name for shard in facts.weights.loaded}
     for shard in broken[:MAX_REPORTED]:
-        yield _fault(shard)
+        yield _fault(shard, loaded)
     if len(broken) > MAX_REPORTED:
         yield note(f"{len(broken) - MAX_REPORTED} more files are broken")
     yield from _twice(facts.weights)
 
 
-def _fault(shard: Shard) -> Finding:
+def _fault(shard: Shard, loaded: set[str]) -> Finding:
     faults = shard.header.faults if shard.header else (shard.error,)
     name = shown(shard.entry.name)
     more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
@@ -60,6 +61,13 @@ def _fault(shard: Shard) -> Finding:
             expected="a header that can be read",
             seen=seen,
             fix="split the file into shards, as save_pretrained does",
+            where=name,
+        )
+    if shard.entry.name not in loaded:
+        return warn(
+            expected="sound files only",
+            seen=f"{seen}; the index does not name it, so it is not loaded",
+            fix="delete it, or repair the index if it is needed",
             where=name,
         )
     return fail(

@@ -13,7 +13,7 @@ from healthcheck.repo.facts import Submission
 from healthcheck.weights import registry, safetensors
 from healthcheck.weights.documents import Document, JsonObject, child, read_document, text_of
 from healthcheck.weights.folder import Entry, Folder, Unreadable, list_folder
-from healthcheck.weights.inventory import Format, of_format
+from healthcheck.weights.inventory import MAIN_INDEX, Format, of_format
 from healthcheck.weights.nature import Family, Nature, architecture_nature, modalities
 from healthcheck.weights.pickles import Pickled, inspect
 from healthcheck.weights.registry import Release
@@ -90,6 +90,16 @@ class Weights:
         config = self.config.value
         inner = child(config, "thinker_config") or config
         return child(inner, "text_config", "llm_config", "language_config") or inner
+
+    @property
+    def loaded(self) -> tuple[Shard, ...]:
+        """The safetensors files that vLLM loads: those of the main index where there is one, else all."""
+        index = next((index for index in self.indices if index.name == MAIN_INDEX and index.good), None)
+        weight_map = index.value.get("weight_map") if index else None
+        if not isinstance(weight_map, dict):
+            return self.shards
+        named = set(map(str, weight_map.values()))
+        return tuple(shard for shard in self.shards if shard.entry.name in named) or self.shards
 
     def formats(self) -> frozenset[Format]:
         """The formats of the weights that an engine finds at the top of the folder."""

@@ -36,6 +36,7 @@ PARTIAL = re.compile(
     r"(\.\d+)?$|\.part\d+$|\.tmp\.\w+$|^\._____temp$|\.st\.tmp$",
     re.IGNORECASE,
 )
+MAIN_INDEX = "model.safetensors.index.json"
 SHARD = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})(?P<suffix>\.[a-z]+)$")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from healthcheck.weights.check_complete import MAIN_INDEX
 from healthcheck.weights.documents import child, read_document, text_of
-from healthcheck.weights.facts import Shard, Weights, WeightsFacts
+from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.inventory import Format, of_format
 from healthcheck.weights.safetensors import BITS
 
@@ -45,7 +44,7 @@ def read_load(facts: WeightsFacts) -> Load:
     width = 4 if dtype == "float32" else 2
     total, experts = 0, 0
     stored: dict[str, int] = {}
-    for shard in loaded_shards(weights):
+    for shard in weights.loaded:
         for tensor in shard.header.tensors if shard.header else ():
             size = tensor.end - tensor.start
             stored[tensor.dtype] = stored.get(tensor.dtype, 0) + size
@@ -68,16 +67,6 @@ def read_load(facts: WeightsFacts) -> Load:
         quantization=quantization,
         quantization_source=quantization_source,
     )
-
-
-def loaded_shards(weights: Weights) -> tuple[Shard, ...]:
-    """The safetensors files that vLLM loads: those of the index where there is one, else all."""
-    index = next((index for index in weights.indices if index.name == MAIN_INDEX and index.good), None)
-    weight_map = index.value.get("weight_map") if index else None
-    if not isinstance(weight_map, dict):
-        return weights.shards
-    named = set(map(str, weight_map.values()))
-    return tuple(shard for shard in weights.shards if shard.entry.name in named) or weights.shards
 
 
 def _dtype(facts: WeightsFacts) -> tuple[str, str]:

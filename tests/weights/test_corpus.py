@@ -246,6 +246,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     ),
     "a link out of the folder": (outside, {}, {"weights/complete": FAIL}),
     "links that loop": (loops, {}, {"weights/complete": FAIL}),
+    "a broken file that the index does not name": (
+        lambda f: text(sharded(f), "stray.safetensors", b"x" * 50), {}, {"weights/safetensors": WARN},
+    ),
     "a web page as weights": (
         lambda f: text(model(f), "model.safetensors", "<!DOCTYPE html><html><body>404</body></html>"),
         {}, {"weights/safetensors": FAIL},
