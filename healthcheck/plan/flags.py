@@ -68,9 +68,9 @@ def flags(plan: LaunchPlan) -> Findings:
     """Every argument of the recorded `vllm serve` is read as vLLM's own parser reads it, and then a step further.
 
     The options, their types, choices, limits and keys come from catalogues that were made from the real releases
-    (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the row of the version
-    matrix that is chosen (0.23.0, if none is) names one. What every catalogued release refuses fails; what the row's release refuses and another takes
-    warns, and names the release.
+    (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the chosen row of the version
+    matrix (0.23.0, if none is chosen) names one. What every catalogued release refuses fails; what the row's release
+    refuses and another takes warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range

@@ -32,11 +32,12 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
         reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
         if reason:
             expected, fix = reason
+            shown = " ".join(value or "''" for value in argument.values)
             yield Problem(
                 at=argument.at,
                 flag=argument.written,
                 expected=expected,
-                seen=f"{argument.written} {' '.join(value or "''" for value in argument.values)}"[:MAX_SHOWN],
+                seen=f"{argument.written} {shown}"[:MAX_SHOWN],
                 fix=fix,
             )
     for switch, needed in NEEDS:
