@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import socket
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -26,6 +28,10 @@ class Process:
     command: str = ""
     user: str = ""
     started_s: float = 0.0
+
+    def same(self, other: Process | None) -> bool:
+        """Whether this is the same process; its command line may have changed meanwhile."""
+        return other is not None and self.pid == other.pid and abs(self.started_s - other.started_s) < 1
 
     def __str__(self) -> str:
         owner = f" of user {self.user}" if self.user else ""
@@ -126,6 +132,18 @@ def holders(port: int) -> tuple[Listener, ...]:
     return connected or tuple(Listener(address=address, port=port, listening=False) for address in blocked)
 
 
+def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
+    """The files into which these processes write their standard output and error."""
+    found: dict[Path, None] = {}
+    for pid in pids:
+        for descriptor in (1, 2):
+            with contextlib.suppress(OSError):
+                target = Path(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+                if target.is_file():
+                    found[target] = None
+    return tuple(found)
+
+
 def activity(pids: Iterable[int]) -> Activity:
     """CPU time and I/O of these processes so far; what may not be read counts as nothing."""
     cpu_s, io_bytes = 0.0, 0
@@ -143,20 +161,14 @@ def kill(victims: Collection[Process], wait_s: float = 5.0) -> tuple[Process, ..
     """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait."""
     for victim in victims:
         with contextlib.suppress(psutil.Error):
-            found = psutil.Process(victim.pid)
-            if abs(found.create_time() - victim.started_s) < 1:
-                found.kill()
+            if victim.same(process(victim.pid)):
+                psutil.Process(victim.pid).kill()
     end = time.monotonic() + wait_s
     left = tuple(victims)
     while left and time.monotonic() < end:
-        left = tuple(victim for victim in left if _same(victim))
+        left = tuple(victim for victim in left if victim.same(process(victim.pid)))
         time.sleep(0.02 if left else 0)
     return left
-
-
-def _same(known: Process) -> bool:
-    now = process(known.pid)
-    return now is not None and abs(now.started_s - known.started_s) < 1
 
 
 def _read(found: psutil.Process) -> Process:

@@ -123,7 +123,7 @@ class Service:
             running=bool(tree),
             exit_status=supervisor.exit_status,
             listeners=listeners,
-            gone=tuple(process for pid, process in at_ready.items() if tree.get(pid) != process),
+            gone=tuple(process for pid, process in at_ready.items() if not process.same(tree.get(pid))),
             restarted=bool(now - at_ready.keys() & tree.keys()) and not now & at_ready.keys(),
         )
 
@@ -160,7 +160,12 @@ class Service:
         return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
 
     def _launched(self) -> Launch:
-        command = (*interpreter(self._export / contract.ENTRY_POINT), contract.ENTRY_POINT)
+        script = self._export / contract.ENTRY_POINT
+        try:
+            command = (*interpreter(script), contract.ENTRY_POINT)
+        except OSError as error:
+            failure = f"{contract.ENTRY_POINT} cannot be read: {error.strerror}"
+            return replace(self._blank(), outcome=LaunchOutcome.NOT_STARTED, failure=failure)
         blank = replace(self._blank(), command=command, holders=processes.holders(self._port))
         return blank if blank.holders else self._supervised(blank)
 
@@ -201,7 +206,9 @@ def _facts(
     blank: Launch, supervisor: Supervisor, watch: Watch, outcome: LaunchOutcome, kills: int | None
 ) -> Launch:
     now = _oom_kills()
-    failed = outcome is not LaunchOutcome.READY
+    diagnosis, diagnosed = (
+        (None, None) if outcome is LaunchOutcome.READY else _diagnosed((blank.log, *watch.outputs), watch.answer)
+    )
     watch.timeline.look(watch.elapsed_s)
     return replace(
         blank,
@@ -221,17 +228,24 @@ def _facts(
         oom_kills=None if now is None or kills is None else now - kills,
         log_tail=watch.timeline.tail(),
         phases=tuple(watch.timeline.phases),
-        diagnosis=_diagnosed(blank.log, watch.answer) if failed else None,
+        diagnosis=diagnosis,
+        diagnosed=diagnosed,
     )
 
 
-def _diagnosed(log: Path, answer: Answer | None) -> Diagnosis:
-    """What the log says, else what the server's own answer does: a missing chat template shows there only."""
-    found = diagnose(log)
-    if found.cause or answer is None:
-        return found
-    said = diagnose_stream(BytesIO(answer.text.encode("utf-8", "replace")))
-    return replace(found, cause=said.cause, block=()) if said.cause else found
+def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis, Path]:
+    """The first log that knows a cause; else the server's own answer; else the first log with an error in it.
+
+    A missing chat template shows in the answer only.
+    """
+    found = [(diagnose(log), log) for log in logs if log.is_file()]
+    said = diagnose_stream(BytesIO((answer.text if answer else "").encode("utf-8", "replace")))
+    for diagnosis, log in found:
+        if diagnosis.cause:
+            return diagnosis, log
+    if said.cause:
+        return said, Path("the answer")
+    return next(((diagnosis, log) for diagnosis, log in found if diagnosis.block), found[0])
 
 
 def _oom_kills() -> int | None:

@@ -55,7 +55,8 @@ def place(listener: Listener) -> str:
 
 def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
     if lines:
-        return "".join(f"\n  {launch.log.name}:{line.number}: {line.text}" for line in lines)
+        name = (launch.diagnosed or launch.log).name
+        return "".join(f"\n  {name}:{line.number}: {line.text}" for line in lines)
     if launch.log_tail:
         return "\nthe end of the log:" + "".join(f"\n  {line}" for line in launch.log_tail[-SHOWN_LINES:])
     return "\nthe log is empty" if launch.pid else ""

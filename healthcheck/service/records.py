@@ -83,6 +83,7 @@ class Launch:
         log: where the output is; `log_tail` its last lines.
         withheld: names of the caller's variables that deploy.sh was not given.
         diagnosis: what the log says about a failed launch.
+        diagnosed: the file in which that stands: the log, or another one that deploy.sh sent output to.
     """
 
     outcome: LaunchOutcome
@@ -110,6 +111,7 @@ class Launch:
     phases: tuple[Phase, ...] = ()
     withheld: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
+    diagnosed: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,6 @@ class Supervisor:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env={"PATH": os.defpath},
         )
         assert self._guardian.stdin is not None
         assert self._guardian.stdout is not None

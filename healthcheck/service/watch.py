@@ -17,6 +17,9 @@ from healthcheck.service.restarts import Restarts
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
 
+OUTPUT_FILES = 8
+"""Of so many files beside the log the cause is looked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
@@ -24,7 +27,8 @@ class Patience:
 
     Attributes:
         deadline_s: for the whole start.
-        refusal_s: the same refusal (HTTP 400, say) for so long is final.
+        refusal_s: the same refusal (HTTP 400, say) for so long is final; an HTTP 500, which a gateway may give
+            while the model behind it loads, ten times as long.
         silence_s: no output, no CPU time and no I/O of any process for so long means that it waits for ever.
         other_port_s: after the log announced another port, so long for the right one.
         tick_s: between two looks.
@@ -72,6 +76,7 @@ class Watch:
     other_ports: tuple[Listener, ...] = ()
     foreign: tuple[Listener, ...] = ()
     restarted: tuple[str, int] = ("", 0)
+    outputs: tuple[Path, ...] = ()
     url: str = ""
     model: str = ""
     answer: Answer | None = None
@@ -108,6 +113,7 @@ class Watch:
         self.tree = self.supervisor.tree()
         self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
         ours = {process.pid for process in self.tree}
+        self._note_outputs(ours)
         everyone = processes.listeners()
         self.listeners = tuple(listener for listener in everyone if listener.port == self.port)
         self.foreign = tuple(
@@ -120,6 +126,12 @@ class Watch:
         )
         left_s = self.patience.deadline_s - self.elapsed_s
         self.progress.update(f"{_clock(self.elapsed_s)} {self.timeline.describe()} (gives up in {_clock(left_s)})")
+
+    def _note_outputs(self, pids: set[int]) -> None:
+        """Remember where processes write when it is not the log: `nohup … > server.log` hides the cause there."""
+        known = {*self.outputs, self.timeline.log.resolve()}
+        new = tuple(path for path in processes.outputs(pids) if path not in known)
+        self.outputs = (*self.outputs, *new)[:OUTPUT_FILES]
 
     def pending(self) -> Answer | None:
         """What to say of a request that has had no answer yet."""
@@ -187,7 +199,8 @@ class Watch:
             self._refused_since = None if result.answer.status in LOADING else self.elapsed_s
             return None
         lasted = self.elapsed_s - (self._refused_since or 0.0)
-        return LaunchOutcome.ANSWERS_WRONGLY if lasted >= self.patience.refusal_s else None
+        limit_s = self.patience.refusal_s * (10 if result.answer.status >= 500 else 1)
+        return LaunchOutcome.ANSWERS_WRONGLY if lasted >= limit_s else None
 
     def _restarting(self) -> LaunchOutcome | None:
         loop = self._restarts.loop(self.tree)

@@ -91,6 +91,25 @@ def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
     assert not running.stop().survivors
 
 
+def test_a_cause_in_a_file_of_deploy_sh_s_own_is_found(tmp_path):
+    """`nohup … > server.log` leaves the kit's log empty."""
+    script = (
+        "(echo 'RuntimeError: Cannot find any model weights with `w`'; sleep 1; exit 1) > server.log 2>&1\nexit 1"
+    )
+    with service(tmp_path, script) as running:
+        launch = running.launch
+    assert launch.diagnosis.cause.failure.id == "weights-none"
+    assert "server.log:1: RuntimeError: Cannot find" in text(starts.judge(launch))
+
+
+def test_a_missing_deploy_sh_is_said(tmp_path):
+    unlaunched = service(tmp_path, "exit 0")
+    (tmp_path / "export" / "deploy.sh").unlink()
+    with unlaunched as running:
+        assert running.launch.outcome is LaunchOutcome.NOT_STARTED
+    assert "deploy.sh cannot be read" in text(starts.judge(running.launch))
+
+
 def test_silence_ends_the_wait(tmp_path):
     quiet = Patience(deadline_s=600, silence_s=1, tick_s=0.1)
     with service(tmp_path, "sleep 600", patience=quiet) as running:
