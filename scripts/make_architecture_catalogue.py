@@ -1,6 +1,7 @@
+# ruff: noqa: INP001 - a folder of programs, no package
 """Write healthcheck/data/architectures.json from real releases of vLLM and transformers, unpacked on this disk.
 
-    python scripts/architectures.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=… 0.32.0=…
+    python scripts/make_architecture_catalogue.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=… 0.32.0=…
 
 The folders are those of the packages (they hold `model_executor/` and `models/auto/`), from an unpacked wheel.
 Nothing of them is imported: their syntax trees say what is needed.
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> None:
     rows = [row(argument) for argument in arguments]
     data = {
         "source": "the registry.py, config.py and model modules of each vLLM release, and the auto mappings of the "
-        "transformers release that goes with it; written by scripts/architectures.py",
+        "transformers release that goes with it; written by scripts/make_architecture_catalogue.py",
         "releases": rows,
     }
     CATALOGUE.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
