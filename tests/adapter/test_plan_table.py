@@ -72,12 +72,10 @@ def test_it_never_asks_for_more_memory_than_there_is(model, folder, name):
     assert options["max_model_len"] <= model.config["max_position_embeddings"]
 
 
-def test_as_many_64_gb_devices_as_the_documents_use_within_a_factor_of_two(model, folder):
-    if model.documented is None:
-        pytest.skip("no documented launch")
-    machine = MACHINES["A3 x 16"][0]
-    size = planned(model, folder, machine)["tensor_parallel_size"]
-    assert model.documented / 2 <= size <= model.documented * 2
+@pytest.mark.parametrize("launched", [model for model in MODELS if model.documented], ids=lambda model: model.name)
+def test_as_many_64_gb_devices_as_the_documents_use_within_a_factor_of_two(launched, tmp_path):
+    size = planned(launched, launched.write(tmp_path), MACHINES["A3 x 16"][0])["tensor_parallel_size"]
+    assert launched.documented / 2 <= size <= launched.documented * 2
 
 
 @pytest.mark.parametrize(("name", "size"), [("Qwen3-8B", 1), ("Qwen3-32B", 4), ("Mixtral-8x7B", 4)])
