@@ -15,6 +15,7 @@ from healthcheck.plan.facts import LaunchPlan, rehearse
 from healthcheck.plan.flags import FLAG_CHECKS
 from healthcheck.probe import checks as probe_checks
 from healthcheck.probe.facts import INTERRUPTED, measure, metrics
+from healthcheck.probe.problems import FAMILY_OF
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Report, Stage, verdict_of
@@ -179,14 +180,14 @@ class Verification:
             seen = self._ledger.judge(endpoint_checks.CHECKS, lambda: self._interview(url, task))
             self._provenance["server"] = seen.models.headers.get("server", "") if seen else ""
         if self._wants(Stage.PROBE):
-            self._probe(url)
+            self._probe(url, task)
 
     def _interview(self, url: str, task: contract.Task) -> Interview:
         asked = self._request
         weights = str(asked.weights) if asked.weights else None
         return interview(url, model=asked.model or None, weights=weights, task=task, progress=self._progress)
 
-    def _probe(self, url: str) -> None:
+    def _probe(self, url: str, task: contract.Task) -> None:
         failed = self._ledger.failed()
         if failed:
             self._ledger.skip(
@@ -194,7 +195,7 @@ class Verification:
             )
             return
         self._begin(Stage.PROBE)
-        settings = replace(self._request.probe, url=url, model=self._request.model)
+        settings = replace(self._request.probe, url=url, model=self._request.model, family=FAMILY_OF[task])
         run = self._ledger.judge(probe_checks.CHECKS, lambda: measure(settings, self._progress, self._request.out))
         if run:
             self._metrics |= metrics(run)

@@ -56,6 +56,8 @@ RIGHT = (
     ("70000", "The answer is 70 thousand.", "cue"),
     ("70000", "The answer is 70k.", "cue"),
     ("1500000", "The answer is $1.5 million.", "cue"),
+    ("1500000", "The answer is $1.5M.", "cue"),
+    ("5", "The answer is 5m of rope.", "cue"),
     ("70000", "答案是7万。", "cue"),
     ("35000", "答案是3万5千元。", "cue"),
     ("35000", "答案：3.5万", "cue"),

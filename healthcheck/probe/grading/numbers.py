@@ -47,13 +47,14 @@ _NUMBER = re.compile(
       | (?P<plain>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ']\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![^\s($=])\.\d+)
     )
     (?P<power>(?:[eE][-+]?\d{1,3}(?!\w)|\s?\*\s?10\s?\^\s?-?\d{1,3}|\^\d{1,2})?)
-    (?P<scale>\s?(?:thousand|million|billion|trillion|dozen|hundred)\b|[kK](?![A-Za-z])|\s?(?:[千百](?![米克瓦卡分])|[万亿萬億]+))?
+    (?P<scale>\s?(?:thousand|million|billion|trillion|dozen|hundred)\b|[kK](?![A-Za-z])|(?-i:M)(?![A-Za-z])|\s?(?:[千百](?![米克瓦卡分])|[万亿萬億]+))?
     (?P<percent>\s?(?:%|per\s?cent\b))?""",
     re.VERBOSE | re.IGNORECASE,
 )
 _SCALES = {
     "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
     "k": 1000,
+    "m": 10**6,
     "百": 100, "千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "万亿": 10**12, "萬億": 10**12,
 }  # fmt: skip
 
