@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from healthcheck.contract import Task
 from healthcheck.errors import UsageError
 from healthcheck.probe.problems.arithmetic import arithmetic
 from healthcheck.probe.problems.chinese import arithmetic_zh
@@ -21,6 +22,7 @@ from healthcheck.wire.chat import Message, user
 
 __all__ = [
     "FAMILIES",
+    "FAMILY_OF",
     "TIERS",
     "Dice",
     "Problem",
@@ -40,6 +42,12 @@ FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
     "pictures": pictures,
     "signs": signs,
 }
+FAMILY_OF = {
+    Task.TEXT_GENERATION: "arithmetic",
+    Task.IMAGE_TEXT_TO_TEXT: "pictures",
+    Task.ANY_TO_ANY: "pictures",
+}
+"""What is asked of a model of each task: a vision model is asked about pictures."""
 _INSTRUCTIONS = {
     "arithmetic": "End with: The answer is N.",
     "arithmetic-zh": "最后写：答案是N。",
