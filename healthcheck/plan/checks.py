@@ -343,9 +343,10 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
     the one that the service does not talk to another port.
     """
-    ports = [server.port for server in plan.servers if server.port is not None and server.foreground]
+    running = [server for server in plan.servers if server.foreground and server.api != "headless"]
+    ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
-        commands = "; ".join(server.command for server in plan.servers if server.port == number)
+        commands = "; ".join(server.command for server in running if server.port == number)
         yield warn(expected=f"one server on port {number}", seen=commands, fix="start one of them")
     for text in plan.notes:
         if " " in text:

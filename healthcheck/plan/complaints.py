@@ -32,11 +32,14 @@ class Complaint:
 _LOCATED = re.compile(r"^(?P<file>[^\s:][^:]*): (?:line )?(?P<line>\d+): (?P<rest>.+)$")
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("option", re.compile(r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$")),
-    ("argument", re.compile(r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter not set|parameter null or not set)")),
+    ("argument", re.compile(r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)")),
     ("variable", re.compile(r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)")),
     ("file", re.compile(r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$")),
     ("file", re.compile(r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$")),
-    ("file", re.compile(r"^(?:exec: |cannot open )?(?P<name>/[^:]*|\.{0,2}/?[^:]*/[^:]*): (?:No such file or directory|No such file|not found|cannot execute.*)$")),
+    ("file", re.compile(
+        r"^(?:exec: |cannot open )?(?P<name>/[^:]*|\.{0,2}/?[^:]*/[^:]*): "
+        r"(?:No such file or directory|No such file|not found|cannot execute.*)$"
+    )),
     ("file", re.compile(r"^cannot (?:open|create) (?P<name>.+?): ")),
     ("command", re.compile(r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$")),
     ("file", re.compile(r"^(?P<name>[^:]+): No such file or directory$")),
@@ -50,7 +53,7 @@ _ELSEWHERE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("file", re.compile(r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'")),
     ("file", re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'")),
     ("variable", re.compile(r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$")),
-    ("file", re.compile(r"^\w+: (?:cannot \w+ (?:file |directory )?)?'?(?P<name>[^':]+)'?: No such file or directory$")),
+    ("file", re.compile(r"^\w+: (?:cannot \w+ (?:file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir")),
     ("terminal", re.compile(r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$")),
 )  # fmt: skip
 _OURS = re.compile(r"ulimit|Started server process")

@@ -52,7 +52,8 @@ _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "
 
 ENGINES: tuple[Engine, ...] = (
     Engine(
-        name="vllm", programs=("vllm serve", "-m vllm.entrypoints.cli.main serve", "-m vllm serve", "vllm-omni serve"),
+        name="vllm",
+        programs=("vllm serve", "-m vllm.entrypoints.cli.main serve", "-m vllm serve", "vllm-omni serve"),
         key_variables=("VLLM_API_KEY",), positional_model=True, default_model="Qwen/Qwen3-0.6B", grammar=_VLLM,
     ),
     Engine(
@@ -67,14 +68,16 @@ ENGINES: tuple[Engine, ...] = (
         grammar=Grammar(switches=_SGLANG_SWITCHES, valued=frozenset({"model-path", "port", "host"})),
     ),
     Engine(
-        name="lmdeploy", programs=("lmdeploy serve api_server", "-m lmdeploy serve api_server", "-m lmdeploy.serve"),
+        name="lmdeploy",
+        programs=("lmdeploy serve api_server", "-m lmdeploy serve api_server", "-m lmdeploy.serve"),
         port=23333, port_options=("server-port",), host_options=("server-name",), name_options=("model-name",),
         key_options=("api-keys",), positional_model=True, model_options=("model-path",),
     ),
     Engine(name="lmdeploy", programs=("lmdeploy serve", "lmdeploy", "-m lmdeploy"), api="openai-other", port=23333),
     Engine(
         name="llama.cpp", programs=("llama-server", "server"), port=8080, host=LOOPBACK, name_options=("alias",),
-        port_variables=("LLAMA_ARG_PORT",), host_variables=("LLAMA_ARG_HOST",), model_variables=("LLAMA_ARG_MODEL",),
+        port_variables=("LLAMA_ARG_PORT",), host_variables=("LLAMA_ARG_HOST",),
+        model_variables=("LLAMA_ARG_MODEL",),
         key_options=("api-key", "api-key-file"), key_variables=("LLAMA_API_KEY",),
         grammar=Grammar(short=_SHORT_LLAMA, switches=frozenset({"jinja", "metrics", "no-mmap", "mlock"})),
     ),
@@ -95,13 +98,17 @@ ENGINES: tuple[Engine, ...] = (
         name="fastchat", programs=("-m fastchat.serve.openai_api_server",), host=LOOPBACK, model_options=(),
         name_is="?", name_options=(), key_options=("api-keys",),
     ),
-    Engine(name="fastchat", programs=("-m fastchat.serve.controller",), api="openai-other", port=21001, model_options=()),
+    Engine(
+        name="fastchat", programs=("-m fastchat.serve.controller",), api="openai-other", port=21001,
+        model_options=(),
+    ),
     Engine(
         name="fastchat", programs=("-m fastchat.serve",), api="openai-other", port=21002, name_is="basename",
         model_options=("model-path",), name_options=("model-names",),
     ),
     Engine(
-        name="ollama", programs=("ollama serve", "ollama"), port=11434, host=LOOPBACK, model_options=(), name_is="?",
+        name="ollama", programs=("ollama serve", "ollama"), port=11434, host=LOOPBACK, model_options=(),
+        name_is="?",
     ),
     Engine(name="xinference", programs=("xinference", "xinference-local"), port=9997, host=LOOPBACK, name_is="?"),
     Engine(
@@ -118,6 +125,10 @@ ENGINES: tuple[Engine, ...] = (
     Engine(name="transformers", programs=("transformers serve",), host=LOOPBACK, model_options=("force-model",)),
     Engine(name="aphrodite", programs=("aphrodite run", "-m aphrodite"), port=2242, positional_model=True),
     Engine(name="ktransformers", programs=("-m ktransformers",), port=10002, model_options=("model-path",)),
+    Engine(
+        name="proxy", programs=("nginx", "haproxy", "caddy"), api="unknown", port=None, model_options=(),
+        name_is="?",
+    ),
     Engine(name="tritonserver", programs=("tritonserver",), api="openai-other", port_options=("http-port",)),
     Engine(
         name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), api="unknown", host=LOOPBACK,

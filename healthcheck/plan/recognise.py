@@ -17,6 +17,7 @@ from healthcheck.plan.sandbox.job import Record
 from healthcheck.records import JsonValue
 
 UNRESOLVED = "<unresolved:"
+_LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
@@ -65,7 +66,10 @@ def command_text(argv: Sequence[str]) -> str:
     words = [word for word in argv if not word.startswith("#route ")]
     if words and words[0].startswith("python:"):
         return f"{words[0].removeprefix('python:')}.run(…) in Python"
-    return shlex.join(words)
+    for index, word in enumerate(words[:-1]):
+        if word.replace("_", "-") in {"--api-key", "--api-keys"}:
+            words[index + 1] = "***"
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in shlex.join(words))
 
 
 def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
@@ -156,24 +160,29 @@ def _resolved(model: str, record: Record) -> str:
 
 
 def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
-    for name in engine.port_options:
-        if name in line.options:
-            return _number(line.options[name], line.spelled[name])
-        if name in config:
-            return _number(config[name].value, config[name].source)
-    for name in engine.bind_options:
-        if name in line.options:
-            return _number(line.options[name].rpartition(":")[2], line.spelled[name])
-    if engine.programs == ("-m http.server",) and line.positional:
-        return _number(line.positional[0], line.positional[0])
-    variable = by_variable(engine.port_variables, record.env)
-    if variable:
-        return _number(variable[1], f"{variable[0]}={variable[1]}")
+    given = _given_port(engine, line, config, record)
+    if given is not None:
+        return _number(given.value, given.source)
     if "uds" in line.options:
         return None, line.spelled["uds"]
     if engine.port is None:
         return None, f"{engine.name} reads it from its own configuration"
     return engine.port, f"{engine.name}'s own default"
+
+
+def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
+    for name in (*engine.port_options, *engine.bind_options):
+        if name in line.options:
+            return Given(value=line.options[name].rpartition(":")[2], source=line.spelled[name])
+        if name in config:
+            return config[name]
+    if engine.programs == ("-m http.server",) and line.positional:
+        return Given(value=line.positional[0], source=line.positional[0])
+    listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
+    if listening:
+        return Given(value=listening[1], source=listening[0])
+    variable = by_variable(engine.port_variables, record.env)
+    return Given(value=variable[1], source=f"{variable[0]}={variable[1]}") if variable else None
 
 
 def _number(text: str, source: str) -> tuple[int | None, str]:

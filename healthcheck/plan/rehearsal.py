@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract
@@ -72,6 +72,7 @@ class _Rehearsal:
             unresolved=first.run.unresolved,
             notes=first.recording.notes,
             unshipped=(*submission.untracked, *submission.ignored),
+            stack=submission.stack,
         )
 
     def _take(self, shell: tuple[str, ...], name: str) -> _Take:

@@ -64,10 +64,7 @@ def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
-    if run.ended_by in _LIMITS:
-        seen = _LIMITS[run.ended_by]
-    else:
-        seen = f"it ended with status {run.exit_status}"
+    seen = _LIMITS.get(run.ended_by, f"it ended with status {run.exit_status}")
     last = " / ".join(_last_words(run))
     if last:
         seen += f"; its last words: {last}"
@@ -76,6 +73,10 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(
             expected=_EXPECTED, seen=seen, fix="call the program by its name, or verify where it is", where=where
         )
+    guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
+    if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
+        seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
+        return unsettled(expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it")
     return fail(
         expected=_EXPECTED,
         seen=f"under {run.shell}, {seen}",

@@ -27,6 +27,9 @@ _ENVIRONMENT = re.compile(
     r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
 )
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
+_PROVIDED = re.compile(
+    r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
+)
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -60,6 +63,7 @@ def self_contained(plan: LaunchPlan) -> Findings:
             yield from _missing(plan, each)
     yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
     yield from _downloads(plan.commands)
+    yield from _installs(plan.commands)
     yield from _environment_scripts(plan)
 
 
@@ -121,7 +125,7 @@ def _missing_command(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
         yield fail(
             expected=_EXPECTED,
             seen=f"it needs {what or 'the program ' + said.name}: {said.text}",
-            fix=f"do without {said.name}: the service's image has Python, CANN and torch-npu, and runs one container",
+            fix=f"do without {said.name}: the service's image has Python, CANN and torch-npu",
             where=said.where,
         )
 
@@ -172,6 +176,23 @@ def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
                 fix="commit what is needed",
                 where=command.where,
             )
+
+
+def _installs(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
+    """Packages that the image brings, installed again over it."""
+    for command in commands:
+        words = command.argv[1:]
+        if "install" not in words or not (command.program.startswith("pip") or "pip" in words[:3]):
+            continue
+        for word in words:
+            if _PROVIDED.match(word.lower()):
+                yield warn(
+                    expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
+                    seen=f"{word} is installed: {' '.join(command.argv[:12])}",
+                    fix=f"leave {word} out",
+                    where=command.where,
+                    rule=contract.PROVIDED,
+                )
 
 
 def _environment_scripts(plan: LaunchPlan) -> Iterator[Finding]:

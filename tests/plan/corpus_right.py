@@ -258,6 +258,33 @@ RIGHT: tuple[Case, ...] = (
     case("env-prefix", sh('exec env OMP_NUM_THREADS=1 vllm serve "$MODEL_PATH"')),
     case("subshell", sh('(cd / && exec vllm serve "$MODEL_PATH" --port 8000)')),
     case("fallback", sh('vllm serve "$MODEL_PATH" --port 8000 || exit 1')),
+    case("copy", sh('cp -r "$MODEL_PATH" /tmp/m && exec vllm serve /tmp/m --served-model-name "$MODEL_PATH"')),
+    case(
+        "links-and-a-template",
+        sh(
+            'mkdir m; ln -s "$MODEL_PATH"/* m/; cp t.jinja m/\nexec vllm serve "$PWD/m" --served-model-name "$MODEL_PATH"'
+        ),
+        files={"t.jinja": "{{ messages }}"},
+    ),
+    case(
+        "folders-of-the-machine",
+        sh('mkdir -p /data/cache /var/log/a\nexec vllm serve "$MODEL_PATH" >/var/log/a/log'),
+    ),
+    case(
+        "sudo-for-others",
+        sh('[ "$(id -u)" -ne 0 ] && SUDO=sudo\n$SUDO apt-get update\nexec vllm serve "$MODEL_PATH"'),
+    ),
+    case("shell-in-shell", sh("exec bash -lc 'vllm serve \"$MODEL_PATH\" --port 8000'")),
+    case("xargs", sh("printf '%s\\0' serve \"$MODEL_PATH\" --port 8000 | xargs -0 vllm")),
+    case("empty-environment", sh('exec env -i MODEL_PATH="$MODEL_PATH" vllm serve "$MODEL_PATH"')),
+    case("make", sh("make serve"), files={"Makefile": 'serve:\n\tvllm serve "$$MODEL_PATH" --port 8000\n'}),
+    case("getopts", sh('P=8000\nwhile getopts p: o; do P=$OPTARG; done\nvllm serve "$MODEL_PATH" --port $P')),
+    case("clears-the-port", sh('kill -9 $(lsof -t -i:8000) 2>/dev/null\npkill -f vllm\nvllm serve "$MODEL_PATH"')),
+    case("json-with-a-port", sh('vllm serve "$MODEL_PATH" --additional-config \'{"port": 9999}\' --port 8000')),
+    case(
+        "data-parallel",
+        sh('vllm serve "$MODEL_PATH" -dp 2 &\nvllm serve "$MODEL_PATH" --headless -dp 2 -dpr 1 &\nwait'),
+    ),
     case("sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000')),
     case("lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH" --server-name 0.0.0.0 --server-port 8000')),
     case(
@@ -267,6 +294,125 @@ RIGHT: tuple[Case, ...] = (
 )
 
 PYTHON: tuple[Case, ...] = (
+    case(
+        "python-requests-poll",
+        sh(
+            """
+            vllm serve "$MODEL_PATH" --port 8000 &
+            P=$!
+            python3 wait.py || { kill $P; exit 1; }
+            wait $P
+            """
+        ),
+        files={
+            "wait.py": """
+            import sys, time
+            import requests
+            for _ in range(100):
+                try:
+                    if requests.get("http://127.0.0.1:8000/health", timeout=3).status_code == 200:
+                        sys.exit(0)
+                except requests.exceptions.RequestException:
+                    time.sleep(5)
+            sys.exit(1)
+            """
+        },
+    ),
+    case(
+        "python-yaml",
+        sh("python3 run.py"),
+        files={
+            "serve.yaml": "port: 8000\nflags: [--trust-remote-code]\n",
+            "run.py": """
+            import os, yaml
+            c = yaml.safe_load(open("serve.yaml"))
+            os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", str(c["port"]), *c["flags"]])
+            """,
+        },
+    ),
+    case(
+        "python-click",
+        sh("exec python3 run.py --host 0.0.0.0"),
+        files={
+            "run.py": """
+            import os, click
+            @click.command()
+            @click.option("--port", default=8000, show_default=True)
+            @click.option("--host")
+            def main(port, host):
+                os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--host", host, "--port", str(port)])
+            main()
+            """
+        },
+    ),
+    case(
+        "python-typer",
+        sh("exec python3 run.py"),
+        files={
+            "run.py": """
+            import os, typer
+            app = typer.Typer()
+            @app.command()
+            def main(port: int = typer.Option(8000, help="the port")):
+                os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", str(port)])
+            if __name__ == "__main__":
+                app()
+            """
+        },
+    ),
+    case(
+        "python-spawned",
+        sh("python3 run.py"),
+        files={
+            "run.py": """
+            import multiprocessing, os, subprocess
+            def go():
+                subprocess.run(["vllm", "serve", os.environ["MODEL_PATH"]], check=True)
+            if __name__ == "__main__":
+                multiprocessing.set_start_method("spawn")
+                process = multiprocessing.Process(target=go)
+                process.start()
+                process.join()
+            """
+        },
+    ),
+    case(
+        "python-asyncio",
+        sh("python3 run.py"),
+        files={
+            "run.py": """
+            import asyncio, os
+            async def main():
+                server = await asyncio.create_subprocess_exec("vllm", "serve", os.environ["MODEL_PATH"])
+                await server.wait()
+            asyncio.run(main())
+            """
+        },
+    ),
+    case(
+        "python-cli-main",
+        sh("exec python3 serve.py"),
+        files={
+            "serve.py": """
+            import os, sys
+            from vllm.entrypoints.cli.main import main
+            sys.argv = ["vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000"]
+            main()
+            """
+        },
+    ),
+    case(
+        "python-sglang",
+        sh("python3 serve.py"),
+        files={
+            "serve.py": """
+            import os
+            from sglang.srt.entrypoints.http_server import launch_server
+            from sglang.srt.server_args import ServerArgs
+            launch_server(ServerArgs(model_path=os.environ["MODEL_PATH"], host="0.0.0.0", port=8000))
+            """
+        },
+    ),
     case(
         "python-subprocess",
         sh("python3 launch.py"),

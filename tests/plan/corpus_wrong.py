@@ -179,6 +179,37 @@ START: tuple[Case, ...] = (
     case("missing-module", sh("python3 launch.py"), NEEDS, files={"launch.py": "from mytools import serve\nserve()\n"}, says="mytools"),
     case("downloads", sh('huggingface-cli download Qwen/Qwen3-8B --local-dir w\nvllm serve w --served-model-name "$MODEL_PATH"'),
          {"plan/self-contained": "fail", "plan/model-path": "fail"}),
+    case("installs-torch", sh('pip install torch==2.1.0 einops\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
+    case("clones", sh('git clone https://example.org/a/b.git\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
+    case("name-slash", sh('vllm serve "$MODEL_PATH/"'), {"plan/served-name": "fail"}),
+    case(
+        "front",
+        sh('vllm serve "$MODEL_PATH" --port 8001 &\nexec python3 front.py'),
+        {"plan/chat-api": "warn"},
+        files={
+            "front.py": """
+            import httpx, uvicorn
+            from fastapi import FastAPI
+            app = FastAPI()
+            @app.api_route("/{path:path}", methods=["GET", "POST"])
+            async def forward(path: str): return await httpx.AsyncClient().get(path)
+            uvicorn.run(app, host="0.0.0.0", port=8000)
+            """
+        },
+    ),
+    case(
+        "unknown-library",
+        sh("python3 run.py"),
+        {"plan/port": "warn"},
+        files={
+            "run.py": """
+            import os, subprocess, omegaconf
+            c = omegaconf.OmegaConf.load("x.yaml")
+            subprocess.run(["vllm", "serve", os.environ["MODEL_PATH"], "--port", str(c.port)])
+            """
+        },
+    ),
+    case("carriage-returns", '#!/bin/sh\r\nvllm serve "$MODEL_PATH"\r\n', {"plan/model-path": "fail"}, says="\\r"),
     case("echo-only", sh('echo vllm serve "$MODEL_PATH" --port 8000'), NEVER),
     case("commented", sh('# vllm serve "$MODEL_PATH" --port 8000\nexit 0'), NEVER),
     case("install-only", sh("pip install -r requirements.txt"), NEVER),

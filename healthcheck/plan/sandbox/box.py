@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,7 +19,10 @@ from healthcheck.plan.sandbox import plain, tools
 from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
 
 _ROOT = "/srv/submission"
-WITHOUT_NAMESPACES = "the sandbox has no namespaces here: the network is not cut off, and programs at absolute paths are the real ones"
+WITHOUT_NAMESPACES = (
+    "the sandbox has no namespaces here: the network is not cut off, "
+    "and programs at absolute paths are the real ones"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +93,7 @@ def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
         python=_interpreter(for_strangers=not isolated and os.geteuid() == 0),
         stdlib=_standard_library(),
         libraries=_shared_library(),
+        packages=tuple(_packages()),
         isolated=isolated,
         limits=setting.limits,
     )
@@ -130,6 +136,14 @@ def _standard_library() -> tuple[str, ...]:
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     found = [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") if os.path.isdir(f"{prefix}/{lib}/{name}")]
     return tuple(found)
+
+
+def _packages() -> Iterator[str]:
+    """Libraries that launchers read their configuration with, from the kit's own environment."""
+    for name in ("yaml", "packaging"):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.submodule_search_locations:
+            yield spec.submodule_search_locations[0]
 
 
 def _shared_library() -> tuple[str, ...]:

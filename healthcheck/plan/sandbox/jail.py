@@ -28,7 +28,7 @@ def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         fields = json.load(file)
     limits = Limits(**fields.pop("limits"))
-    lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries")}
+    lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages")}
     job = Job(**{**fields, **lists}, limits=limits)
     answer = os.dup(1)
     kernel.die_with_parent(signal.SIGKILL)
@@ -108,7 +108,9 @@ def _give_away(new_root: str, submission: str) -> None:
     for top in (new_root + submission, f"{new_root}/usr/local/Ascend"):
         for folder, _, files in os.walk(top):
             places += [folder, *(os.path.join(folder, name) for name in files)]
-    places += [f"{new_root}/.kit", f"{new_root}/.kit/records", f"{new_root}/opt", f"{new_root}/srv"]
+    places += [f"{new_root}/.kit", f"{new_root}/.kit/records"]
+    for name in ("", "opt", "srv", "mnt", "home", "run", "var", "var/log", "etc", "tmp", "usr/local", "dev/shm"):
+        places.append(f"{new_root}/{name}")
     for place in places:
         os.chown(place, STRANGER, STRANGER, follow_symlinks=False)
 
@@ -175,7 +177,7 @@ def _become_program(job: Job, outputs: tuple[int, int], gates: tuple[int, int]) 
         for number, handle in enumerate((null, *outputs)):
             os.dup2(handle, number)
         os.chdir(job.root)
-        os.execve(job.shell[0], [*job.shell, job.script], dict(job.environment))
+        os.execve(job.shell[0], [*job.shell, job.script], dict(job.environment))  # noqa: S606
     except OSError as error:
         os.write(2, f"{job.shell[0]}: {error.strerror}\n".encode())
     os._exit(127)

@@ -36,6 +36,7 @@ class Job:
             them below `scratch`.
         scratch: an empty folder that belongs to the rehearsal.
         python: the interpreter behind the stand-ins; `stdlib` its standard library folders.
+        libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         isolated: with namespaces.
     """
 
@@ -50,6 +51,7 @@ class Job:
     python: str
     stdlib: tuple[str, ...]
     libraries: tuple[str, ...]
+    packages: tuple[str, ...]
     isolated: bool
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)

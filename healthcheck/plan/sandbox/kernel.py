@@ -41,7 +41,7 @@ def unshare(flags: int) -> None:
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    """mount(2)."""
+    """Mount a file system, or change how one is mounted."""
     arguments = [text.encode("utf-8", "surrogateescape") or None for text in (source, target, kind)]
     result = _libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() or None)
     _checked(result, f"mount {source or kind} on {target}")

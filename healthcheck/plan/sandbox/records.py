@@ -38,7 +38,7 @@ class Records:
 
     def collect(self) -> int:
         """Read what is new; how many records that was."""
-        names = {name for name in os.listdir(f"{self._kit}/records")} - self._seen
+        names = set(os.listdir(f"{self._kit}/records")) - self._seen
         self.notes |= {name for name in names if name.startswith(("atb-", "cann-"))}
         done = sorted((name for name in names if name.endswith(".done")), key=self._age)
         if len(self._seen) + len(done) > self._limit:
@@ -163,7 +163,7 @@ def _answer_all(listener: socket.socket) -> None:
                 connection.settimeout(1)
                 connection.recv(65536)
                 connection.sendall(_ANSWER % (len(_BODY), _BODY))
-        except OSError:
+        except OSError:  # noqa: PERF203 - one asker's trouble is not the next one's
             continue
 
 

@@ -65,12 +65,13 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         Path(f"{kit}/{package}/__init__.py").touch()
     _compile()
     shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/standins")
+    _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = script.read_text(encoding="ascii").replace("#:common", common).replace("@KIT@", job.kit)
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
-        os.chmod(f"{kit}/{script.name}", 0o755)
+        os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user
     for script_name, names in _wanted(job):
         for name in names:
             for folder in folders:
@@ -78,7 +79,16 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                 if not os.path.lexists(place):
                     os.symlink(f"{job.kit}/{script_name}", place)
     for writable in ("records", "ports"):
-        os.chmod(f"{kit}/{writable}", 0o1777)
+        os.chmod(f"{kit}/{writable}", 0o1777)  # noqa: S103 - as above
+
+
+def _libraries(packages: tuple[str, ...], folder: str) -> None:
+    """Show the pure Python of the libraries that launchers read their configuration with."""
+    for source in packages:
+        shutil.copytree(source, f"{folder}/{os.path.basename(source)}", ignore=_NATIVE)
+
+
+_NATIVE = shutil.ignore_patterns("*.so", "*.pyx", "*.pxd")
 
 
 def _compile() -> None:

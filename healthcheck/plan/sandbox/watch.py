@@ -97,7 +97,7 @@ class Watch:
                 return Ending(why, self._status, frozenset(process.pid for process in family))
 
     def afterwards(self) -> str:
-        """End the server, and what is said next: a script that goes on shows lines that were meant to be options."""
+        """End the server, and hear what is said next: lines that were meant to be options show themselves."""
         servers = {record.pid for record in self.records.servers()}
         if self._child in servers:
             return ""

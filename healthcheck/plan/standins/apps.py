@@ -76,10 +76,7 @@ def routes_of(target: str) -> tuple[str, ...]:
 
 def serve(name: str, app: Any, **options: Any) -> None:
     """Record an application server that is started from Python, and be it."""
-    if isinstance(app, str):
-        routes = routes_of(app)
-    else:
-        routes = tuple(getattr(app, "routes_found", ()))
+    routes = routes_of(app) if isinstance(app, str) else tuple(getattr(app, "routes_found", ()))
     plain = {key: str(value) for key, value in options.items() if value is not None}
     note.serve(f"python:{name}", [json.dumps({"routes": routes, "options": plain})])
 
@@ -111,8 +108,7 @@ def _waitress(
     app: Any, host: str | None = None, port: int | None = None, listen: str | None = None, **_: Any
 ) -> None:
     if listen:
-        host, _, number = listen.rpartition(":")
-        port = int(number)
+        host, port = listen.rpartition(":")[0], int(listen.rpartition(":")[2])
     serve("waitress", app, host=host, port=port)
 
 
@@ -123,8 +119,7 @@ def _uvicorn_run(app: Any, **options: Any) -> None:
 async def _hypercorn_serve(app: Any, config: Any, **_: Any) -> None:
     bound = config.__dict__.get("bind", ["127.0.0.1:8000"])
     first = bound[0] if isinstance(bound, (list, tuple)) else bound
-    host, _, port = str(first).rpartition(":")
-    serve("hypercorn", app, host=host, port=port)
+    serve("hypercorn", app, host=str(first).rpartition(":")[0], port=str(first).rpartition(":")[2])
 
 
 def _run_coroutine(coroutine: Any, **_: Any) -> Any:

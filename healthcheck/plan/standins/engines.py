@@ -1,4 +1,4 @@
-"""Stand-ins for the Python interfaces of the inference engines: a server that they start, a model that they load."""
+"""Stand-ins for the engines' Python interfaces: a server that they start, a model that they load."""
 
 from __future__ import annotations
 
@@ -149,13 +149,16 @@ def parts(name: str) -> dict[str, Any]:
     if top in {"vllm", "vllm_ascend", "vllm_omni"}:
         found = {
             "FlexibleArgumentParser": Parser, "run_server": _vllm_run_server, "main": _vllm_main,
-            "make_arg_parser": lambda parser=None, *_: parser or Parser(), "validate_parsed_serve_args": lambda *_: None,
+            "make_arg_parser": lambda parser=None, *_: parser or Parser(),
+            "validate_parsed_serve_args": lambda *_: None,
             **{each: type(each, (Engine,), {}) for each in (
                 "LLM", "AsyncLLMEngine", "AsyncLLM", "LLMEngine", "AsyncEngineArgs", "EngineArgs")},
         }  # fmt: skip
     elif top == "sglang":
-        found = {"launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base, "Engine": type("Engine", (Engine,), {}),
-                 "prepare_server_args": lambda argv: _parsed(argv)}  # fmt: skip
+        found = {
+            "launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base,
+            "Engine": type("Engine", (Engine,), {}), "prepare_server_args": _parsed,
+        }  # fmt: skip
     elif top == "lmdeploy":
         found = {"serve": _serve_call("lmdeploy.serve"), "pipeline": _pipeline} if name == "lmdeploy" else {}
     elif top == "llama_cpp":

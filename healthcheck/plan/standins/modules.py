@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from healthcheck.plan.standins import apps, engines, patches
 from healthcheck.plan.standins.permissive import Module
@@ -17,6 +19,13 @@ from healthcheck.plan.standins.permissive import Module
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
 """Libraries that adapters import and that the service's image or requirements.txt brings."""
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+_LATE = {
+    **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.standins.commandline"),
+    **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.standins.clients"),
+}
+"""Stand-ins that cost something to import."""
 
 
 class Loader(importlib.abc.Loader):
@@ -30,6 +39,9 @@ class Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__.update(engines.parts(module.__name__))
         module.__dict__.update(apps.parts(module.__name__))
+        top = module.__name__.split(".", maxsplit=1)[0]
+        if top in _LATE:
+            module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
         module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
 
@@ -72,6 +84,22 @@ def install(kit: str) -> None:
         _HIDDEN[name] = sys.modules.pop(name)
 
 
+def _ours(name: str) -> Any:
+    """One of our own modules, while the submission's of the same name are out of sight."""
+    theirs = {each: sys.modules.pop(each) for each in list(sys.modules) if each.split(".")[0] == "healthcheck"}
+    path = list(sys.path)
+    sys.modules.update(_HIDDEN)
+    sys.path.insert(0, _LIBRARY)
+    try:
+        return importlib.import_module(name)
+    finally:
+        for each in [each for each in sys.modules if each.split(".")[0] == "healthcheck"]:
+            _HIDDEN[each] = sys.modules.pop(each)
+        sys.modules.update(theirs)
+        sys.path[:] = path
+
+
+_LIBRARY = str(Path(__file__).parents[3])
 _HIDDEN: dict[str, ModuleType] = {}
 """Our own modules, out of the way of a submission with modules of the same name, but not collected."""
 

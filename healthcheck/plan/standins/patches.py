@@ -12,7 +12,6 @@ from typing import Any
 
 from healthcheck.plan.standins import note
 
-
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
 

@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 MARK = "<unresolved:"
+called: list[str] = []
+"""What of absent libraries was called, in order; the first few."""
+
+
+def _error(name: str) -> type[Exception] | None:
+    """A class where a name can only be that of an exception, since `except` takes nothing else."""
+    is_one = name.endswith(("Error", "Exception", "Timeout", "Warning", "Interrupt")) and name[0].isupper()
+    return type(name, (Exception,), {}) if is_one else None
 
 
 class Anything:
@@ -18,9 +26,11 @@ class Anything:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Anything(f"{self._name}.{name}")
+        return _error(name) or Anything(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(called) < 100:
+            called.append(self._name)
         decorates = len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type))
         return args[0] if decorates else Anything(f"{self._name}()")
 
@@ -128,4 +138,4 @@ class Module(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Anything(f"{self.__name__}.{name}")
+        return _error(name) or Anything(f"{self.__name__}.{name}")

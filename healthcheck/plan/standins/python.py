@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import runpy
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import apps, modules, note
+from healthcheck.plan.standins import apps, modules, note, permissive
 
 _SERVER_MODULES = (
     "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
@@ -33,12 +34,27 @@ def main() -> None:
     del sys.path[0]
     name = os.path.basename(invoked)
     _pose_as_python(kit, invoked)
-    if name in _APP_SERVERS:
-        _app_server(name, arguments)
-    elif name in _LAUNCHERS:
-        _launch(name, arguments)
-    else:
-        _interpreter(name, arguments)
+    problem: BaseException | None = None
+    try:
+        if name in _APP_SERVERS:
+            _app_server(name, arguments)
+        elif name in _LAUNCHERS:
+            _launch(name, arguments)
+        else:
+            _interpreter(name, arguments)
+    except BaseException as error:
+        problem = error
+        raise
+    finally:
+        _tell_what_was_guessed(problem)
+
+
+def _tell_what_was_guessed(problem: BaseException | None) -> None:
+    """A program that ended by itself may have ended because a library was not the real one."""
+    expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
+    if permissive.called and not isinstance(problem, expected):
+        how = type(problem).__name__ if problem else "ended"
+        note.record("python", "python:guessed", how, *dict.fromkeys(permissive.called[-5:]))
 
 
 def _pose_as_python(kit: str, invoked: str) -> None:
@@ -50,7 +66,7 @@ def _pose_as_python(kit: str, invoked: str) -> None:
     for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
         if entry:
             sys.path.insert(0, entry)
-    time.sleep = note.sleep
+    time.sleep = note.sleep  # type: ignore[assignment]
     modules.install(kit)
 
 
@@ -163,7 +179,7 @@ def _app_server(name: str, arguments: list[str]) -> None:
     if {"-h", "--help", "--version", "--check-config"} & set(arguments):
         return
     sys.path.insert(0, os.getcwd())
-    folder = next((value for key, value in zip(arguments, arguments[1:]) if key in {"--app-dir", "--chdir"}), "")
+    folder = next((value for key, value in itertools.pairwise(arguments) if key in {"--app-dir", "--chdir"}), "")
     if folder:
         sys.path.insert(0, folder)
     target = next((a for a in arguments if ":" in a and not a.startswith("-") and a[0].isalpha()), "")
