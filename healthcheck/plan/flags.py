@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from healthcheck import stacks
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, warn
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.plan.flags_catalogue import Catalogue, catalogue, nearest, versions
+from healthcheck.plan.flags_catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.plan.flags_parse import Parsed, Problem, parse, repeated
 from healthcheck.plan.flags_values import judge
 from healthcheck.records import Finding, JsonValue, Stage
@@ -68,9 +68,9 @@ def flags(plan: LaunchPlan) -> Findings:
     """Every argument of the recorded `vllm serve` is read as vLLM's own parser reads it, and then a step further.
 
     The options, their types, choices, limits and keys come from catalogues that were made from the real releases
-    (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the chosen row of the version
-    matrix (0.23.0, if none is chosen) names one. What every catalogued release refuses fails; what the row's release
-    refuses and another takes warns, and names that release.
+    (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the chosen row of the
+    version matrix (0.23.0, if none is chosen) names one. What every catalogued release refuses fails; what the
+    row's release refuses and another takes warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range
@@ -80,20 +80,23 @@ def flags(plan: LaunchPlan) -> Findings:
     server = plan.server
     if server is None or server.engine != "vllm":
         raise NotApplicable(f"the server is {server.engine}, not vLLM" if server else "no server is started")
-    yield from judge_flags(server, nearest(stacks.row(plan.stack or stacks.DEFAULT).vllm[0]))
+    yield from judge_flags(server, stacks.row(plan.stack or stacks.DEFAULT).vllm[0])
 
 
 FLAG_CHECKS: tuple[Check[LaunchPlan], ...] = (flags,)
 
 
-def judge_flags(server: ServerCommand, chosen: Catalogue) -> Findings:
-    """The findings for a vLLM command line, with one release chosen and the other catalogued ones beside it."""
+def judge_flags(server: ServerCommand, vllm: str) -> Findings:
+    """The findings for a vLLM command line, with one release chosen and the catalogued ones beside it."""
+    chosen = nearest(vllm)
     argv = _argv(server, chosen)
     parsed, problems = _read(argv, chosen)
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in _read(argv, other)[1]} for other in others}
     for problem in problems[:MAX_FINDINGS]:
         takers = [version for version, refused in elsewhere.items() if problem.at not in refused]
+        if is_older(vllm) and problem.unknown and _base(problem) in GONE:
+            takers.append(f"{vllm}, which is not catalogued, perhaps")
         yield _finding(problem, server, argv, chosen, takers)
     yield from _repetitions(parsed, server)
     yield from _abbreviations(parsed, server, others)
@@ -126,8 +129,7 @@ def _argv(server: ServerCommand, chosen: Catalogue) -> _Argv:
 
 
 def _finding(problem: Problem, server: ServerCommand, argv: _Argv, chosen: Catalogue, takers: list[str]) -> Finding:
-    base = problem.flag.partition(".")[0].replace("_", "-")
-    gone = GONE.get(base, "") if problem.unknown else ""
+    gone = GONE.get(_base(problem), "") if problem.unknown else ""
     source = " (from the --config file)" if argv.from_file(problem.at) else ""
     seen = f"{problem.seen}{source}"
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
@@ -146,6 +148,10 @@ def _finding(problem: Problem, server: ServerCommand, argv: _Argv, chosen: Catal
         where=server.where or server.command,
         evidence=evidence,
     )
+
+
+def _base(problem: Problem) -> str:
+    return problem.flag.partition(".")[0].replace("_", "-")
 
 
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:

@@ -95,6 +95,11 @@ def nearest(version: str) -> Catalogue:
     return catalogue(older[-1] if older else versions()[0])
 
 
+def is_older(version: str) -> bool:
+    """Whether a release is older than every catalogued one."""
+    return _release(version) < _release(versions()[0])
+
+
 @functools.cache
 def limits(name: str) -> tuple[float | None, ...]:
     """The limits of an option in the newest release that declares any: an older one only finds out later."""

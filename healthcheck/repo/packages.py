@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from healthcheck import contract, stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, JsonValue, Stage
+from healthcheck.repo import shell, shells
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import entries, exact_versions
 from healthcheck.repo.requirements import Entry, Form
@@ -32,6 +34,7 @@ IMAGE = {
 CUDA_ONLY = {"flash-attn", "xformers", "cupy", "bitsandbytes", "auto-gptq", "autoawq", "flashinfer-python",
              "apex", "deepspeed-kernels", "tensorrt", "tensorrt-llm", "onnxruntime-gpu", "sgl-kernel",
              "faiss-gpu"}  # fmt: skip
+PIP = re.compile(r"(?:.*/)?pip3?|pip3?\.\d+")
 PINNING = ("==", "===", "~=", "<", "<=")
 MAX_FINDINGS = 20
 
@@ -58,10 +61,22 @@ def requirements_provided(submission: Submission) -> Findings:
     torchvision, torchaudio, vllm, vllm-ascend, triton and triton-ascend warn: the rule does not name them, but they
     belong to the same set of versions, and installing one of them moves the others.
 
+    A `pip install` in deploy.sh that names one of them warns too.
+
     Repair: take the lines out; `npu-adapter verify --fix` does it. A line for another system, such as
     `torch==2.1.0; sys_platform == "darwin"`, does not count.
     """
-    _needs_requirements(submission)
+    installed = tuple(_installed_by_deploy_sh(submission))
+    if submission.requirements is None and not installed:
+        raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
+    for line, text, name in installed:
+        yield warn(
+            expected=f"no installation of {name}, which the environment provides",
+            seen=f"pip install {text}",
+            fix=f"take {text} out of the command",
+            where=f"{contract.ENTRY_POINT}:{line}",
+            evidence={"package": name},
+        )
     for entry in entries(submission):
         provided = is_provided(entry.name)
         if provided:
@@ -80,6 +95,20 @@ def requirements_provided(submission: Submission) -> Findings:
                 where=entry.where,
                 evidence={"package": entry.name},
             )
+
+
+def _installed_by_deploy_sh(submission: Submission) -> Iterator[tuple[int, str, str]]:
+    """Plain words of a pip install in deploy.sh that name a part of the environment: line, word, package."""
+    script = shell.read((submission.deploy_sh or b"")[: shells.MAX_SCRIPT_BYTES].decode("utf-8", "replace"))
+    for command in script.commands():
+        words = [word.text.strip("\"'") for word in command.words]
+        if "install" not in words or not any(PIP.fullmatch(word) for word in words[: words.index("install")]):
+            continue
+        for word in words[words.index("install") + 1 :]:
+            found = re.match(r"[A-Za-z][\w.-]*", word)
+            name = canonicalize_name(found.group()) if found else ""
+            if is_provided(name) or name in IMAGE:
+                yield script.line(command.start), word, name
 
 
 @check(

@@ -297,7 +297,8 @@ def _continuations(text: _Text) -> Findings:
             and _ends_line(script, token.end)
         ):
             line = script.line(token.start)
-            yield fail(
+            tell = warn if _only_prints(script, token.start) else fail
+            yield tell(
                 expected="nothing behind the backslash that continues a line",
                 seen=f"a blank after it: {text.quoted(line)}; the command ends there, and what follows is lost",
                 fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
@@ -335,6 +336,12 @@ def _typography(text: _Text) -> Findings:
                 where=text.where(line),
             )
             return
+
+
+def _only_prints(script: Script, offset: int) -> bool:
+    """Whether the command around an offset prints: one blank more in its output is no fault."""
+    around = [command for command in script.commands() if command.start <= offset <= command.words[-1].end]
+    return any(command.words[0].text in {"echo", "printf"} for command in around)
 
 
 def _ends_line(script: Script, offset: int) -> bool:

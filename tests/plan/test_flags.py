@@ -188,10 +188,12 @@ def test_what_only_another_release_takes_warns_and_names_it():
     newer = judged("M", "--calculate-kv-scales")
     assert newer.outcome is Outcome.PASS
     assert "0.32.0" in newer.findings[0].seen
-    chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), nearest("0.32.0")))
+    chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), "0.32.0"))
     assert chosen_newest[0].level is Level.WARN
     older_row = plan_of(command("M", "--disable-frontend-multiprocessing"), stack="0.18.0")
     assert flags.judge(older_row).outcome is Outcome.PASS
+    before_the_catalogues = plan_of(command("M", "--swap-space", "4"), stack="0.9.1")
+    assert flags.judge(before_the_catalogues).outcome is Outcome.WARN
 
 
 def test_an_option_given_twice():

@@ -135,6 +135,7 @@ WARNED = {
     "curly quotes": ("#!/bin/sh\nexec vllm serve “$MODEL_PATH” --port 8000\n", "U+201C"),
     "a blank that is none": ("#!/bin/sh\nexec vllm\u00a0serve x --port 8000\n", "U+00A0"),
     "crlf in a comment": ("#!/bin/sh\n# a\r\n" + LAUNCH, "comment"),
+    "a blank after a backslash in what is printed": ("#!/bin/sh\necho a \\ \n" + LAUNCH, "blank after it"),
     "an endless script": ("#!/bin/sh\n" + "# x\n" * 100_000 + LAUNCH, "longer"),
 }
 

@@ -183,6 +183,20 @@ def test_an_include_that_is_a_link_out_is_not_read(tmp_path: Path):
     assert [text.path for text in submission.texts] == ["requirements.txt"]
 
 
+@pytest.mark.parametrize(
+    ("line", "package"),
+    [
+        ("pip install torch==2.1 numpy==2.0", "torch==2.1"), ("python3 -m pip install -q 'vllm>=0.9'", "vllm>=0.9"),
+        ("pip3 install torch_npu && echo", "torch_npu"), ("uv pip install triton", "triton"), ("# pip install torch", ""),
+        ("echo pip installs torch", ""), ("apt-get install python3", ""), ("pip install numpy==2.0", ""),
+    ],
+)  # fmt: skip
+def test_what_deploy_sh_installs_itself(tmp_path: Path, line: str, package: str):
+    result = judged(read_submission(folder(tmp_path, {"deploy.sh": f"#!/bin/sh\n{line}\nexec vllm\n"})), PROVIDED)
+    assert result.outcome is (W if package else S)
+    assert not package or result.findings[0].seen == f"pip install {package}"
+
+
 def test_another_row_of_the_matrix(tmp_path: Path):
     root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"})
     assert judged(read_submission(root), STACK).outcome is W
