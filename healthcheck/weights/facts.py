@@ -223,24 +223,25 @@ class WeightsFacts:
 
     def nature(self) -> Nature:
         """What the model is for."""
-        weights = self.weights
-        if weights.config.good and (
-            weights.config.value.get("architectures") or weights.config.value.get("model_type")
-        ):
-            return _with_pooling(architecture_nature(weights.config.value, self.releases()), weights)
-        if weights.adapter_config.present and not weights.config.present:
-            return Nature(family=Family.ADAPTS, because="adapter_config.json, and no config.json beside it")
-        if weights.diffusers_index.present:
-            named = text_of(weights.diffusers_index.value.get("_class_name")) or "a diffusers pipeline"
-            return Nature(family=Family.DIFFUSES, because=f"model_index.json: {named}")
-        if weights.params.good:
-            takes, makes = modalities(weights.params.value)
-            return Nature(
-                family=Family.GENERATES, takes=takes, makes=makes, because="params.json (Mistral's format)"
-            )
-        if Format.GGUF in weights.formats():
-            return Nature(family=Family.GENERATES, because="a GGUF file", sure=False)
-        return Nature(family=Family.UNKNOWN, because="no readable configuration", sure=False)
+        config = self.weights.config
+        if config.good and (config.value.get("architectures") or config.value.get("model_type")):
+            return _with_pooling(architecture_nature(config.value, self.releases()), self.weights)
+        return _nature_by_files(self.weights)
+
+
+def _nature_by_files(weights: Weights) -> Nature:
+    """What weights without a telling config.json are."""
+    if weights.adapter_config.present and not weights.config.present:
+        return Nature(family=Family.ADAPTS, because="adapter_config.json, and no config.json beside it")
+    if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
+        named = text_of(weights.diffusers_index.value.get("_class_name")) or "of diffusers"
+        return Nature(family=Family.DIFFUSES, because=f"a pipeline {named}, or a part of one")
+    if weights.params.good:
+        takes, makes = modalities(weights.params.value)
+        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because="params.json (Mistral's format)")
+    if Format.GGUF in weights.formats():
+        return Nature(family=Family.GENERATES, because="a GGUF file", sure=False)
+    return Nature(family=Family.UNKNOWN, because="no readable configuration", sure=False)
 
 
 def _with_pooling(nature: Nature, weights: Weights) -> Nature:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ class Family(enum.Enum):
     GENERATES = "a model that generates text"
     EMBEDS = "an embedding model"
     REWARDS = "a reward model"
-    CLASSIFIES = "a classifier"
+    CLASSIFIES = "a classifier (a reward or ranking model may be one)"
     RANKS = "a ranking model"
     ENCODES = "an encoder without a language model head"
     ENCODES_DECODES = "an encoder-decoder model"
@@ -76,6 +77,17 @@ SUFFIXES = (
     ("ForSpeechSeq2Seq", Family.TRANSCRIBES), ("ForRNNT", Family.TRANSCRIBES), ("ForTDT", Family.TRANSCRIBES),
     ("ForTextToSpeech", Family.SPEAKS), ("ForTextToWaveform", Family.SPEAKS),
 )  # fmt: skip
+NAMES = (
+    (re.compile(r"TTS|Musicgen|^Bark|ToSpeech|^Vits|^Parler"), Family.SPEAKS),
+    (re.compile(r"^(Wav2Vec2|Hubert|Speech2Text|UniSpeech|Moonshine|Parakeet|Canary)"), Family.TRANSCRIBES),
+    (
+        re.compile(
+            r"^(U?M?T5|LongT5|M?Bart|PLBart|Pegasus|Marian|BigBirdPegasus|M2M100|Blenderbot|LEDFor|SwitchT)"
+        ),
+        Family.ENCODES_DECODES,
+    ),
+)
+"""For architectures that no registry lists: families whose suffix says less than their name."""
 GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
 ENCODER_DECODERS = {
     "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
@@ -143,6 +155,9 @@ def _family_by_name(architecture: str, model_type: str) -> Family:
         return Family.DIFFUSES
     for suffix, family in SUFFIXES:
         if architecture.endswith(suffix):
+            return family
+    for pattern, family in NAMES:
+        if pattern.search(architecture):
             return family
     for types, family in (
         (ENCODER_DECODERS, Family.ENCODES_DECODES),

@@ -14,6 +14,7 @@ from healthcheck.repo.facts import read_submission
 from healthcheck.weights import registry
 from healthcheck.weights.check_task import task_of
 from healthcheck.weights.facts import WeightsFacts, survey
+from healthcheck.weights.nature import Family, architecture_nature
 from healthcheck.weights.render import render
 from tests.weights.folders import CHATML, OMNI, QWEN3, VISION, findings, judge, model, plan, said, write_json
 
@@ -139,6 +140,38 @@ def test_what_a_configuration_says_that_a_model_takes(name: str, tmp_path: Path)
     facts = WeightsFacts(weights=survey(model(tmp_path / "w", config)))
     assert facts.nature().takes == takes
     assert task_of(facts)[0] == task
+
+
+FAMILIES = {
+    "T5ForConditionalGeneration": Family.ENCODES_DECODES,
+    "BartForConditionalGeneration": Family.ENCODES_DECODES,
+    "BertModel": Family.EMBEDS,
+    "XLMRobertaForSequenceClassification": Family.CLASSIFIES,
+    "LlamaForSequenceClassification": Family.CLASSIFIES,
+    "RobertaForMaskedLM": Family.ENCODES,
+    "ElectraForPreTraining": Family.ENCODES,
+    "InternLM2ForRewardModel": Family.REWARDS,
+    "Qwen2ForProcessRewardModel": Family.REWARDS,
+    "Wav2Vec2ForCTC": Family.TRANSCRIBES,
+    "WhisperForConditionalGeneration": Family.TRANSCRIBES,
+    "SpeechT5ForTextToSpeech": Family.SPEAKS,
+    "MusicgenForConditionalGeneration": Family.SPEAKS,
+    "UNet2DConditionModel": Family.DIFFUSES,
+    "ViTForImageClassification": Family.SEES,
+    "Eagle3Qwen3ForCausalLM": Family.DRAFTS,
+    "LlamaForCausalLM": Family.GENERATES,
+    "ChatGLMModel": Family.GENERATES,
+    "InternVLChatModel": Family.GENERATES,
+    "GPT2LMHeadModel": Family.GENERATES,
+    "BrandNewForCausalLM": Family.GENERATES,
+    "Something": Family.UNKNOWN,
+}
+
+
+@pytest.mark.parametrize("architecture", FAMILIES)
+def test_what_an_architecture_is_for(architecture: str) -> None:
+    newest_first = registry.releases()[::-1]
+    assert architecture_nature({"architectures": [architecture]}, newest_first).family is FAMILIES[architecture]
 
 
 def test_the_catalogue_knows_what_its_releases_are_known_for() -> None:
