@@ -6,8 +6,9 @@ real one finds it easy: what the probe measures is the deployment, not the model
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import count
 
 from healthcheck.probe.problems.problem import Dice, Problem, Program, Step
 
@@ -23,19 +24,26 @@ _LARGEST_CHANGE = {"easy": 20, "medium": 50, "hard": 20}
 
 def arithmetic(tier: str, seed: int) -> Iterator[Problem]:
     """English word problems without end; a problem may come up again (`generate` drops it then)."""
-    dice, serial = Dice("arithmetic", tier, seed), 0
-    while True:
+    return worded(Dice("arithmetic", tier, seed), f"arithmetic/{tier}/{seed}", _question, "The answer is {}.", "en")
+
+
+def worded(
+    dice: Dice, name: str, question: Callable[[Dice, Program], str], ending: str, language: str
+) -> Iterator[Problem]:
+    """Programs put into words, without end; `name` is family/tier/seed, `ending` closes a worked solution."""
+    family, tier, _ = name.split("/")
+    for serial in count():
         program = program_of(dice, tier)
         yield Problem(
-            id=f"arithmetic/{tier}/{seed}/{serial}",
-            family="arithmetic",
+            id=f"{name}/{serial}",
+            family=family,
             tier=tier,
-            question=_question(dice, program),
+            question=question(dice, program),
             answer=str(program.value()),
             program=program,
-            worked=f"{program.worked()} The answer is {program.value()}.",
+            worked=f"{program.worked()} {ending.format(program.value())}",
+            language=language,
         )
-        serial += 1
 
 
 def program_of(dice: Dice, tier: str) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.probe.problems.arithmetic import program_of
+from healthcheck.probe.problems.arithmetic import worded
 from healthcheck.probe.problems.problem import Dice, Problem, Program, Step
 
 _PEOPLE = ("小明", "小红", "小刚", "小丽", "小华", "小芳", "小军", "小燕")
@@ -24,20 +24,7 @@ _FEWER = ("送出{}{}", "丢了{}{}", "卖掉{}{}", "用掉{}{}")
 
 def arithmetic_zh(tier: str, seed: int) -> Iterator[Problem]:
     """Chinese word problems without end."""
-    dice, serial = Dice("arithmetic-zh", tier, seed), 0
-    while True:
-        program = program_of(dice, tier)
-        yield Problem(
-            id=f"arithmetic-zh/{tier}/{seed}/{serial}",
-            family="arithmetic-zh",
-            tier=tier,
-            question=_question(dice, program),
-            answer=str(program.value()),
-            program=program,
-            worked=f"{program.worked()} 答案是{program.value()}。",
-            language="zh",
-        )
-        serial += 1
+    return worded(Dice("arithmetic-zh", tier, seed), f"arithmetic-zh/{tier}/{seed}", _question, "答案是{}。", "zh")
 
 
 def _question(dice: Dice, program: Program) -> str:
