@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.facts import crowd_talk
-from healthcheck.endpoint.records import Interview, answered, texts
+from healthcheck.endpoint.records import Interview, answered, said, texts
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
@@ -114,7 +114,7 @@ def _still_right(interview: Interview, exchange: Exchange, *, after: str, fix: s
             where=asked(exchange),
         )
     elif interview.steady and texts(exchange) != texts(interview.streams[0]):
-        yield note(f"after {after}, another answer at temperature 0: {shown(''.join(texts(exchange)), 80)}")
+        yield note(f"after {after}, another answer at temperature 0: {shown(said(exchange), 80)}")
 
 
 def _lost_text(interview: Interview, exchange: Exchange) -> bool:

@@ -14,6 +14,7 @@ from healthcheck.endpoint.records import (
     first_choice,
     plain_texts,
     prompt_tokens,
+    said,
     texts,
 )
 from healthcheck.endpoint.wording import asked, shown, what_came
@@ -111,14 +112,14 @@ def _heard(talk: Conversation, exchange: Exchange, what: str) -> Findings:
         )
     yield fail(
         expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
-        seen=shown("".join(texts(exchange))),
+        seen=shown(said(exchange)),
         fix=fix,
         where=asked(exchange),
     )
 
 
 def _recalls(talk: Conversation, exchange: Exchange) -> bool:
-    return talk.word in "".join(texts(exchange))
+    return talk.word in said(exchange)
 
 
 @check(
@@ -143,9 +144,9 @@ def long_prompt(interview: Interview) -> Findings:
     alone, same, far = prompt_tokens(talk.alone), prompt_tokens(talk.same), prompt_tokens(talk.far)
     expected = alone + (same - alone) * talk.far_paragraphs if alone and same and same > alone else None
     if talk.far.status != 200:
-        said = talk.far.body.decode("utf-8", "replace").lower()
+        words = talk.far.body.decode("utf-8", "replace").lower()
         context = context_tokens(interview)
-        if talk.far.status in {400, 413, 422} and not context and any(word in said for word in _CONTEXT_WORDS):
+        if talk.far.status in {400, 413, 422} and not context and any(word in words for word in _CONTEXT_WORDS):
             raise NotApplicable(f"the server refuses such a long prompt: {what_came(talk.far)}")
         yield fail(
             expected=f"an answer to a prompt of {expected or 5000} tokens; the context is {context or 'unknown'}",
@@ -171,7 +172,7 @@ def long_prompt(interview: Interview) -> Findings:
     if not _recalls(talk, talk.far):
         yield warn(
             expected=f"the code word {talk.word!r} from the beginning of a long prompt",
-            seen=shown("".join(texts(talk.far))),
+            seen=shown(said(talk.far)),
             fix="see that no input limit cuts the prompt; it may also be that the model forgot",
             where=asked(talk.far),
         )
@@ -212,7 +213,7 @@ def image(interview: Interview) -> Findings:
     if len({texts(exchange) for exchange in streams}) > 1:
         return
     bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
-    seen = f"the same answer to four pictures: {shown(''.join(texts(streams[0])), 120)}"
+    seen = f"the same answer to four pictures: {shown(said(streams[0]), 120)}"
     fix = "see that image_url parts reach the model's processor"
     if bare and counted and counted <= bare:
         yield fail(

@@ -15,6 +15,7 @@ from healthcheck.endpoint.records import (
     context_tokens,
     every_stream,
     plain_texts,
+    said,
     texts,
 )
 from healthcheck.endpoint.wording import asked, shown, what_came
@@ -99,8 +100,8 @@ def unicode(interview: Interview) -> Findings:
     stream, plain = interview.foreign, interview.foreign_plain
     if stream is None or stream.completion is None or not answered(stream):
         raise NotApplicable("the prompt with Chinese characters was not answered (endpoint/stream-finish)")
-    text = "".join(texts(stream))
-    whole = "".join(plain_texts(plain)) if plain else ""
+    text = said(stream)
+    whole = "".join(reversed(plain_texts(plain))) if plain else ""
     if any(wrong in text for wrong in _mojibake()):
         yield fail(
             expected="你好 as 你好",
@@ -196,7 +197,7 @@ def _hidden_cut(interview: Interview) -> Findings:
         or short.completion.finish_reason != "stop"
     ):
         return
-    text, whole = "".join(texts(short)), "".join(texts(longer))
+    text, whole = said(short), said(longer)
     if text and len(text) < len(whole) and whole.startswith(text):
         yield fail(
             expected='finish_reason "length" where max_tokens cut the answer',
@@ -245,7 +246,7 @@ def stop_or_eos(interview: Interview) -> Findings:
     for exchange in every_stream(interview):
         if (exchange.sent or {}).get("ignore_eos"):
             continue
-        text = "".join(texts(exchange))
+        text = said(exchange)
         if found := _SPECIAL.search(text):
             yield fail(
                 expected="text without special tokens",
@@ -255,10 +256,10 @@ def stop_or_eos(interview: Interview) -> Findings:
             )
             break
     stopped = interview.stopped
-    if stopped and interview.stop_word and interview.stop_word in "".join(texts(stopped)):
+    if stopped and interview.stop_word and interview.stop_word in said(stopped):
         yield warn(
             expected=f"an answer that ends before the stop string {interview.stop_word!r}",
-            seen=shown("".join(texts(stopped))),
+            seen=shown(said(stopped)),
             fix="pass `stop` on to the engine; the service sends none, other clients do",
             where=asked(stopped),
         )
@@ -284,37 +285,35 @@ def sampling(interview: Interview) -> Findings:
     a time, or the engine's batch-invariant mode.
     Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
     """
-    yield from _unsteady(interview)
-    sampled = [texts(exchange) for exchange in interview.sampled if answered(exchange)]
-    hot = [texts(exchange) for exchange in interview.hot if answered(exchange)]
-    if len(sampled) < 2:
-        raise NotApplicable("too few answers at temperature 1")
+    unsteady = _unsteady(interview)
+    if unsteady:
+        yield unsteady
+    sampled = [said(exchange) for exchange in interview.sampled if answered(exchange)]
+    hot = [said(exchange) for exchange in interview.hot if answered(exchange)]
     if len(set(sampled)) > 1 or len(set(hot)) > 1:
         return
-    said = "".join(sampled[0])
-    if len(said) < _TELLING_CHARACTERS:
-        raise NotApplicable(f"the model's answers are too short to differ: {said!r}")
-    if hot:
+    if hot and len(sampled[0]) >= _TELLING_CHARACTERS:
         yield fail(
             expected="different answers at temperature 1 and 2",
-            seen=f"{len(sampled)} and {len(hot)} equal answers: {shown(said)}",
+            seen=f"{len(sampled)} and {len(hot)} equal answers: {shown(sampled[0])}",
             fix="pass temperature on to the engine, and fix no seed",
             where=asked(interview.sampled[0]),
         )
+    elif not unsteady:
+        raise NotApplicable(f"too few answers at temperature 1, or too short to differ: {sampled[:1]}")
 
 
-def _unsteady(interview: Interview) -> Findings:
-    said = ["".join(texts(exchange)) for exchange in interview.streams if answered(exchange)]
-    if len(set(said)) < 2:
-        return
-    answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in said]
+def _unsteady(interview: Interview) -> Finding | None:
+    repeats = [said(exchange) for exchange in interview.streams if answered(exchange)]
+    if len(set(repeats)) < 2:
+        return None
+    answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in repeats]
     changed = sum(answer != answers[0] for answer in answers[1:])
     if not changed:
-        yield note(f"texts at temperature 0 differ from run to run, answers do not: {shown(said[0], 80)}")
-        return
-    yield warn(
+        return note(f"texts at temperature 0 differ from run to run, answers do not: {shown(repeats[0], 80)}")
+    return warn(
         expected="the same answer to the same request at temperature 0",
-        seen=f"{changed} of {len(answers) - 1} repeats changed it: {shown(said[0], 80)}, {shown(said[1], 80)}",
+        seen=f"{changed} of {len(answers) - 1} repeats: {shown(repeats[0], 80)}, then {shown(repeats[1], 80)}",
         fix="see that temperature 0 reaches the engine; batches and graphs can change the last bits",
         where=asked(interview.streams[0]),
         evidence={"changed_answers": changed, "repeats": len(answers) - 1},

@@ -38,6 +38,7 @@ from healthcheck.endpoint.records import (
     context_tokens,
     model_cards,
     prompt_tokens,
+    said,
     texts,
 )
 from healthcheck.progress import Progress, Silent
@@ -210,17 +211,17 @@ def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
     """Signs that parallel streams got each other's text, in words."""
     signs = []
     first, second = crowd.rounds
-    said = [texts(exchange) for exchange in second]
-    telling = len(set(said)) > len(said) // 2
+    answers = [said(exchange) for exchange in second]
+    telling = len(set(answers)) > len(answers) // 2
     for index, exchange in enumerate((*first, *second)):
         own = index % len(crowd.words)
-        text = "".join(texts(exchange))
+        text = said(exchange)
         other = next((word for word in crowd.words if word != crowd.words[own] and word in text), "")
         if other:
             signs.append(f"the stream that was told {crowd.words[own]!r} said {other!r}")
     for own, exchange in enumerate(first):
-        pair = texts(exchange)
-        if telling and len("".join(pair)) >= _TELLING_CHARACTERS and pair != said[own] and pair in said:
+        text = said(exchange)
+        if telling and len(text) >= _TELLING_CHARACTERS and text != answers[own] and text in answers:
             signs.append(f"the stream that was told {crowd.words[own]!r} gave another prompt's answer")
     return tuple(dict.fromkeys(signs))
 

@@ -151,6 +151,12 @@ def texts(exchange: Exchange) -> tuple[str, str]:
     return (completion.text, completion.reasoning) if completion else ("", "")
 
 
+def said(exchange: Exchange) -> str:
+    """Everything that a stream said, reasoning first as it was made."""
+    completion = exchange.completion
+    return completion.reasoning + completion.text if completion else ""
+
+
 def plain_texts(exchange: Exchange) -> tuple[str, str]:
     """Text and reasoning of a plain answer, both "" where it has none."""
     message = first_choice(exchange).get("message")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import json
+import socket
 import threading
 import uuid
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ SERVER = SIMULATOR
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _CUT_BYTES = 7
+_BACKLOG = 1024
 _REASONING = ["", "The", "user", "asks", ",", "so", "think", "first", "."][1:]
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
             413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
@@ -98,20 +100,23 @@ class Simulator:
         self._stop = asyncio.Event()
         service = _Service(self.behaviour, self.requests)
         try:
-            server = await asyncio.start_server(service.connection, self.host, self.port, limit=MAX_HEAD_BYTES)
+            listener = socket.create_server((self.host, self.port), backlog=_BACKLOG)
         except OSError as error:
             self._error = error
             self._ready.set()
             return
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        stopping = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(service.dead.wait())]
-        await asyncio.wait(stopping, return_when=asyncio.FIRST_COMPLETED)
-        server.close()
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        with listener:
+            listener.setblocking(False)
+            self.port = listener.getsockname()[1]
+            self._ready.set()
+            work = [
+                asyncio.ensure_future(w) for w in (self._stop.wait(), service.dead.wait(), service.accept(listener))
+            ]
+            await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+        await service.hang_up()
 
 
 class _Service:
@@ -129,8 +134,27 @@ class _Service:
         self._beside = 0
         self._stuck = False
         self._last: Spoken | None = None
+        self._writers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(self, listener: socket.socket) -> None:
+        """Serve whoever connects. asyncio's own server leaks what it accepted a moment before it is closed."""
+        loop = asyncio.get_running_loop()
+        while True:
+            accepted, _ = await loop.sock_accept(listener)
+            reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD_BYTES)
+            self._writers[asyncio.ensure_future(self._connection(reader, writer))] = writer
+
+    async def hang_up(self) -> None:
+        """Cut every connection."""
+        for writer in self._writers.values():
+            writer.transport.abort()
+        tasks = tuple(self._writers)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # lets the transports close their sockets
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, one after another."""
         try:
             while request := await self._read(reader, writer):
@@ -142,6 +166,7 @@ class _Service:
         except asyncio.CancelledError:
             pass
         finally:
+            self._writers = {task: other for task, other in self._writers.items() if other is not writer}
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()

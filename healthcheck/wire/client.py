@@ -206,5 +206,8 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def _words(error: BaseException) -> str:
+    """The innermost error: requests and urllib3 wrap each other's several times over."""
+    inside = (getattr(error, "reason", None), *error.args)
+    cause = next((each for each in inside if isinstance(each, BaseException)), None)
+    return _words(cause) if cause else f"{type(error).__name__}: {error}"
