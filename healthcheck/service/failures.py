@@ -13,6 +13,7 @@ from healthcheck.service.blocks import Line
 from healthcheck.service.records import Launch, LaunchOutcome
 
 SHOWN_LINES = 12
+LINE_CHARACTERS = 300
 EXPECTED = "a streamed answer from /v1/chat/completions on port {port}"
 
 
@@ -56,10 +57,14 @@ def place(listener: Listener) -> str:
 def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
     if lines:
         name = (launch.diagnosed or launch.log).name
-        return "".join(f"\n  {name}:{line.number}: {line.text}" for line in lines)
+        return "".join(f"\n  {name}:{line.number}: {_cut(line.text)}" for line in lines)
     if launch.log_tail:
-        return "\nthe end of the log:" + "".join(f"\n  {line}" for line in launch.log_tail[-SHOWN_LINES:])
+        return "\nthe end of the log:" + "".join(f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:])
     return "\nthe log is empty" if launch.pid else ""
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
 def _evidence(launch: Launch) -> dict[str, str | int | float | None]:

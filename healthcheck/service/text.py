@@ -6,19 +6,24 @@ import re
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
+_COLLECTOR = (
+    r"(?:[A-Z][a-z]{2}[ ]{1,2}\d{1,2}[ ][\d:]{8}[ ]\S{1,80}[ ]\S{1,80}:[ ]"  # journald
+    r"|\d{4}-\d\d-\d\dT[\d:.,]{8,20}(?:Z|[+-]\d\d:\d\d)[ ](?:std(?:out|err)[ ][FP][ ])?)?"  # container runtimes
+)
+_PROCESS = r"(?:\([\w ./:-]{1,80}[ ]pid=\d+[^)\n]{0,40}\)[ ]?|\[rank\d+\]:?[ ]?)"
+_STAMP = r"[ ]\d\d-\d\d[ ][\d:.]{8,12}[ ]"
 _PREFIX = re.compile(
-    r"(?m)^(?:\((?:EngineCore|APIServer|ApiServer|Worker|VllmWorker|DPCoordinator|Api|Engine)[^)\n]{0,60}\)[ ]?"
-    r"|\[rank\d+\]:?[ ]?"
-    r"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]\d\d-\d\d[ ][\d:.]{8,12}[ ](?:\[[^\]\n]{1,80}\][ ]?)?"
-    r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))+"
+    rf"(?m)^{_COLLECTOR}(?:{_PROCESS}"
+    rf"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL){_STAMP}(?:\[?[^\[\]\n ]{{1,80}}\](?:[ ]|$))?"
+    r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
 _QUIET = re.compile(
-    r"(?m)^(?:\([^)\n]{1,80}\)[ ]?)?"
+    rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}"
     r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:|[ ]+)|\[(?:INFO|DEBUG)\]"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
-_WARNINGS = re.compile(r"(?m)^(?:\([^)\n]{1,80}\)[ ]?)?WARNING[ ]\d\d-\d\d[ ][^\n]*")
+_WARNINGS = re.compile(rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}WARNING{_STAMP}[^\n]*")
 
 
 def plain(text: str) -> str:

@@ -22,6 +22,11 @@ PREFIXES = (
     "\x1b[0;36m(EngineCore_DP0 pid=77)\x1b[0;0m ERROR 01-02 03:04:05.678 [utils.py:1] ",
     "(Worker_TP3 pid=9) ",
     "[rank0]: ",
+    "ERROR 07-04 11:23:53 [core.py:1] ",
+    "ERROR 07-04 11:23:53 engine.py:448] ",
+    "(AsyncEngine pid=891625) (EngineCore_0 pid=892764) ERROR 09-10 23:09:10 [x.py:1] ",
+    "Aug 17 18:42:18 host vllm[8052]: (APIServer pid=8052) ",
+    "2025-07-04T11:23:53.123456789Z stderr F ",
 )
 OOM = "RuntimeError: NPU out of memory. Tried to allocate 11.50 GiB (NPU 15; 60.97 GiB total capacity;"
 
