@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
@@ -22,8 +23,11 @@ from healthcheck.weights.inventory import (
 from healthcheck.weights.words import gigabytes, some
 
 AGAIN = "download the file again, to the end"
-TEXTS = (".json", ".model", ".jinja", ".tiktoken", ".py", ".txt")
-MAY_BE_EMPTY = (".py", ".jinja", "license.txt", "notice.txt", "requirements.txt", "version.txt")
+READ = re.compile(
+    r"config\w*\.json$|\.index\.json$|^(tokenizer|vocab|added_tokens|special_tokens|quant_model_|chat_template|tekken|params|modules)"
+    r"|^merges\.txt$|\.(model|tiktoken|jinja|py)$"
+)
+MAY_BE_EMPTY = (".py", ".jinja")
 
 
 @check(
@@ -57,8 +61,8 @@ def complete(facts: WeightsFacts) -> Findings:
 
 
 def _needed(entry: Entry) -> bool:
-    """Whether an engine would read the file: weights and texts at the top level."""
-    return entry.at_top and (format_of(entry.name) is not None or entry.name.lower().endswith(TEXTS))
+    """Whether an engine would read the file: weights, configurations, tokenizers and code at the top level."""
+    return entry.at_top and (format_of(entry.name) is not None or READ.search(entry.name) is not None)
 
 
 def _pointers(weights: Weights) -> Iterator[Finding]:

@@ -223,7 +223,7 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     if (refused := _better(system, system_parts)).error:
         yield warn(
             expected="a template that also takes a system message",
-            seen=f"{template.source} {_complaint(refused)} with one; the evaluation client's stock prompt has none",
+            seen=f"with one, {template.source} {_complaint(refused)} (the client's stock prompt has none)",
             fix="have the template put a system message in front of the first user message",
             where=where,
         )

@@ -86,6 +86,12 @@ def loops(folder: Path) -> Path:
     return folder
 
 
+def broken_link(folder: Path, name: str) -> Path:
+    remove(model(folder), name)
+    (folder / name).symlink_to("nowhere")
+    return folder
+
+
 def sparse(folder: Path, size: int, name: str = "model.safetensors") -> Path:
     model(folder)
     rest = size - sum(path.stat().st_size for path in folder.iterdir() if path.name != name)
@@ -245,7 +251,10 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
         lambda f: text(sharded(f), "model.safetensors.index.json", "{"), {}, {"weights/complete": FAIL},
     ),
     "a link out of the folder": (outside, {}, {"weights/complete": FAIL}),
-    "links that loop": (loops, {}, {"weights/complete": FAIL}),
+    "links that loop": (loops, {}, {"weights/complete": WARN}),
+    "a broken link in place of the tokenizer": (
+        lambda f: broken_link(f, "tokenizer.json"), {}, {"weights/complete": FAIL, "weights/tokenizer": FAIL},
+    ),
     "a broken file that the index does not name": (
         lambda f: text(sharded(f), "stray.safetensors", b"x" * 50), {}, {"weights/safetensors": WARN},
     ),
