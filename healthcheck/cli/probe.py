@@ -64,19 +64,27 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     for path in (folder / "report.json", options.json):
         if path:
-            write_atomically(path, machine.render(report))
+            _write(path, machine.render(report))
     terminal.show(report)
     print(f"Run folder: {folder}")
     return exit_status(report)
 
 
+def _write(path: Path, data: bytes) -> None:
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> Report:
 
-    base = stored(folder).settings if options.resume else ProbeSettings(url=options.url)
+    url = options.url.rstrip("/").removesuffix("/v1")
+    base = stored(folder).settings if options.resume else ProbeSettings(url=url)
     given = {name: value for name in _OVERRIDES if (value := getattr(options, name)) is not None}
     if options.reference is not None:
         given["references"] = references(options.reference)
-    settings = replace(base, url=options.url, full=options.full or base.full, **given)
+    settings = replace(base, url=url, full=options.full or base.full, **given)
     progress.stage(Stage.PROBE, f"sampling {settings.url}")
     collect = facts.resume if options.resume else facts.measure
     ledger = Ledger(progress)

@@ -68,8 +68,11 @@ def refuse_used(folder: Path) -> None:
 def begin(
     folder: Path, settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
 ) -> None:
-    """Write the head of a new run."""
-    write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
+    """Write the head of a new run.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
     head = Stored(
         settings=settings,
         fingerprint=fingerprint(problems),
@@ -77,7 +80,11 @@ def begin(
         pid=os.getpid(),
         server=server,
     )
-    write_atomically(folder / SETTINGS, json_text.dump(head))
+    try:
+        write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
+        write_atomically(folder / SETTINGS, json_text.dump(head))
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
 
 
 def stored(folder: Path) -> Stored:

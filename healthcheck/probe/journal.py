@@ -7,10 +7,12 @@ a resumed run tries failed requests again.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
 from healthcheck import json_text
+from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
 from healthcheck.probe.records import Sample
@@ -22,15 +24,33 @@ class Journal:
     """Appends samples to a file, each durable against the death of this process."""
 
     def __init__(self, path: Path) -> None:
-        """Open for appending; a torn last line is cut off."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        os.ftruncate(self._file, _whole_lines(path))
+        """Open for appending; a torn last line is cut off.
+
+        Raises:
+            UsageError: another process is writing to it, or it cannot be opened.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.ftruncate(self._file, _whole_lines(path))
+        except BlockingIOError as error:
+            raise UsageError(f"another process is writing to {path}") from error
+        except OSError as error:
+            raise UsageError(f"cannot write to {path}: {error.strerror}") from error
 
     def append(self, sample: Sample) -> None:
+        """Put a sample on record.
+
+        Raises:
+            KitFailure: the disk does not take it.
+        """
         line = memoryview(json_text.dump_line(sample))
-        while line:
-            line = line[os.write(self._file, line) :]
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise KitFailure(f"cannot record a sample: {error.strerror}") from error
 
     def close(self) -> None:
         os.fsync(self._file)

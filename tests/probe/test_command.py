@@ -108,6 +108,7 @@ def test_a_data_set_is_measured(tmp_path: Path) -> None:
         (["http://127.0.0.1:9", "--threshold", "7"], 2),
         (["http://127.0.0.1:9", "--resume", "nowhere"], 2),
         (["no-url"], 2),
+        (["http://127.0.0.1:9", "--json", "/proc/nowhere/x.json"], 2),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_said(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from healthcheck import json_text
+from healthcheck.errors import KitFailure, UsageError
 from healthcheck.probe.folder import load
 from healthcheck.probe.journal import Journal, read
 from healthcheck.probe.records import Sample
@@ -79,6 +81,27 @@ def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path
     assert report["metrics"]["samples"] >= 30
     assert "--resume" in out.decode()
     assert b"Traceback" not in error
+
+
+def test_a_run_is_not_continued_by_two_at_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "samples.jsonl")
+    with pytest.raises(UsageError, match="another process"):
+        Journal(tmp_path / "samples.jsonl")
+    journal.close()
+    Journal(tmp_path / "samples.jsonl").close()
+
+
+def test_a_disk_that_takes_no_more_is_the_kits_failure(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "samples.jsonl")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(KitFailure, match="cannot record"):
+            journal.append(Sample(order=0, problem=0, repeat=0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        journal.close()
+    assert read(tmp_path / "samples.jsonl") == ()
 
 
 samples = strategies.builds(
