@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -40,7 +41,7 @@ READABLE = {
     "more blank lines": f"\n\n\n\ndata: {DELTA}\n\n\n\n",
     "spaces around": f"  data:   {DELTA}  \n\n",
     "json over several lines": "data: " + json.dumps(json.loads(DELTA), indent=1) + "\n\n",
-    "NaN, as Python reads it": f"data: {DELTA[:-1]}, \"x\": NaN}}\n\n",
+    "NaN, as Python reads it": f'data: {DELTA[:-1]}, "x": NaN}}\n\n',
     "null content": 'data: {"choices": [{"delta": {"content": null, "role": "assistant"}}]}\n\n' + f"data: {DELTA}\n\n",
     "an empty choices object": 'data: {"choices": {}}\n\n' + f"data: {DELTA}\n\n",
     "usage alone": f'data: {DELTA}\n\ndata: {{"choices": [], "usage": {{"prompt_tokens": 1, "completion_tokens": 1}}}}\n\n',
@@ -90,7 +91,9 @@ def test_data_behind_a_comment_is_swallowed_by_the_client() -> None:
 
 
 def test_the_texts_of_several_choices_are_joined_as_the_client_does() -> None:
-    completion = read('data: {"choices": [{"index": 0, "delta": {"content": "a"}}, {"index": 4, "delta": {"content": "b"}}]}\n\n')
+    completion = read(
+        'data: {"choices": [{"index": 0, "delta": {"content": "a"}}, {"index": 4, "delta": {"content": "b"}}]}\n\n'
+    )
     assert (completion.text, completion.choices) == ("ab", 5)
 
 
@@ -134,10 +137,12 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=4), st.binary(max_size=20), st.lists(st.integers(0, 400), max_size=5))
-def test_no_json_and_no_bytes_make_it_raise_and_no_split_changes_it(events: list[object], junk: bytes, cuts: list[int]) -> None:
+def test_no_json_and_no_bytes_make_it_raise_and_no_split_changes_it(
+    events: list[object], junk: bytes, cuts: list[int]
+) -> None:
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events) + junk
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    assert read(*[data[a:b] for a, b in zip(places, places[1:], strict=False)]) == read(data)
+    assert read(*[data[a:b] for a, b in itertools.pairwise(places)]) == read(data)
 
 
 @pytest.mark.parametrize("depth", [100, 1000, 100_000])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ STREAMS = st.lists(st.tuples(PARTS, ENDS).map(b"".join), max_size=8).map(b"".joi
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    return [data[a:b] for a, b in zip(places, places[1:], strict=False)]
+    return [data[a:b] for a, b in itertools.pairwise(places)]
 
 
 def decode(parts: list[bytes], **limits: int) -> tuple[list[Block], tuple[str, ...]]:
