@@ -11,7 +11,7 @@ from healthcheck.plan import script
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.recognise import UNRESOLVED
 from healthcheck.plan.start import starts_server
-from healthcheck.plan.surroundings import self_contained
+from healthcheck.plan.surroundings import committed, self_contained
 from healthcheck.records import Finding, Stage
 
 _STARTED = ("plan/starts-server",)
@@ -266,8 +266,9 @@ def served_name(plan: LaunchPlan) -> Findings:
     elif plan.model_path not in server.served_names and server.model is not None:
         names = ", ".join(map(repr, server.served_names))
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
-        if not option and not _is_within(server.model, plan.model_path):
-            return
+        by_path = server.served_names[0] in {server.model, *server.argv}
+        if not option and by_path and not _is_within(server.model, plan.model_path):
+            return  # plan/model-path says it
         yield fail(
             expected=f"the weight path, {plan.model_path!r}, among the names",
             seen=f"served as {names}{f' (--{option})' if option else ''}: {server.command}",
@@ -356,6 +357,7 @@ def one_port_each(plan: LaunchPlan) -> Findings:
 CHECKS: tuple[Check[LaunchPlan], ...] = (
     starts_server,
     self_contained,
+    committed,
     chat_api,
     model_path,
     port,

@@ -107,6 +107,7 @@ class LaunchPlan:
         script: the text of deploy.sh.
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
+        changed: files of the commit that the author's working tree has otherwise.
         unshipped: files that the author's working tree has and the committed tree has not.
         stack: the chosen row of the version matrix; "" is the default one.
     """
@@ -124,6 +125,7 @@ class LaunchPlan:
     script: str = ""
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()
     stack: str = ""
 

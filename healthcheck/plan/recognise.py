@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from healthcheck import json_text, yaml_text
 from healthcheck.errors import KitError
+from healthcheck.plan import mindie
 from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.options import CommandLine, parse
@@ -35,6 +36,8 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
     engine, argv = find_engine(record.argv)
     if record.argv[0].startswith("python:"):
         return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
+    if engine.name == "mindie" and record.texts:
+        return mindie.server_of(record, argv, foreground=foreground, where=where)
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, engine.grammar)

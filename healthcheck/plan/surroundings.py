@@ -67,6 +67,30 @@ def self_contained(plan: LaunchPlan) -> Findings:
     yield from _environment_scripts(plan)
 
 
+@check(
+    "plan/committed",
+    "The commit is what the folder shows",
+    stage=Stage.PLAN,
+    why="The service clones the repository: what is not committed is not there.",
+    requires=("repo/deploy-sh-present",),
+)
+def committed(plan: LaunchPlan) -> Findings:
+    """What is verified is the last commit, as a fresh clone has it, and not the files in your folder.
+
+    Where a file in the folder differs from the commit, what you see and what the service gets are two things.
+    Commit the changes and verify again, or undo them.
+    """
+    if plan.changed:
+        more = len(plan.changed) - 5
+        names = ", ".join(plan.changed[:5]) + (f" and {more} more" if more > 0 else "")
+        yield warn(
+            expected="no difference between the folder and the commit",
+            seen=f"changed since the commit: {names}",
+            fix="git commit -a, then verify again",
+            where=plan.changed[0],
+        )
+
+
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     texts = {
         "argument": ("an argument", "give it a default: ${1:-value}; the service passes no arguments"),

@@ -285,6 +285,19 @@ RIGHT: tuple[Case, ...] = (
         "data-parallel",
         sh('vllm serve "$MODEL_PATH" -dp 2 &\nvllm serve "$MODEL_PATH" --headless -dp 2 -dpr 1 &\nwait'),
     ),
+    case(
+        "mindie",
+        sh(
+            """
+            cd /usr/local/Ascend/mindie/latest/mindie-service
+            sed -i 's/"port" : 1025/"port" : 8000/; s/"ipAddress" : "127.0.0.1"/"ipAddress" : "0.0.0.0"/' conf/config.json
+            sed -i 's/"httpsEnabled" : true/"httpsEnabled" : false/' conf/config.json
+            sed -i "s#\\"modelWeightPath\\" : .*#\\"modelWeightPath\\" : \\"$MODEL_PATH\\",#" conf/config.json
+            sed -i "s#\\"modelName\\" : .*#\\"modelName\\" : \\"$MODEL_PATH\\",#" conf/config.json
+            exec ./bin/mindieservice_daemon
+            """
+        ),
+    ),
     case("sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000')),
     case("lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH" --server-name 0.0.0.0 --server-port 8000')),
     case(

@@ -39,6 +39,13 @@ PORT: tuple[Case, ...] = (
     case("port-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0'),
          {"plan/port": "fail"}, says="30000"),
     case("port-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH"'), {"plan/port": "fail"}, says="23333"),
+    case(
+        "port-mindie",
+        sh("cd /usr/local/Ascend/mindie/latest/mindie-service\n./bin/mindieservice_daemon"),
+        {"plan/port": "fail", "plan/host": "warn", "plan/model-path": "fail", "plan/served-name": "fail",
+         "plan/chat-api": "fail"},
+        says="1025",
+    ),
     case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
     case(
         "port-uvicorn",

@@ -60,9 +60,9 @@ def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
     return next(result.outcome for result in ledger.results if result.id == id_)
 
 
-QUICK = {"fork-bomb", "sleeps", "hides-a-child"}
+QUICK = {"namespaces": {"fork-bomb", "sleeps", "ignores-signals", "yes", "hides-a-child"}, "plain": {"fork-bomb"}}
 HOSTILE_RUNS = [
-    pytest.param(name, sandbox, marks=() if sandbox == "namespaces" or name in QUICK else pytest.mark.slow)
+    pytest.param(name, sandbox, marks=() if name in QUICK[sandbox] else pytest.mark.slow)
     for name in HOSTILE
     for sandbox in SANDBOXES
 ]
@@ -185,7 +185,7 @@ def test_set_user_id_programs_and_new_namespaces_give_nothing(tmp_path: Path, we
 REAL_PLACES = {"absolute-vllm", "absolute-python", "cann-under-u"}
 """What these use at absolute paths may be there or not where nothing can be put in its place."""
 SAMPLE = [
-    pytest.param(each, marks=() if number % 12 == 0 else pytest.mark.slow, id=each.name)
+    pytest.param(each, marks=() if number % 24 == 0 else pytest.mark.slow, id=each.name)
     for number, each in enumerate([*PYTHON, *RIGHT])
     if each.name not in REAL_PLACES
 ]
@@ -240,3 +240,38 @@ print(found.ended_by, *found.notes, *(" ".join(record.argv) for record in found.
     if done.stdout.startswith("setup"):
         pytest.skip(f"this system allows no namespaces to users: {done.stdout}")
     assert done.stdout.strip() == "server vllm serve /srv/weights/w", done.stderr
+
+
+def test_weights_of_a_download_cache_can_be_read(tmp_path: Path) -> None:
+    cache = tmp_path / "models--org--tiny"
+    (cache / "blobs").mkdir(parents=True)
+    (cache / "blobs/abc").write_text('{"model_type": "qwen3"}')
+    snapshot = cache / "snapshots/0123"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").symlink_to("../../blobs/abc")
+    for folder in (tmp_path, *tmp_path.rglob("*")):
+        if folder.is_dir():
+            folder.chmod(0o755)
+    plan = plan_of(
+        tmp_path,
+        sh('grep qwen3 "$MODEL_PATH/config.json" && exec vllm serve "$MODEL_PATH"'),
+        snapshot,
+        "namespaces",
+    )
+    assert plan.server is not None, plan.run.stderr
+    assert plan.server.model == plan.model_path
+
+
+def test_weights_that_only_their_owner_may_read_can_be_read(tmp_path: Path, weights: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    (private / "config.json").write_text('{"model_type": "qwen3"}')
+    (private / "config.json").chmod(0o600)
+    with (private / "model.safetensors").open("wb") as file:
+        file.truncate(10**11)
+    deploy = sh(
+        'grep qwen3 "$MODEL_PATH/config.json" && stat -c %s "$MODEL_PATH"/* && exec vllm serve "$MODEL_PATH"'
+    )
+    plan = plan_of(tmp_path, deploy, private, "namespaces")
+    assert plan.server is not None, plan.run.stderr
+    assert str(10**11) in plan.run.stdout

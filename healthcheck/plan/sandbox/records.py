@@ -18,6 +18,11 @@ _PORT = re.compile(
     r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
 )
 _USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
+_OWN_CONFIGURATION = {
+    "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
+    "nginx": ("/etc/nginx/nginx.conf",),
+}
+"""Configuration files that a server reads without being told to."""
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
 _BODY = (
     b'{"status":"ok","object":"list","data":[{"id":"rehearsal","object":"model"}],"choices":[{"index":0,'
@@ -85,14 +90,15 @@ class Records:
         if len(parts) < 4 or not parts[1].isdigit():
             return None
         kind, pid, cwd, *argv = parts
+        texts = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
         return Record(
             kind=kind,
             pid=int(pid),
             cwd=cwd,
             argv=tuple(argv),
             env=processes.environment(int(pid)) if kind != "exec" else {},
-            paths=self._weights.resolve(cwd, _candidates(argv)),
-            texts=_texts(cwd, argv),
+            paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts)),
+            texts=texts,
         )
 
     def _serve(self, record: Record) -> None:
@@ -169,6 +175,15 @@ def _answer_all(listener: socket.socket) -> None:
 
 def _candidates(argv: list[str]) -> set[str]:
     return {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
+
+
+def _named_in(texts: dict[str, str]) -> set[str]:
+    """Paths that a configuration file names, between quotes or behind a colon."""
+    found = set()
+    for text in texts.values():
+        found |= set(re.findall(r"[\"'](/[^\"'\n]{1,1000})[\"']", text)[:50])
+        found |= set(re.findall(r":[ \t]+(/[^\"'\n]{1,1000}?)[ \t]*$", text, re.MULTILINE)[:50])
+    return found
 
 
 def _texts(cwd: str, argv: list[str]) -> dict[str, str]:

@@ -51,6 +51,9 @@ def _ascend(folder: str) -> None:
     os.makedirs(f"{folder}/ascend-toolkit/latest")
     shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
     os.symlink("ascend-toolkit", f"{folder}/cann")
+    os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
+    os.symlink("/.kit/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
 
 
 def copy_tree(source: str, target: str) -> None:
@@ -81,7 +84,10 @@ def show_weights(job: Job, target: str) -> None:
     os.makedirs(target)
     if os.geteuid() == 0 and not _readable_by_all(job.weights):
         copy_tree(job.weights, target)
-        os.chmod(target, 0o755)  # noqa: S103 - the program is another user
+        for folder, _, names in os.walk(target):
+            os.chmod(folder, 0o755)  # noqa: S103 - the program is another user
+            for name in names:
+                os.chmod(os.path.join(folder, name), 0o644)
     else:
         kernel.bind_read_only(job.weights, target)
 

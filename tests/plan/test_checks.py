@@ -1,0 +1,79 @@
+"""What a finding of the plan stage says, and what the record holds for those who program on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from healthcheck.plan.facts import rehearse
+from healthcheck.plan.options import Grammar, parse, vllm_grammar
+from healthcheck.records import Outcome
+from healthcheck.repo.facts import read_submission
+from tests.plan.conftest import judged, write
+from tests.plan.corpus import case, sh
+
+
+def test_a_port_is_named_with_its_line_and_its_repair(tmp_path: Path, weights: Path) -> None:
+    deploy = sh('exec vllm serve "$MODEL_PATH" \\\n  --host 0.0.0.0 \\\n  --port 8001')
+    _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
+    (finding,) = results["plan/port"].findings
+    assert finding.where == "deploy.sh:4"
+    assert "--port 8000" in finding.fix
+    assert "port 8000" in (results["plan/port"].rule.quote() if results["plan/port"].rule else "")
+
+
+def test_missing_quotes_are_named_with_their_line(tmp_path: Path, weights: Path) -> None:
+    deploy = sh('echo "weights: $MODEL_PATH"\n# $MODEL_PATH\nexec vllm serve $MODEL_PATH')
+    _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
+    (finding,) = results["plan/model-path"].findings
+    assert finding.where == "deploy.sh:4"
+    assert '"$MODEL_PATH"' in finding.fix
+
+
+def test_a_key_is_never_repeated(tmp_path: Path, weights: Path) -> None:
+    deploy = sh('exec vllm serve "$MODEL_PATH" --api-key hunter2 --port 8001')
+    _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
+    assert all("hunter2" not in finding.seen for result in results.values() for finding in result.findings)
+
+
+def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) -> None:
+    deploy = sh(
+        'exec vllm serve "$MODEL_PATH" -tp=2 --max_model 4096 --trust-remote-code --config c.yaml --chat-template t.jinja'
+    )
+    files = {"c.yaml": "gpu-memory-utilization: 0.8\nenforce_eager: true\nmax-model-len: 1\n", "t.jinja": "x"}
+    plan = rehearse(read_submission(write(case("x", deploy, files=files), tmp_path / "repo")), weights)
+    server = plan.server
+    assert server is not None
+    assert server.option("tensor-parallel-size") == "2"
+    assert server.option("--max_model_len") == "4096"
+    assert server.option("trust-remote-code") == ""
+    assert server.option("gpu-memory-utilization") == "0.8"
+    assert server.option("enforce-eager") == ""
+    assert server.option("dtype") is None
+    assert server.option("chat-template") == "t.jinja"
+    assert server.cwd == plan.root
+
+
+def test_changes_that_are_not_committed_are_said(tmp_path: Path, weights: Path) -> None:
+    root = write(case("x", sh('exec vllm serve "$MODEL_PATH"'), untracked={"notes.txt": "x"}), tmp_path / "repo")
+    (root / "deploy.sh").write_text(sh('exec vllm serve "$MODEL_PATH" --port 9000'))
+    plan, results = judged(root, weights)
+    assert results["plan/committed"].outcome is Outcome.WARN
+    assert plan.server is not None
+    assert plan.server.port == 8000
+
+
+def test_what_cannot_be_told_leaves_the_verdict_open(tmp_path: Path, weights: Path) -> None:
+    text = "import omegaconf, os\nif omegaconf.load('x').go == 'yes': os.system('vllm serve \"$MODEL_PATH\"')\n"
+    _, results = judged(write(case("x", sh("python3 a.py"), files={"a.py": text}), tmp_path / "repo"), weights)
+    assert results["plan/starts-server"].outcome is Outcome.SKIP
+    assert not results["plan/starts-server"].settled
+
+
+def test_a_command_line_is_read_as_argparse_reads_it() -> None:
+    grammar = Grammar(switches=frozenset({"fast"}), many=frozenset({"names"}), valued=frozenset({"port"}))
+    line = parse(["model", "--fast", "other", "--names", "a", "b", "--po", "-1", "--", "--port"], grammar)
+    assert line.positional == ("model", "other", "--port")
+    assert line.lists["names"] == ("a", "b")
+    assert line.options["port"] == "-1"
+    assert vllm_grammar().full_name("max-model") == "max-model-len"
+    assert vllm_grammar().full_name("max") == "max"
