@@ -7,6 +7,7 @@ there is None.
 from __future__ import annotations
 
 import ast
+import keyword
 from collections.abc import Mapping
 
 from healthcheck.records import JsonValue
@@ -53,10 +54,15 @@ def _value(node: ast.expr) -> JsonValue:
     return None
 
 
+def _is_word(name: str) -> bool:
+    """Whether it can be a keyword of a call and comes back as it was; Python normalises beyond ASCII."""
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+
+
 def _literal(value: JsonValue, depth: int) -> str:
     indent = "    " * depth
     if isinstance(value, dict):
-        if not all(name.isidentifier() for name in value):
+        if not all(map(_is_word, value)):
             inner = (f"{indent}{name!r}: {_literal(value[name], depth + 1)}" for name in sorted(value))
             return "{\n" + ",\n".join(inner) + "}"
         inner = (f"{name}={_literal(value[name], depth + 1)}" for name in sorted(value))

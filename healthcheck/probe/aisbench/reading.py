@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
 from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
-from healthcheck.probe.aisbench.task import Answered, ClientTask
+from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.statistics.metrics import Matrix
@@ -17,6 +17,7 @@ from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_votes
 
 MAX_SAMPLES = 2_000_000
+_PRINTED = re.compile(r"\d{1,3}\.\d\d")
 _WHOLE = re.compile(r"-?\d{1,30}")
 _LARGER_BANKS = 2_000
 """How many problems without any prediction are tried to explain the printed figures."""
@@ -117,7 +118,7 @@ def _grid(task: ClientTask) -> tuple[tuple[Graded, ...], ...]:
     by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
     for answer in task.answered:
         by_problem[answer.id].append(answer)
-    repeats = task.repeats or max(map(len, by_problem.values()), default=0)
+    repeats = task.repeats or min(MAX_REPEATS, max(map(len, by_problem.values()), default=0))
     problems = max((*by_problem, *(request.id for request in task.failed)), default=-1) + 1
     if not by_problem or not 0 < problems * repeats <= MAX_SAMPLES:
         return ()
@@ -168,6 +169,7 @@ def _client_matrix(grid: Sequence[Sequence[Graded]]) -> Matrix:
 def _implied(task: ClientTask, matrix: Matrix) -> int | None:
     """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
     wanted = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()} or dict(task.printed)
+    wanted = {name: figure for name, figure in wanted.items() if _PRINTED.fullmatch(figure)}
     own = printed(client_results(matrix))
     if not wanted.keys() & own.keys():
         return 0

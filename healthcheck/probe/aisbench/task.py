@@ -17,6 +17,8 @@ from healthcheck.probe.aisbench.config_text import parse
 from healthcheck.records import JsonValue
 
 MAX_ID = 100_000
+MAX_REPEATS = 128
+"""The service uses 5."""
 _RUNS = re.compile(r"(?:(?:avg|pass|cons)@|.* \()(\d{1,4})(?: runs average\))?")
 _SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
 _FAILED = "_failed"
@@ -76,12 +78,12 @@ class ClientTask:
         """The n of the figures' names, or of the configuration; None where neither says."""
         for names in (self.results or {}, self.printed):
             found = [int(match[1]) for name in names if (match := _RUNS.fullmatch(name))]
-            if found:
+            if found and 0 < max(found) <= MAX_REPEATS:
                 return max(found)
             if "accuracy" in names:
                 return 1
         configured = self.setting("generation_kwargs", "num_return_sequences")
-        return configured if isinstance(configured, int) and 0 < configured <= 1000 else None
+        return configured if isinstance(configured, int) and 0 < configured <= MAX_REPEATS else None
 
     @property
     def evaluator(self) -> str:

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 Matrix = Sequence[Sequence[int]]
 HARD_THRESHOLD = 0.5
+
+
+_cached = lru_cache(maxsize=2**16)
+"""A run has many problems and few different (n, c, k)."""
 
 
 def avg_at_n(n: int, c: int) -> float:
@@ -20,6 +25,7 @@ def avg_at_n(n: int, c: int) -> float:
     return c / n
 
 
+@_cached
 def pass_at_k(n: int, c: int, k: int) -> float:
     """P(at least one of k samples is correct) = 1 - C(n-c, k) / C(n, k)."""
     _check(n, c, k)
@@ -27,12 +33,14 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     return (subsets - math.comb(n - c, k)) / subsets
 
 
+@_cached
 def pass_all_k(n: int, c: int, k: int) -> float:
     """pass^k = P(all of k samples are correct) = C(c, k) / C(n, k)."""
     _check(n, c, k)
     return math.comb(c, k) / math.comb(n, k)
 
 
+@_cached
 def cons_at_k(n: int, c: int, k: int) -> float:
     """P(more than half of k samples are correct), hypergeometric.
 

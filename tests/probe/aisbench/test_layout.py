@@ -183,3 +183,8 @@ def test_configurations_are_read_as_they_were_written(sections: dict[str, object
 )
 def test_configurations_are_never_run(text: str) -> None:
     assert set(config_text.parse(text).values()) <= {None}
+
+
+def test_keys_that_are_no_plain_words_survive() -> None:
+    sections = {"models": {"if": 1, "class": [True], "𝐀": None, "a b": -1.5, "": "x"}}
+    assert config_text.parse(config_text.render(sections)) == sections

@@ -398,3 +398,17 @@ def test_golden_reports_are_read_and_put_right(
 def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", str(shared("data/aisbench-golden/v3.1.20260630_failall"))]) == 3
     assert "every request failed" in " ".join(capsys.readouterr().out.split())
+
+
+def test_absurd_numbers_of_samples_are_not_believed() -> None:
+    name = "results/vllm-api-stream-chat/gsm8k.json"
+    summaries = {n: d for n, d in HALF.items() if not n.startswith("summary")}
+    for absurd in (b'{"avg@0": 50.0}', b'{"avg@9999": 50.0}'):
+        assert reading_of({**summaries, name: absurd}).repeats == 5
+
+
+@pytest.mark.parametrize("value", ["abc", "nan", "inf", "-", "1e400", "", "12.345"])
+def test_what_is_no_printed_figure_is_ignored(value: str) -> None:
+    rows = f"dataset,version,metric,mode,vllm-api-stream-chat\ngsm8k,50861a,avg@5,gen,{value}\n"
+    files = {n: d for n, d in HALF.items() if not n.startswith(("results", "summary"))}
+    assert reading_of({**files, "summary/summary_1.csv": rows.encode()}).problems_implied == 0
