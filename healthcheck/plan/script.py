@@ -46,6 +46,7 @@ def where_is(text: str, argv: Sequence[str], name: str = "deploy.sh") -> str:
     words = [word for word in argv if len(word) > 1 and "/srv/" not in word]
     head = " ".join(argv[:2])
     number = find_line(text, [head, head, *words[:12]]) if words else None
+    number = number or find_line(text, [".py", "python", ".sh", "make"])
     return f"{name}:{number}" if number else ""
 
 

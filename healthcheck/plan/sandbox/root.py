@@ -15,6 +15,7 @@ _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "os-release",
     "mime.types", "protocols", "services", "terminfo", "inputrc",
 )  # fmt: skip
+_PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _LARGE_FILE_BYTES = 16 * 1024**2
 _PASSWD = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
@@ -30,6 +31,9 @@ def build(job: Job, new_root: str) -> None:
         os.makedirs(f"{new_root}/{folder}")
     _system(new_root)
     _etc(new_root)
+    if os.path.isdir(_PROCESSORS):
+        os.makedirs(new_root + _PROCESSORS)
+        kernel.bind_read_only(_PROCESSORS, new_root + _PROCESSORS)
     _dev(new_root)
     _python(job, f"{new_root}/.kit")
     tools.install(job, f"{new_root}/.kit", (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))

@@ -59,7 +59,7 @@ _REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stand-ins to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
-    for folder in ("bin", "records", "ports", "lib/healthcheck/plan"):
+    for folder in ("bin", "records", "ports", "napping", "lib/healthcheck/plan"):
         os.makedirs(f"{kit}/{folder}", exist_ok=True)
     for package in ("lib/healthcheck", "lib/healthcheck/plan"):
         Path(f"{kit}/{package}/__init__.py").touch()
@@ -78,7 +78,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                 place = f"{folder}/{name}"
                 if not os.path.lexists(place):
                     os.symlink(f"{job.kit}/{script_name}", place)
-    for writable in ("records", "ports"):
+    for writable in ("records", "ports", "napping"):
         os.chmod(f"{kit}/{writable}", 0o1777)  # noqa: S103 - as above
 
 

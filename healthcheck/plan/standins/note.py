@@ -42,7 +42,14 @@ def sleep(seconds: float) -> None:
         file.write(f"{float(seconds):f}\n")
     if seconds >= 80_000:
         _really_sleep(seconds)
-    _really_sleep(0.0005 if os.path.exists(f"{_KIT}/serving") else min(seconds, 0.15))
+    if os.path.exists(f"{_KIT}/serving"):
+        _really_sleep(0.0005)
+        return
+    nap = f"{_KIT}/napping/{os.getpid()}"
+    with open(nap, "wb"):
+        _really_sleep(min(seconds, 0.15))
+    if os.path.exists(nap):
+        os.unlink(nap)
 
 
 def real_port(port: int) -> int:

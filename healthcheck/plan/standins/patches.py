@@ -60,7 +60,7 @@ def _asyncio_sleep(module: ModuleType) -> None:
     really_sleep = module.__dict__["sleep"]
 
     async def sleep(delay: float, result: Any = None) -> Any:
-        return await really_sleep(min(delay, 0.15) if delay < 80_000 else delay, result)
+        return await really_sleep(min(delay, 0.05) if delay < 80_000 else delay, result)
 
     module.__dict__["sleep"] = sleep
 
