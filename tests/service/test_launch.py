@@ -16,7 +16,7 @@ from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
 from tests.service.launching import QUICK, SERVER, free_port, service
 
 (port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
-IMPATIENT = Patience(deadline_s=3, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
+IMPATIENT = Patience(deadline_s=2, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
 
 
 def text(result) -> str:
@@ -108,6 +108,14 @@ def test_a_missing_deploy_sh_is_said(tmp_path):
     with unlaunched as running:
         assert running.launch.outcome is LaunchOutcome.NOT_STARTED
     assert "deploy.sh cannot be read" in text(starts.judge(running.launch))
+
+
+def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path):
+    loader = "python3 -c 'import time; time.sleep(3)'"
+    poll = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT)).close()'"
+    with service(tmp_path, f"({loader}; exec SERVER PORT) &\nuntil {poll}; do sleep 0.1; done\nwait") as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+    assert running.launch.log.read_text().count("ConnectionRefusedError") >= 3
 
 
 def test_silence_ends_the_wait(tmp_path):

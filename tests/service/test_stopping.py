@@ -104,8 +104,9 @@ DEATHS = {
 }
 
 
-@pytest.mark.parametrize("phase", ["loading", "ready"])
-@pytest.mark.parametrize("death", DEATHS)
+@pytest.mark.parametrize(
+    ("death", "phase"), [*((death, "ready") for death in DEATHS), ("kill -9", "loading"), ("Ctrl-C", "loading")]
+)
 def test_nothing_survives_the_kit(tmp_path, death, phase):
     marker = word()
     stray = sleeper(marker, "(setsid sleep 600 WORD &)")
