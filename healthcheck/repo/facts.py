@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import os
+import posixpath
+import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,7 @@ MAX_TEXT_BYTES = 1024**2
 MAX_LISTED = 200
 DEEPEST_SEARCH = 3
 MAX_INCLUDED = 30
+MAX_LINKS = 10
 
 
 class Kind(enum.Enum):
@@ -109,17 +112,15 @@ def read_submission(root: Path, *, stack: str = stacks.DEFAULT, pending: bool = 
     commit = git.head(root)
     if commit is None:
         changes = git.Changes(changed=(), untracked=(), ignored=())
-        found = _Found(files=root, commit="", paths=tree.paths(root), changes=changes, pending=False)
-        return _submission(root, found, stack)
+        found = _Found(commit="", paths=tree.paths(root), changes=changes, pending=False)
+        return _submission(root, _Files(root), found, stack)
     with git.shadow(commit) as shadow:
         if pending:
             shadow.stage()
-        blobs = shadow.blobs()
-        shadow.check_out(blobs, MAX_TEXT_BYTES)
-        paths = tuple(sorted(blob.path for blob in blobs))
+        blobs = {blob.path: blob for blob in shadow.blobs()}
         changes = shadow.changes(MAX_LISTED)
-        found = _Found(files=shadow.tree, commit=commit.hash, paths=paths, changes=changes, pending=pending)
-        return _submission(root, found, stack)
+        found = _Found(commit=commit.hash, paths=tuple(sorted(blobs)), changes=changes, pending=pending)
+        return _submission(root, _Committed(shadow, blobs), found, stack)
 
 
 @contextmanager
@@ -152,17 +153,16 @@ def export(submission: Submission) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Where the files of a submission can be read, and what is known about them."""
+    """What is known about the files of a submission as a whole."""
 
-    files: Path
     commit: str
     paths: tuple[str, ...]
     changes: git.Changes
     pending: bool
 
 
-def _submission(root: Path, found: _Found, stack: str) -> Submission:
-    files, paths, changes = found.files, found.paths, found.changes
+def _submission(root: Path, files: _Files, found: _Found, stack: str) -> Submission:
+    paths, changes = found.paths, found.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
     wanted = _entry(files, contract.REQUIREMENTS)
     return Submission(
@@ -196,14 +196,51 @@ class _Entry:
     link: str = ""
 
 
-def _entry(files: Path, name: str) -> _Entry:
-    path = files / name
-    if not os.path.lexists(path) or not _spelled(files, name):
+class _Files:
+    """The files of a submission, one at a time."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def provide(self, path: str) -> None:
+        """See to it that what the submission has at a path, or behind the link there, can be read below `root`."""
+
+    def read(self, path: str) -> bytes | None:
+        """The first bytes of a file, one more than MAX_TEXT_BYTES; None where there is none in the submission."""
+        self.provide(path)
+        return read_inside(self.root, path, MAX_TEXT_BYTES + 1)
+
+
+class _Committed(_Files):
+    """The files of a commit, checked out when they are asked for."""
+
+    def __init__(self, shadow: git.Shadow, blobs: Mapping[str, git.Blob]) -> None:
+        super().__init__(shadow.tree)
+        self._shadow = shadow
+        self._blobs = blobs
+
+    def provide(self, path: str) -> None:
+        for _ in range(MAX_LINKS):
+            inside = next((name for name in self._blobs if name.startswith(f"{path}/")), path)
+            blob = self._blobs.get(inside)
+            if blob is None:
+                return
+            self._shadow.check_out((blob,), MAX_TEXT_BYTES)
+            place = self.root / path
+            if not place.is_symlink():
+                return
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(path), os.readlink(place)))
+
+
+def _entry(files: _Files, name: str) -> _Entry:
+    files.provide(name)
+    path = files.root / name
+    if not os.path.lexists(path) or not _spelled(files.root, name):
         return _Entry(kind=Kind.MISSING)
     link = os.readlink(path) if path.is_symlink() else ""
     try:
         target = path.resolve(strict=False)
-        if link and not target.is_relative_to(files.resolve()):
+        if link and not target.is_relative_to(files.root.resolve()):
             return _Entry(kind=Kind.LINK_OUT, link=link)
         mode = path.stat().st_mode
     except (OSError, RuntimeError):
@@ -212,13 +249,12 @@ def _entry(files: Path, name: str) -> _Entry:
         return _Entry(kind=Kind.FOLDER, link=link)
     if not stat.S_ISREG(mode):
         return _Entry(kind=Kind.OTHER, link=link)
-    data = read_inside(files, name, MAX_TEXT_BYTES + 1)
-    return _Entry(kind=Kind.FILE, data=data, mode=stat.S_IMODE(mode), link=link)
+    return _Entry(kind=Kind.FILE, data=files.read(name), mode=stat.S_IMODE(mode), link=link)
 
 
-def _spelled(files: Path, name: str) -> bool:
+def _spelled(root: Path, name: str) -> bool:
     """Whether the folder has the name in this case, also on a file system that ignores case."""
-    return name in os.listdir(files)
+    return name in os.listdir(root)
 
 
 def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -228,12 +264,12 @@ def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(near, key=lambda path: (path.count("/"), path))[:10])
 
 
-def _texts(files: Path) -> Iterator[Text]:
+def _texts(files: _Files) -> Iterator[Text]:
     """requirements.txt and what it includes, as far as that is in the repository; each file once."""
     waiting, seen = [contract.REQUIREMENTS], set[str]()
     while waiting and len(seen) < MAX_INCLUDED:
         path = waiting.pop(0)
-        data = None if path in seen else read_inside(files, path, MAX_TEXT_BYTES + 1)
+        data = None if path in seen else files.read(path)
         seen.add(path)
         if data is not None:
             text = Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
@@ -244,4 +280,6 @@ def _texts(files: Path) -> Iterator[Text]:
 def _why_uncommitted(root: Path) -> str:
     if not os.path.lexists(root / ".git"):
         return "the folder is no git repository of its own"
+    if shutil.which("git") is None:
+        return "this machine has no git to read the commit with"
     return "nothing is committed yet"

@@ -137,7 +137,11 @@ class Shadow:
         """How the repository's working copy differs from the commit, at most `limit` paths of each kind.
 
         A working copy with CRLF line ends of a file that is stored with LF counts as the same, as it does for git.
+        Files above MAX_FILE_BYTES are not compared: to read them would take minutes.
         """
+        large = [name for name in self._run("ls-files", "-z").split(b"\0") if name and self._is_large(name)]
+        if large:
+            self._run("update-index", "-z", "--assume-unchanged", "--stdin", stdin=b"\0".join(large) + b"\0")
         status = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--ignored=matching")
         listing = self._run(
             *self._conversion(), "--work-tree", str(self.commit.root), *status, "--untracked-files=normal"
@@ -152,6 +156,12 @@ class Shadow:
             untracked=tuple(found["??"][:limit]),
             ignored=tuple(found["!!"][:limit]),
         )
+
+    def _is_large(self, name: bytes) -> bool:
+        try:
+            return os.lstat(os.path.join(os.fsencode(self.commit.root), name)).st_size > MAX_FILE_BYTES
+        except OSError:
+            return False
 
     def _conversion(self) -> tuple[str, ...]:
         modes = "true" if self.commit.file_modes else "false"

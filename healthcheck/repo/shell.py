@@ -68,6 +68,7 @@ class Script:
 
     text: str
     tokens: tuple[Token, ...]
+    line_ends: tuple[int, ...]
 
     def commands(self) -> tuple[Command, ...]:
         """The simple commands outside of command substitutions, in the order of the text."""
@@ -91,7 +92,7 @@ class Script:
 
     def line(self, offset: int) -> int:
         """The number of the line, from 1, that holds the offset."""
-        return self.text.count("\n", 0, offset) + 1
+        return bisect.bisect_left(self.line_ends, offset) + 1
 
     def kind_at(self, offset: int) -> Kind | None:
         """The innermost token at an offset; None between tokens."""
@@ -106,7 +107,8 @@ def read(text: str) -> Script:
     """Split a shell text into tokens; never raises."""
     lexer = _Lexer(text)
     lexer.read()
-    return Script(text=text, tokens=tuple(sorted(lexer.tokens, key=lambda token: (token.start, -token.end))))
+    tokens = tuple(sorted(lexer.tokens, key=lambda token: (token.start, -token.end)))
+    return Script(text=text, tokens=tokens, line_ends=tuple(at.start() for at in re.finditer("\n", text)))
 
 
 class _Lexer:
@@ -117,6 +119,7 @@ class _Lexer:
         self.tokens: list[Token] = []
         self._waiting: list[tuple[str, bool]] = []
         self._no_arithmetic_before = 0
+        self._no_condition_before = 0
 
     def read(self) -> None:
         while self.at < len(self.text):
@@ -306,7 +309,11 @@ class _Lexer:
         return self.text[self.at] in "<>" and self.text[self.at + 1 : self.at + 2] == "("
 
     def _condition_end(self) -> int:
-        found = CONDITION_END.search(self.text, self.at, self.at + MAX_LOOKAHEAD)
+        limit = min(len(self.text), self.at + MAX_LOOKAHEAD)
+        if self.at < self._no_condition_before:
+            return 0
+        found = CONDITION_END.search(self.text, self.at, limit)
+        self._no_condition_before = 0 if found else limit
         return found.end() if found else 0
 
     def _arithmetic_end(self, start: int) -> int:

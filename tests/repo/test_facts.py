@@ -152,6 +152,18 @@ def test_a_large_file_keeps_its_size_and_takes_no_room(tmp_path: Path):
         assert facts.st_blocks * 512 < 1024**2
 
 
+def test_large_files_of_the_working_copy_are_not_read(tmp_path: Path):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 900000000000\n"
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "model.safetensors": pointer, "b.txt": "old"})
+    with (root / "model.safetensors").open("r+b") as file:
+        file.truncate(900 * 10**9)
+    (root / "b.txt").write_text("new")
+    found = read_submission(root)
+    assert found.changed == ("b.txt",)
+    with export(found) as copy:
+        assert (copy / "model.safetensors").read_text() == pointer
+
+
 def test_a_copy_is_removed_even_if_a_script_took_its_permissions(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "a/b/c": ""})
     with export(read_submission(root)) as copy:
