@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -258,7 +259,7 @@ def _printed_figures(reading: Reading) -> tuple[float, float, float] | None:
         avg, passed, cons = (float(reading.task.printed[f"{name}@{n}"]) / 100 for name in ("avg", "pass", "cons"))
     except (KeyError, ValueError):
         return None
-    return avg, passed, cons
+    return (avg, passed, cons) if all(map(math.isfinite, (avg, passed, cons))) else None
 
 
 def _starts_twice(text: str) -> bool:

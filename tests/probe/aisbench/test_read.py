@@ -412,3 +412,10 @@ def test_what_is_no_printed_figure_is_ignored(value: str) -> None:
     rows = f"dataset,version,metric,mode,vllm-api-stream-chat\ngsm8k,50861a,avg@5,gen,{value}\n"
     files = {n: d for n, d in HALF.items() if not n.startswith(("results", "summary"))}
     assert reading_of({**files, "summary/summary_1.csv": rows.encode()}).problems_implied == 0
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400", "120.00", "-5.00"])
+def test_a_summary_alone_may_hold_anything(value: str) -> None:
+    rows = "".join(f"d,v,{name}@5,gen,{value}\n" for name in ("avg", "pass", "cons"))
+    reading = reading_of({"summary/summary_1.csv": b"dataset,version,metric,mode,m\n" + rows.encode()})
+    assert "there are none" in said(reading)
