@@ -14,6 +14,7 @@ from healthcheck.probe import facts
 from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.figures import accuracies
 from healthcheck.probe.folder import load, stored
+from healthcheck.probe.metrics import CLIENT
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, exit_status, verdict_of
@@ -66,6 +67,10 @@ def run(options: argparse.Namespace) -> int:
         if path:
             _write(path, machine.render(report))
     terminal.show(report)
+    printed = report.metrics.get(CLIENT)
+    if isinstance(printed, dict):
+        print(f"{CLIENT}: {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
+        print("  (pass@n and cons@n over samples of different problems; the figures above are the true ones)")
     print(f"Run folder: {folder}")
     return exit_status(report)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
@@ -127,7 +127,7 @@ def _sign(name: str, samples: list[Sample], total: int) -> Finding:
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:
-    rows = [row for row in figures.grid(run).rows if len(row) > 1]
+    rows = [row for row in figures.grid(run).rows if len(row) > 1 and any(run.samples[place].text for place in row)]
     texts = [{run.samples[place].text for place in row} for row in rows]
     if run.settings.temperature >= 0.3 and len(rows) >= 10 and all(len(row) == 1 for row in texts):
         yield warn(
@@ -173,7 +173,8 @@ def truncated(run: ProbeRun) -> Findings:
     Expected: none. A cut answer counts as right only where its final answer was already marked. What max_tokens the
     service sends is unknown; its client's stock value is 512. Reasoning that does not fit leaves no answer at all.
 
-    Most answers cut although nothing is being reasoned about means that the model never stops: fail.
+    Most answers cut although nothing is being reasoned about means that the model never stops: fail. Most of them
+    cut while reasoning means that the accuracy says nothing about the deployment: inconclusive.
 
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
@@ -186,7 +187,11 @@ def truncated(run: ProbeRun) -> Findings:
     if not cut:
         return
     reasoned = sum(bool(sample.reasoning) or "<think>" in sample.text for sample in cut)
-    told = fail if wilson(len(cut) - reasoned, len(answered)).low > NEVER_ENDS else warn
+    told: Callable[..., Finding] = warn
+    if wilson(reasoned, len(answered)).low > NEVER_ENDS:
+        told = unsettled
+    elif wilson(len(cut) - reasoned, len(answered)).low > NEVER_ENDS:
+        told = fail
     yield told(
         expected="answers that end before max_tokens",
         seen=f"{len(cut)} of {len(answered)} were cut at max_tokens={run.settings.max_tokens}"
@@ -220,7 +225,8 @@ def accuracy(run: ProbeRun) -> Findings:
     summary = figures.overall(run)
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
-    yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples")
+    tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
+    yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
     yield from _second_opinion(run)
     if run.settings.references:
         yield from _against_reference(run)

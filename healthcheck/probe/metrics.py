@@ -15,6 +15,8 @@ from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate
 from healthcheck.probe.statistics.summary import accuracy_name, per_problem
 from healthcheck.records import JsonValue
 
+CLIENT = "the service's client will print"
+
 
 def metrics(run: ProbeRun) -> dict[str, JsonValue]:
     """The service's four figures on top, then the rest by subject. A run without samples has counts only."""
@@ -34,7 +36,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
         "without failures": _json(_without_failures(run, chosen)),
         **counts,
-        "the service's client will print": {name: round(value, 10) for name, value in client(run).items()},
+        CLIENT: {name: round(value, 10) for name, value in client(run).items()},
         "all": _summary(summary),
         "tiers": {tier.tier: _summary(tier) for tier in figures.tiers(run)},
         "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),

@@ -190,6 +190,15 @@ def test_answers_that_never_end_fail(probe: Probe) -> None:
     assert "36 of 36 were cut at max_tokens=50" in seen(result)
 
 
+def test_reasoning_that_does_not_fit_settles_nothing(probe: Probe) -> None:
+    with Simulator(behaviour(dialect="reasoning", answer_tokens=60)) as server:
+        run = probe(server.url, max_tokens=5)
+    result = judged(run)["probe/truncated"]
+    assert (result.outcome, result.settled) == (Outcome.SKIP, False)
+    assert "while reasoning" in seen(result)
+    assert judged(run)["probe/degenerate"].outcome is Outcome.PASS, "an answer that had no room is not degenerate"
+
+
 @pytest.mark.parametrize(
     ("accuracy", "outcome", "settled"), [(0.8, "pass", True), (0.05, "fail", True), (0.0, "fail", True)]
 )
