@@ -49,11 +49,11 @@ class Restarts:
             needed = WITH_SAME_ERROR if repeated >= WITH_SAME_ERROR else WITHOUT_ERROR
             if len(starts) < needed or sum(process.command == command for process in tree) > 1:
                 continue
-            third_last = sorted(started for _, started in starts)[-WITH_SAME_ERROR]
+            last_but_one = sorted(started for _, started in starts)[-2]
             lasting = [
                 process
                 for process in tree
-                if process.started_s < third_last
+                if process.started_s < last_but_one
                 and process.command != command
                 and process.pid != os.getpid()
                 and not _KEEPERS.search(process.command)
