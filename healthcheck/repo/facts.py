@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract, stacks
+from healthcheck import contract, stacks, yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.card import Card, read_card
@@ -26,6 +26,7 @@ MAX_LISTED = 200
 DEEPEST_SEARCH = 3
 MAX_INCLUDED = 30
 MAX_LINKS = 10
+ANSWERS = ".copier-answers.yml"
 
 
 class Kind(enum.Enum):
@@ -95,17 +96,18 @@ class Submission:
         return next((text for text in self.texts if text.path == path), None)
 
 
-def read_submission(root: Path, *, stack: str = stacks.DEFAULT, pending: bool = False) -> Submission:
+def read_submission(root: Path, *, stack: str | None = None, pending: bool = False) -> Submission:
     """Read a submission: the commit of a git repository, or the files of a plain folder.
 
-    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release. `pending` adds
-    what `git commit -a` would add to the commit, to see what a repair that is not committed yet would change.
+    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release; None takes the
+    one that the repository was generated for, or else the default. `pending` adds what `git commit -a` would add to
+    the commit, to see what a repair that is not committed yet would change.
 
     Raises:
         UsageError: there is no such row; `root` is no folder, cannot be read, or is too large for a repository
             of code.
     """
-    stack = stacks.row(stack).vllm_ascend
+    stack = stacks.row(stack).vllm_ascend if stack else None
     root = root.expanduser().resolve()
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder")
@@ -161,7 +163,7 @@ class _Found:
     pending: bool
 
 
-def _submission(root: Path, files: _Files, found: _Found, stack: str) -> Submission:
+def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> Submission:
     paths, changes = found.paths, found.changes
     deploy_sh = _entry(files, contract.ENTRY_POINT)
     wanted = _entry(files, contract.REQUIREMENTS)
@@ -183,7 +185,7 @@ def _submission(root: Path, files: _Files, found: _Found, stack: str) -> Submiss
         requirements_kind=wanted.kind,
         texts=tuple(_texts(files)),
         parses=shells.parse(deploy_sh.data) if deploy_sh.data else (),
-        stack=stack,
+        stack=stack or _generated_for(files),
         card=read_card(_entry(files, "README.md").data),
     )
 
@@ -275,6 +277,16 @@ def _texts(files: _Files) -> Iterator[Text]:
             text = Text(path=path, data=data[:MAX_TEXT_BYTES], truncated=len(data) > MAX_TEXT_BYTES)
             yield text
             waiting += requirements.includes(requirements.read(path, text.data))
+
+
+def _generated_for(files: _Files) -> str:
+    """The row that the template was answered with, as its answers file keeps it; the default row otherwise."""
+    try:
+        answers = yaml_text.load((files.read(ANSWERS) or b"").decode("utf-8", "replace"))
+    except yaml_text.YamlError:
+        return stacks.DEFAULT
+    answer = str(answers.get("stack", "")) if isinstance(answers, dict) else ""
+    return answer if answer in {row.vllm_ascend for row in stacks.rows()} else stacks.DEFAULT
 
 
 def _why_uncommitted(root: Path) -> str:

@@ -94,14 +94,6 @@ class Script:
         """The number of the line, from 1, that holds the offset."""
         return bisect.bisect_left(self.line_ends, offset) + 1
 
-    def kind_at(self, offset: int) -> Kind | None:
-        """The innermost token at an offset; None between tokens."""
-        last = bisect.bisect_right(self.tokens, offset, key=lambda token: token.start)
-        for token in reversed(self.tokens[max(0, last - 2 * MAX_DEPTH) : last]):
-            if token.start <= offset < token.end:
-                return token.kind
-        return None
-
 
 def read(text: str) -> Script:
     """Split a shell text into tokens; never raises."""

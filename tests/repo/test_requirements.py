@@ -201,6 +201,13 @@ def test_another_row_of_the_matrix(tmp_path: Path):
     root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"})
     assert judged(read_submission(root), STACK).outcome is W
     assert judged(read_submission(root, stack="0.18.0"), STACK).outcome is P
+    folder(root, {".copier-answers.yml": "stack: 0.18.0\n"})
+    assert read_submission(root).stack == "0.18.0"
+    assert judged(read_submission(root), STACK).outcome is P
+    assert read_submission(root, stack="0.23.0").stack == "0.23.0"
+    for nonsense in ("stack: [", "- a", "stack: 9.9", "", "stack: {a: b}"):
+        folder(root, {".copier-answers.yml": nonsense})
+        assert read_submission(root).stack == "0.23.0"
 
 
 @given(st.binary(max_size=400))

@@ -76,7 +76,6 @@ def test_comments_and_here_documents_are_no_code():
     kinds = {token.text: token.kind for token in script.tokens}
     assert kinds["# a $(b)"] is Kind.COMMENT
     assert kinds["c # d\nE\n"] is Kind.HEREDOC
-    assert script.kind_at(3) is Kind.COMMENT
 
 
 @pytest.mark.parametrize(
