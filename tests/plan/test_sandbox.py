@@ -145,7 +145,7 @@ def test_nothing_outside_can_be_changed(tmp_path: Path, weights: Path) -> None:
         """
     )
     before = {path.name: path.read_bytes() for path in weights.iterdir()}
-    plan = plan_of(tmp_path, deploy, weights, "namespaces")
+    plan = plan_of(tmp_path, deploy, weights, "namespaces", Limits())
     assert plan.run.exit_status is not None
     assert list(outside.iterdir()) == []
     assert {path.name: path.read_bytes() for path in weights.iterdir()} == before

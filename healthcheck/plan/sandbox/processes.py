@@ -17,7 +17,6 @@ class Process:
     state: str
     cpu_ticks: int
     memory_bytes: int
-    name: str
 
 
 def below(ancestor: int) -> tuple[Process, ...]:
@@ -33,13 +32,11 @@ def below(ancestor: int) -> tuple[Process, ...]:
 
 def _read(pid: int) -> Process | None:
     try:
-        head, rest = Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)
-        fields = rest.split()
-    except (OSError, ValueError):
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()
+    except (OSError, IndexError):
         return None
     ticks = int(fields[11]) + int(fields[12])
-    name = head.partition(b"(")[2].decode("utf-8", "replace")
-    return Process(pid, int(fields[1]), fields[0].decode(), ticks, int(fields[21]) * _PAGE_BYTES, name)
+    return Process(pid, int(fields[1]), fields[0].decode(), ticks, int(fields[21]) * _PAGE_BYTES)
 
 
 def environment(pid: int) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Records:
         return [record for record in self.found if record.kind == "server"]
 
     def napping(self) -> set[int]:
-        """Python programs that sleep for the moment that a longer sleep was cut to."""
+        """Processes that sleep for the moment that a longer sleep was cut to."""
         return {int(name) for name in os.listdir(f"{self._kit}/napping") if name.isdigit()}
 
     def slept_s(self) -> float:

@@ -126,7 +126,7 @@ class Watch:
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
         signature = tuple(sorted((process.pid, process.cpu_ticks) for process in family))
         napping = self.records.napping()
-        running = any(p.state in "RD" or p.name == "sleep" or p.pid in napping for p in family)
+        running = any(p.state in "RD" or p.pid in napping for p in family)
         if busy or running or signature != self._signature:
             self._signature, self._calm_since = signature, now
 

@@ -9,7 +9,10 @@ esac
 echo "$seconds" >>@KIT@/slept
 if [ ! -e @KIT@/serving ]; then
     for real in /.host/usr/bin/sleep /.host/bin/sleep /usr/bin/sleep /bin/sleep; do
-        if [ -x $real ] && [ ! -L $real ]; then exec $real 0.15; fi
+        if [ -x $real ] && [ ! -L $real ]; then
+            : >@KIT@/napping/$$
+            exec $real 0.15
+        fi
     done
 fi
 exit 0
