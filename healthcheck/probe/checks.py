@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import export, figures, verdict
-from healthcheck.probe.detectors import flags
+from healthcheck.probe.detectors import dominant_script, flags
 from healthcheck.probe.facts import CLEAR
+from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.sampler import GAVE_UP
 from healthcheck.probe.statistics.gate import Decision
@@ -89,8 +90,8 @@ def degenerate(run: ProbeRun) -> Findings:
     empty: nothing after the reasoning. constant: one character over and over (token 0 from NaN logits looks like
     "!!!!"). tail_loop, compressible: the same piece again and again. bad_codepoints: bytes that are no text.
     mixed_scripts: random tokens of a multilingual vocabulary. implausible_words: no small words in a long text.
-    Also: all samples of every problem are the same text although the temperature asks for variety; or the final
-    answers to a problem differ although the temperature is 0.
+    Also: answers in another script than the question; all samples of every problem are the same text although the
+    temperature asks for variety; final answers to a problem differ although the temperature is 0.
 
     Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
 
@@ -110,6 +111,7 @@ def degenerate(run: ProbeRun) -> Findings:
                 seen.setdefault(name, []).append(sample)
     for name, samples in seen.items():
         yield _sign(name, samples, len(answered))
+    yield from _languages(run)
     yield from _copies(run)
     yield from _flips(run)
 
@@ -124,6 +126,19 @@ def _sign(name: str, samples: list[Sample], total: int) -> Finding:
         "npu-adapter explain probe/degenerate says why",
         evidence={"detector": name, "samples": len(samples), "of": total},
     )
+
+
+def _languages(run: ProbeRun) -> Iterator[Finding]:
+    asked = [dominant_script(prompt(problem)) for problem in run.problems]
+    said = [(sample, dominant_script(sample.text)) for sample in run.samples if not sample.error]
+    other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
+    if other and wilson(len(other), len(said)).low > TOLERATED:
+        sample, script = other[0]
+        yield warn(
+            expected="answers in the script of the question",
+            seen=f"{len(other)} of {len(said)} are in another ({script}), such as {_excerpt(sample.text)}",
+            fix="check that the tokenizer and the chat template are those of the weights",
+        )
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:

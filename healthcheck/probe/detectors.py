@@ -30,6 +30,7 @@ SCRIPTS = 4
 SCRIPT_SHARE = 0.02
 SCRIPT_LEAST_LETTERS = 20
 WORDS_LEAST = 30
+LANGUAGE_LEAST_LETTERS = 12
 WORDS_SHARE = 0.04
 
 _ENGLISH = frozenset(
@@ -107,6 +108,16 @@ def implausible_words(text: str) -> bool:
     if len(signs) > len(words):
         return len(signs) >= WORDS_LEAST and sum(sign in _CHINESE for sign in signs) < WORDS_SHARE * len(signs)
     return len(words) >= WORDS_LEAST and sum(word in _ENGLISH for word in words) < WORDS_SHARE * len(words)
+
+
+def dominant_script(text: str) -> str:
+    """The script of more than half of the letters ("LATIN", "CJK", …); "" where there is none or there are few."""
+    scripts = Counter(script for character in text if (script := _script(character)))
+    total = scripts.total()
+    if total < LANGUAGE_LEAST_LETTERS:
+        return ""
+    script, letters = scripts.most_common(1)[0]
+    return script if 2 * letters > total else ""
 
 
 DETECTORS: dict[str, Callable[[str], bool]] = {

@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.probe.detectors import DETECTORS, flags
+from healthcheck.probe.detectors import DETECTORS, dominant_script, flags
 from healthcheck.probe.problems import FAMILIES, TIERS, generate
 
 HEALTHY = (
@@ -64,6 +64,15 @@ def test_worked_solutions_set_nothing_off(family: str) -> None:
         for problem in generate(family, tier, 1, 100):
             assert flags(problem.worked) == ()
             assert flags(problem.question) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("The answer is eighteen apples.", "LATIN"), ("小明一共有十八个苹果和三本书。", "CJK"), ("Ответ: восемнадцать", "CYRILLIC"),
+     ("18", ""), ("答えはリンゴが十八個になります。", "CJK"), ("", ""), ("苹果苹果苹果苹果 apples apples appl", "LATIN")],
+)  # fmt: skip
+def test_the_script_of_an_answer_is_told(text: str, script: str) -> None:
+    assert dominant_script(text) == script
 
 
 def test_random_tokens_of_many_scripts_are_seen() -> None:
