@@ -4,6 +4,7 @@
 
 PYTHON is one where that vLLM can be imported; nothing is started. A build without kernels is enough.
 """
+# ruff: noqa: INP001 - a script, no package
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ PARSERS = (
 )
 KINDS = {
     "int": "int", "float": "float", "loads": "json", "parse_dataclass": "json",
-    "union_dict_and_str": "json-or-text", "human_readable_int": "count", "human_readable_int_or_auto": "count-or-auto",
+    "union_dict_and_str": "json-or-text", "human_readable_int": "count",
+    "human_readable_int_or_auto": "count-or-auto",
 }  # fmt: skip
 Option = dict[str, object]
 
