@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.facts import crowd_talk
-from healthcheck.endpoint.records import Interview, answered, said, texts
+from healthcheck.endpoint.records import Crowd, Interview, answered, said, texts
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
@@ -47,6 +47,14 @@ def concurrency(interview: Interview) -> Findings:
             fix="keep the state of each request apart: a shared streamer or buffer mixes them",
             where=asked(streams[0]),
         )
+    elif not lost and (changed := changed_answers(crowd)):
+        yield warn(
+            expected="the same answers when the same sixteen prompts come again, at temperature 0",
+            seen=f"{len(changed)} of {len(crowd.words)} said their word once only: {', '.join(changed[:3])}",
+            fix="look for state that requests share; ask the same prompts one at a time and compare",
+            where=asked(streams[0]),
+            evidence={"changed_answers": len(changed), "repeats": len(crowd.words)},
+        )
 
 
 @check(
@@ -58,7 +66,7 @@ def concurrency(interview: Interview) -> Findings:
     requires=("endpoint/stream-finish",),
 )
 def disconnect(interview: Interview) -> Findings:
-    """Three streams are left after their first piece of text. The next request must be answered as before.
+    """Eight streams are left after their first piece of text. The next request must be answered as before.
 
     Repair: end the generation when its client is gone, and give its slot back.
     Simulated by: npu-adapter simulate --fault stuck-after-disconnect
@@ -68,7 +76,7 @@ def disconnect(interview: Interview) -> Findings:
     yield from _still_right(
         interview,
         interview.after_abandoned,
-        after="three streams were left",
+        after="eight streams were left",
         fix="end the generation when its client is gone, and give its slot back",
     )
 
@@ -103,6 +111,16 @@ def bad_request(interview: Interview) -> Findings:
             seen=f"{len(unanswered)} of {len(interview.malformed)}: {what_came(unanswered[0])}",
             fix=fix,
         )
+
+
+def changed_answers(crowd: Crowd) -> tuple[str, ...]:
+    """The code words that were said in one round of the same prompts and not in the other."""
+    first, second = crowd.rounds
+    return tuple(
+        word
+        for word, one, two in zip(crowd.words, first, second, strict=True)
+        if (word in said(one)) != (word in said(two))
+    )
 
 
 def _still_right(interview: Interview, exchange: Exchange, *, after: str, fix: str) -> Findings:

@@ -210,21 +210,21 @@ def _hidden_cut(interview: Interview) -> Findings:
 def _own_limit(exchange: Exchange, context: int | None) -> Finding | None:
     """A cut well before max_tokens, which the end of the context does not explain."""
     completion = exchange.completion
-    if completion is None or completion.usage is None or completion.finish_reason != "length":
+    if completion is None or completion.finish_reason != "length":
         return None
-    made, total = (
-        completion.usage.completion_tokens,
-        completion.usage.prompt_tokens + completion.usage.completion_tokens,
-    )
+    usage, limit = completion.usage, _limit(exchange)
+    text = said(exchange)
+    made = usage.completion_tokens if usage else max(completion.deltas, len(text.split()), len(text) // 6)
+    seen = f'cut after {made} tokens, finish_reason "length"'
+    fix = f"raise the server's own limit on new tokens, which seems to be {made}"
+    if usage is None:
+        few = made < limit // 2
+        return warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=asked(exchange)) if few else None
+    total = usage.prompt_tokens + made
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
-    if full or made == 0 or made >= 0.9 * _limit(exchange) - 1:
+    if full or made == 0 or made >= 0.9 * limit - 1:
         return None
-    return fail(
-        expected=f"up to {_limit(exchange)} tokens, as asked",
-        seen=f'cut after {made} tokens, finish_reason "length"',
-        fix=f"raise the server's own limit on new tokens, which seems to be {made}",
-        where=asked(exchange),
-    )
+    return fail(expected=f"up to {limit} tokens, as asked", seen=seen, fix=fix, where=asked(exchange))
 
 
 @check(

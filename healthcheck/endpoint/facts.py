@@ -48,7 +48,7 @@ from healthcheck.wire.client import Client, Exchange, Limits
 
 __all__ = ["PATIENCE", "Interview", "crowd_talk", "interview"]
 T = TypeVar("T")
-PATIENCE = Limits(first_event_s=90, between_events_s=30, total_s=180, max_bytes=8 * 2**20)
+PATIENCE = Limits(connect_s=20, first_event_s=90, between_events_s=30, total_s=180, max_bytes=8 * 2**20)
 SHORT_TOKENS, LIMITED_TOKENS, LONG_TOKENS = 24, 8, 520
 """The long answer is longer than the 512 tokens at which some servers stop by default."""
 OPENING_TOKENS = 32
@@ -60,7 +60,13 @@ _TELLING_CHARACTERS = 24
 _NOTICE_S = 0.3
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
-_MALFORMED = (b'{"model": ', b"{}", b'{"model": "x", "messages": "hello"}', b'{"messages": [{"role": 7}]}')
+_MALFORMED = (
+    b'{"model": ',
+    b"{}",
+    b'{"model": "x", "messages": "hello"}',
+    b'{"messages": [{"role": 7}]}',
+    b'{"messages": []}',
+)
 Ask = Callable[[], T]
 
 
@@ -152,7 +158,7 @@ def _several(exchange: Exchange) -> bool:
 
 def _misread(exchange: Exchange) -> bool:
     completion = exchange.completion
-    return completion is None or not completion.deltas or bool(completion.faults) or _several(exchange)
+    return completion is None or bool(completion.faults) or _several(exchange)
 
 
 def _go_on(talk: _Talk, facts: Interview) -> Interview:
@@ -170,7 +176,7 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
         facts = replace(facts, shown=_show(talk, at_once))
     talk.say("a client that goes away", 5)
     leaving = talk.body([user(STORY)], max_tokens=LONG_TOKENS // 2, temperature=1, ignore_eos=True)
-    abandoned = _together([lambda: talk.client.abandon(leaving)] * 3, at_once=3)
+    abandoned = _together([lambda: talk.client.abandon(leaving)] * SIDE_BY_SIDE, at_once=at_once)
     time.sleep(_NOTICE_S)
     facts = replace(facts, abandoned=abandoned, after_abandoned=talk.stream(user(STORY)))
     if not answered(facts.after_abandoned):
@@ -219,6 +225,11 @@ def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
         other = next((word for word in crowd.words if word != crowd.words[own] and word in text), "")
         if other:
             signs.append(f"the stream that was told {crowd.words[own]!r} said {other!r}")
+    names = [exchange.completion.identities if exchange.completion else () for exchange in (*first, *second)]
+    for index, identities in enumerate(names):
+        others = {name for other, given in enumerate(names) if other != index for name in given}
+        if len(identities) > 1 and others & set(identities):
+            signs.append(f"one stream has the events of several: {', '.join(identities[:3])}")
     for own, exchange in enumerate(first):
         text = said(exchange)
         if telling and len(text) >= _TELLING_CHARACTERS and text != answers[own] and text in answers:

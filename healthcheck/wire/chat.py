@@ -162,6 +162,11 @@ class Reader:
             self._take(block)
         return self._deltas - before
 
+    @property
+    def done(self) -> bool:
+        """`[DONE]` came: the evaluation client reads no further, whatever comes."""
+        return self._done
+
     def close(self) -> Completion:
         """The stream ended: the completion as far as it came."""
         for block in self.decoder.close():

@@ -147,7 +147,7 @@ class _Reading:
                 for piece in inflater.feed(data):
                     if error := take(piece):
                         return error
-                if self._left:
+                if self._left or self._reader.done:
                     return ""
         except (urllib3.exceptions.HTTPError, OSError, InflateError) as broken:
             return _words(broken)
