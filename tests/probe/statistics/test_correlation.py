@@ -81,7 +81,7 @@ def test_effective_k_of_a_deterministic_model_is_one() -> None:
     assert effective_k([[1] * 5], 5) is None
 
 
-@given(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=5), min_size=1, max_size=2))
+@given(st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=4), min_size=1, max_size=2))
 def test_order_test_is_the_permutation_test(matrix: list[list[int]]) -> None:
     def pairs(rows: tuple[tuple[int, ...], ...]) -> int:
         return sum(not a and not b for row in rows for a, b in pairwise(row))
