@@ -2,8 +2,8 @@
 
     python benchmarks/bench_probe.py [--runs 5]
 
-Both clients run in processes of their own. The raw client sends the same bodies, reads to the end of each stream and
-parses every event with the standard library; it grades nothing and writes nothing. What is compared is the
+Both clients run in processes of their own. The raw client sends the same bodies, reads to the end of each stream,
+and parses every event with the standard library; it grades nothing and writes nothing. What is compared is the
 sampling: from the first request to the last answer.
 """
 
