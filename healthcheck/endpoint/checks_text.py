@@ -256,9 +256,9 @@ def stop_or_eos(interview: Interview) -> Findings:
             )
             break
     stopped = interview.stopped
-    if stopped and interview.stop_word and interview.stop_word in said(stopped):
+    if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
         yield warn(
-            expected=f"an answer that ends before the stop string {interview.stop_word!r}",
+            expected=f"an answer that ends at the stop string {interview.stop_word!r}",
             seen=shown(said(stopped)),
             fix="pass `stop` on to the engine; the service sends none, other clients do",
             where=asked(stopped),

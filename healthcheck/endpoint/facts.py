@@ -48,7 +48,7 @@ from healthcheck.wire.client import Client, Exchange, Limits
 
 __all__ = ["PATIENCE", "Interview", "crowd_talk", "interview"]
 T = TypeVar("T")
-PATIENCE = Limits(connect_s=20, first_event_s=90, between_events_s=30, total_s=180, max_bytes=8 * 2**20)
+PATIENCE = Limits(connect_s=20, first_event_s=120, between_events_s=60, total_s=300, max_bytes=8 * 2**20)
 SHORT_TOKENS, LIMITED_TOKENS, LONG_TOKENS = 24, 8, 520
 """The long answer is longer than the 512 tokens at which some servers stop by default."""
 OPENING_TOKENS = 32

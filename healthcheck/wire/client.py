@@ -24,7 +24,7 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of one exchange: seconds to the first event, between events and in total; bytes and events."""
+    """Bounds of one exchange: seconds to the first text, between events after it, in total; bytes and events."""
 
     connect_s: float = 5.0
     first_event_s: float = 120.0
@@ -164,8 +164,8 @@ class _Reading:
         if texts:
             self._arrivals.append(time.monotonic() - self._began)
             self._text_events += texts
-        if self._reader.events > events:
-            self._guard.event()
+        if self._text_events and self._reader.events > events:
+            self._guard.event()  # the role alone may come while the request still waits for its turn
         if self._reader.events > self._limits.max_events:
             return f"more than {self._limits.max_events} events in one answer"
         self._left = 0 < self._leave_after <= self._text_events
