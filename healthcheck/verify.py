@@ -10,6 +10,7 @@ from healthcheck import contract, provenance
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.engine import Ledger
+from healthcheck.fix import Repair, proposals
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan.facts import LaunchPlan, rehearse
 from healthcheck.plan.flags import FLAG_CHECKS
@@ -47,6 +48,8 @@ class Request:
         weights: the folder that becomes MODEL_PATH; None only with `url`.
         url: a server that already runs: only the endpoint and the probe are looked at then.
         model: the model name to ask that server for, "" for the first that it lists.
+        stack: the row of the version matrix that the service is assumed to have, "" for the repository's own.
+        pending: the changes of the working copy are taken in, as `git commit -a` would.
         waived: ids of checks that are not to run; a report names them.
         out: the report folder.
         environment: variables that the launch gets beside those that every launch gets.
@@ -59,6 +62,8 @@ class Request:
     url: str = ""
     model: str = ""
     task: str = ""
+    stack: str = ""
+    pending: bool = False
     until: Stage = Stage.PROBE
     waived: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -92,17 +97,14 @@ class Verification:
             self._stopped = self._stopped or "interrupted"
         return self._report()
 
+    def repairs(self, weights: Path) -> tuple[Repair, ...]:
+        """The safe repairs of the working copy that the repository and the plan call for."""
+        submission, plan = self._rehearse(weights)
+        return proposals(submission, plan, self._ledger.results)
+
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""
-        self._begin(Stage.REPO)
-        submission = read_submission(self._request.root)
-        self._provenance |= {"repository": str(submission.root), "commit": submission.commit}
-        self._ledger.judge(repo_checks.CHECKS, lambda: submission)
-        if not self._wants(Stage.PLAN):
-            return
-        self._begin(Stage.PLAN)
-        checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
-        plan = self._ledger.judge(checks, lambda: rehearse(submission, weights))
+        submission, plan = self._rehearse(weights)
         if not self._wants(Stage.WEIGHTS):
             return
         self._begin(Stage.WEIGHTS)
@@ -110,6 +112,19 @@ class Verification:
         self._ledger.judge(weights_checks.CHECKS, lambda: facts)
         if self._wants(Stage.SERVICE):
             self._live(submission, weights, TASKS.get(task_of(facts)[0], contract.Task.TEXT_GENERATION))
+
+    def _rehearse(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
+        """The stages repo and plan."""
+        asked = self._request
+        self._begin(Stage.REPO)
+        submission = read_submission(asked.root, stack=asked.stack or None, pending=asked.pending)
+        self._provenance |= {"repository": str(submission.root), "commit": submission.commit}
+        self._ledger.judge(repo_checks.CHECKS, lambda: submission)
+        if not self._wants(Stage.PLAN):
+            return submission, None
+        self._begin(Stage.PLAN)
+        checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
+        return submission, self._ledger.judge(checks, lambda: rehearse(submission, weights))
 
     def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request

@@ -20,8 +20,8 @@ LAYERS = (
     {"probe"},
     {"runner", "simulator"},
     {"report"},
-    {"provenance"},
-    {"scaffold", "verify", "catalogue", "fix"},
+    {"provenance", "fix"},
+    {"scaffold", "verify", "catalogue"},
     {"cli", "__main__"},
 )
 OWNERS = {

@@ -6,17 +6,21 @@ import argparse
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract
+from healthcheck import contract, fix
 from healthcheck.cli.probe import references
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
 from healthcheck.probe.records import ProbeSettings
+from healthcheck.progress import Progress
 from healthcheck.records import Stage, exit_status
 from healthcheck.report import machine, terminal
 from healthcheck.verify import Request, Verification
 
+FIX_ROUNDS = 3
+"""CRLF hides the launch command from the plan, so that a second round may see more."""
 STAGES = [stage.value for stage in Stage if stage is not Stage.RUNNER]
 
 
@@ -28,6 +32,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="leave a check out; the report says so"
+    )
+    parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first")
+    parser.add_argument(
+        "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
@@ -60,6 +68,8 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     progress = terminal.TerminalProgress()
     try:
+        if options.fix:
+            request = _repaired(request, progress)
         report = Verification(request, progress).run()
     finally:
         progress.close()
@@ -78,6 +88,22 @@ def run(options: argparse.Namespace) -> int:
     return exit_status(report)
 
 
+def _repaired(request: Request, progress: Progress) -> Request:
+    """Make the repairs, each shown as a diff first; what is verified then is the working copy with them."""
+    if request.url or request.weights is None:
+        raise UsageError("--fix repairs a repository: give one, and --weights DIR")
+    for _ in range(FIX_ROUNDS):
+        repairs = Verification(replace(request, until=Stage.PLAN), progress).repairs(request.weights)
+        if not repairs:
+            break
+        print(fix.diff(repairs), end="")
+        for repair in repairs:
+            print(f"repaired for {repair.check}: {repair.title}")
+        fix.apply(request.root.resolve(), repairs)
+        request = replace(request, pending=True)
+    return request
+
+
 def _request(options: argparse.Namespace) -> Request:
 
     if options.weights is None and not options.url:
@@ -92,6 +118,7 @@ def _request(options: argparse.Namespace) -> Request:
         url=options.url,
         model=options.model,
         task=options.task,
+        stack=options.stack,
         until=Stage(options.until),
         waived=tuple(options.skip),
         environment=dict(map(_variable, options.env)),
