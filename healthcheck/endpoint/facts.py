@@ -119,7 +119,7 @@ class _Talk:
     progress: Progress
 
     def say(self, text: str, done: int = 0) -> None:
-        self.progress.update(f"endpoint: {text}", done=done, total=7)
+        self.progress.update(f"endpoint: {text}", done=done, total=6)
 
     def body(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0, **fields: JsonValue
@@ -168,20 +168,20 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
     talk.say(f"{STREAMS_AT_ONCE} streams at once", 2)
     crowd = _crowd(talk)
     facts = replace(facts, streams=streams, plains=plains, crowd=crowd)
-    talk.say("limits, sampling, conversation", 3)
+    talk.say("limits, sampling, conversation, pictures", 3)
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
-    facts = _side_by_side(talk, facts, at_once=at_once)
-    if facts.task is not Task.TEXT_GENERATION:
-        talk.say("pictures", 4)
-        facts = replace(facts, shown=_show(talk, at_once))
-    talk.say("a client that goes away", 5)
+    with ThreadPoolExecutor(max_workers=min(at_once, 2)) as pool:
+        most = pool.submit(_side_by_side, talk, facts, at_once=at_once)
+        shown = pool.submit(_show, talk, at_once) if facts.task is not Task.TEXT_GENERATION else None
+    facts = replace(most.result(), shown=shown.result() if shown else None)
+    talk.say("a client that goes away", 4)
     leaving = talk.body([user(STORY)], max_tokens=LONG_TOKENS // 2, temperature=1, ignore_eos=True)
     abandoned = _together([lambda: talk.client.abandon(leaving)] * SIDE_BY_SIDE, at_once=at_once)
     time.sleep(_NOTICE_S)
     facts = replace(facts, abandoned=abandoned, after_abandoned=talk.stream(user(STORY)))
     if not answered(facts.after_abandoned):
         return facts
-    talk.say("requests that are none", 6)
+    talk.say("requests that are none", 5)
     return replace(facts, malformed=_malformed(talk), after_malformed=talk.stream(user(STORY)))
 
 
