@@ -59,8 +59,8 @@ class Ledger:
         return facts
 
     def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
-        """Record the checks as skipped, for their own prerequisite or else for this reason."""
-        for check in checks:
+        """Skip the checks that have no result yet, for their own prerequisite or else for this reason."""
+        for check in (check for check in checks if check.id not in self._results):
             self._record(check.result(Outcome.SKIP, because=self._obstacle(check) or because))
 
     def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:

@@ -182,6 +182,7 @@ class Verification:
                 self._talk(service.url, task)
         except KeyboardInterrupt:
             self._stopped = "interrupted"
+            self._skip_talk(self._stopped)
         self._ledger.judge(service_checks.END_CHECKS, service.ended)
 
     def _talk(self, url: str, task: contract.Task) -> None:
@@ -210,7 +211,8 @@ class Verification:
             )
             return
         self._begin(Stage.PROBE)
-        settings = replace(self._request.probe, url=url, model=self._request.model, family=FAMILY_OF[task])
+        asked = self._request.probe
+        settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
         run = self._ledger.judge(probe_checks.CHECKS, lambda: measure(settings, self._progress, self._request.out))
         if run:
             self._metrics |= metrics(run)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, fix
-from healthcheck.cli.probe import references
+from healthcheck.cli import sampling
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
 from healthcheck.probe.records import ProbeSettings
@@ -41,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
     running = parser.add_argument_group("a server that already runs")
     running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
-    running.add_argument("--model", default="", metavar="NAME", help="(default: the first that /v1/models lists)")
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
     launch.add_argument("--deadline", type=float, default=1800, metavar="S",
@@ -51,15 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
     limits.add_argument("--npus", type=int, default=0, metavar="N", help="how many of them")
-
-    probe = parser.add_argument_group("probe")
-    probe.add_argument("--problems", type=int, default=120, metavar="N", help="problems (default: %(default)s)")
-    probe.add_argument("--samples", type=int, default=contract.SAMPLES_PER_PROBLEM, metavar="N",
-                       help="samples a problem (default: %(default)s, the service's)")  # fmt: skip
-    probe.add_argument("--concurrency", type=int, default=64, metavar="N", help="in flight (default: %(default)s)")
-    probe.add_argument("--seed", type=int, default=0, help="of the problems and their order")
-    probe.add_argument("--threshold", type=float, metavar="P", help="least accuracy that passes, 0 to 1")
-    probe.add_argument("--reference", metavar="R", help="accuracy that healthy weights have, 0 to 1")
+    sampling.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -116,7 +107,7 @@ def _request(options: argparse.Namespace) -> Request:
         weights=options.weights.expanduser().absolute() if options.weights else None,
         out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
         url=options.url,
-        model=options.model,
+        model=options.model or "",
         task=options.task,
         stack=options.stack,
         until=Stage(options.until),
@@ -126,7 +117,7 @@ def _request(options: argparse.Namespace) -> Request:
         weight_limit_bytes=limit,
         npu=options.npu,
         npus=options.npus,
-        probe=_probe(options),
+        probe=sampling.settings(options, ProbeSettings(url="", family="", full=options.reference is None)),
     )
 
 
@@ -135,17 +126,3 @@ def _variable(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise UsageError(f"--env {text!r} has no '=': write --env NAME=VALUE")
     return name, value
-
-
-def _probe(options: argparse.Namespace) -> ProbeSettings:
-
-    return ProbeSettings(
-        url="",
-        problems=options.problems,
-        samples=options.samples,
-        concurrency=options.concurrency,
-        seed=options.seed,
-        threshold=options.threshold,
-        references=references(options.reference) if options.reference else {},
-        full=True,
-    )

@@ -79,6 +79,7 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
 def provenance(run: ProbeRun) -> dict[str, JsonValue]:
     """What was asked with which parameters: what another person needs to repeat the run."""
     return {
+        "server": str(run.server.get("header", "")),
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
             "problems_sha256": fingerprint(run.problems),
@@ -115,7 +116,7 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
     try:
         async with open_session(settings.patience) as session, session.get(url, allow_redirects=False) as response:
             listed = _models(await bounded_body(response, _MAX_MODELS_BYTES)) if response.status == 200 else []
-            status = response.status
+            status, header = response.status, response.headers.get("server", "")
     except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
         raise Blocked(f"no server answers at {settings.url}: {error}") from error
     if not listed and not settings.model:
@@ -125,7 +126,7 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
         raise UsageError(f"the server has no model {settings.model!r}; it lists {', '.join(map(repr, known))}")
     name = settings.model or str(listed[0].get("id"))
     length = known.get(name, {}).get("max_model_len")
-    return {"model": name, "max_model_len": length if isinstance(length, int) else None}
+    return {"model": name, "max_model_len": length if isinstance(length, int) else None, "header": header}
 
 
 def _models(body: bytes) -> list[dict[str, JsonValue]]:

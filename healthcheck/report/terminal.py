@@ -65,7 +65,7 @@ class TerminalProgress:
 
 def show(report: Report) -> None:
     """Print the whole report on standard output."""
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=_width())
+    console = Console(highlight=False, width=_width())
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:

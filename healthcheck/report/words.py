@@ -84,7 +84,7 @@ def next_step(report: Report) -> str:
                 return fix(result).split("\n")[0] or detail(result).split("\n")[0]
     for result in report.results:
         if not result.settled:
-            return fix(result).split("\n")[0]
+            return (fix(result) or detail(result)).split("\n")[0]
     if report.verdict is Verdict.READY:
         warned = sum(result.outcome is Outcome.WARN for result in report.results)
         return f"read the {warned} warning(s), then submit" if warned else "submit"

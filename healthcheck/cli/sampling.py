@@ -1,0 +1,62 @@
+"""The options of a probe, which `verify` and `probe` share."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.probe.figures import accuracies
+from healthcheck.probe.folder import load
+from healthcheck.probe.records import ProbeSettings
+
+_NAMES = (
+    "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
+    "threshold",
+)  # fmt: skip
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options. None means that it was not given: a resumed run has its own values."""
+    parser.add_argument("--model", metavar="NAME", help="model name (default: the first that /v1/models lists)")
+    what = parser.add_argument_group("problems")
+    what.add_argument("--dataset", metavar="FILE", help="problems from a file: GSM8K JSON lines, or qa or mcq as "
+                      "JSON lines or CSV")  # fmt: skip
+    what.add_argument("--family", help="built-in problems (default: those of the task, or arithmetic)")
+    what.add_argument("--problems", type=int, metavar="N", help="how many different ones (default: 120)")
+    what.add_argument("--seed", type=int, help="of the problems and their order (default: 0)")
+    how = parser.add_argument_group("sampling")
+    how.add_argument("--samples", type=int, metavar="N", help="answers for each problem (default: 5)")
+    how.add_argument("--concurrency", type=int, metavar="N", help="requests in flight (default: 64)")
+    how.add_argument("--temperature", type=float, metavar="T", help="default: 0.7; the service's is unknown, its "
+                     "client's stock value is 0.01")  # fmt: skip
+    how.add_argument("--max-tokens", type=int, metavar="N", help="default: 4096, or what the context length leaves")
+    verdict = parser.add_argument_group("accuracy verdict")
+    verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
+                         "from 0 to 1, or the folder of a reference run")  # fmt: skip
+    verdict.add_argument("--threshold", type=float, metavar="T", help="least accuracy, from 0 to 1")
+    verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
+
+
+def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:
+    """The base with what was given on the command line.
+
+    Raises:
+        UsageError: the reference is neither a number nor a run.
+    """
+    given = {name: value for name in _NAMES if (value := getattr(options, name)) is not None}
+    if options.reference is not None:
+        given["references"] = _references(options.reference)
+    return replace(base, full=options.full or base.full, **given)
+
+
+def _references(text: str) -> dict[str, float]:
+    """The reference accuracies: a number for the whole bank, or those of a run folder by tier."""
+    try:
+        value = float(text)
+    except ValueError:
+        return accuracies(load(Path(text)))
+    if not 0 < value < 1:
+        raise UsageError(f"a reference accuracy lies between 0 and 1, not at {text}")
+    return {"all": value}
