@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
         print("dialects: " + ", ".join(DIALECTS) + "\n")
         for fault in FAULTS.values():
             print(f"{fault.name:24} {fault.check:28} {fault.text}")
+        print(f"{'dies-after-N':24} {'':28} stops serving after N chat requests")
         return 0
     bank = {} if options.incompetent else known(seed=options.problems_seed, count=options.problems)
     behaviour = Behaviour(

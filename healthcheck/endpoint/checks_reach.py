@@ -56,7 +56,8 @@ def models(interview: Interview) -> Findings:
     takes data[0].id, waits 5 seconds and does not try again: without a list, no request is ever sent.
 
     Repair: serve with an OpenAI-compatible server (`vllm serve`), or add the route.
-    Simulated by: npu-adapter simulate --fault models-500 (models-404, models-empty, models-html)
+    Simulated by: npu-adapter simulate --fault models-500 (models-404, models-empty, models-html,
+    hangs)
     """
     answer = interview.models
     if answer.status in _DENIALS:

@@ -58,6 +58,7 @@ FAR_TOKENS = 5000
 """Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without a word."""
 _TELLING_CHARACTERS = 24
 _NOTICE_S = 0.3
+_MODELS_S = 30
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
 _MALFORMED = (
@@ -92,7 +93,7 @@ def interview(
     began = time.monotonic()
     talk = _Talk(Client(base_url, limits), "", (), progress or Silent())
     talk.say("the list of models")
-    models = talk.client.models()
+    models = Client(base_url, replace(limits, total_s=min(limits.total_s, _MODELS_S))).models()
     listed = [str(card["id"]) for card in model_cards(models)] if models.status == 200 else []
     asked = model or weights or ""
     facts = Interview(

@@ -191,6 +191,7 @@ _ALL = (
            refuse=lambda r: reply(200, {"object": "list", "data": []}) if _models(r) else None),
     _fault("models-html", "models", "/v1/models answers a web page",
            refuse=lambda r: reply(200, b"<html>It works!</html>") if _models(r) else None),
+    _fault("hangs", "models", "connections are taken, and nothing is ever answered"),
     _fault("other-name", "model-name", "another name than the weight path is served"),
     _fault("chat-404", "stream", "there is no /v1/chat/completions",
            refuse=lambda r: reply(404, {"detail": "Not Found"}) if _chat(r) else None),

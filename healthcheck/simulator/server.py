@@ -197,6 +197,8 @@ class _Service:
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; returns whether the connection can be used again."""
+        if "hangs" in self._names:
+            await asyncio.sleep(3600)
         refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
         if refused:
             await _send(writer, refused)
