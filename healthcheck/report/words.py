@@ -70,8 +70,8 @@ def _headline(report: Report) -> str:
             return f"inconclusive: the kit itself failed in {_listed(broken)}"
         open_ = [result.id for result in report.results if not result.settled]
         return f"inconclusive: {report.stopped or (_listed(open_) + ' could not be settled')}"
-    whole = report.asked.endswith(Stage.PROBE.value)
-    partial = "" if whole else f", as far as it was asked ({report.asked}); a launch was not tried"
+    whole = report.asked == f"{Stage.REPO.value} to {Stage.PROBE.value}"
+    partial = "" if whole else f", as far as it was asked ({report.asked})"
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
     return f"ready{partial}" + (f"; skipped on request: {_listed(waived)}" if waived else "")
 
