@@ -83,5 +83,6 @@ class Ledger:
             if result.outcome is Outcome.FAIL:
                 return f"{needed} failed"
             if result.outcome in {Outcome.SKIP, Outcome.ERROR}:
-                return f"{needed} gave no answer ({result.because or 'see there'})"
+                root = result.because.endswith((" failed", " gave no answer"))
+                return result.because if root else f"{needed} gave no answer"
         return ""
