@@ -1,0 +1,59 @@
+"""An all-reduce over HCCL: one process a device, each gives its rank plus one, all must get the sum.
+
+Called with the number of devices; it calls itself once a rank.
+"""
+
+import datetime as dt
+import importlib
+import json
+import socket
+import subprocess
+import sys
+from typing import Any
+
+INIT_S = 150
+
+
+def say(step: str, **fields: object) -> None:
+    print("@npu-adapter " + json.dumps({"step": step, **fields}), flush=True)
+
+
+def rank_main(rank: int, world: int, port: int) -> None:
+    try:
+        torch: Any = importlib.import_module("torch")
+        importlib.import_module("torch_npu")
+        distributed: Any = importlib.import_module("torch.distributed")
+        torch.npu.set_device(rank)
+        distributed.init_process_group(
+            "hccl",
+            init_method=f"tcp://127.0.0.1:{port}",
+            rank=rank,
+            world_size=world,
+            timeout=dt.timedelta(seconds=INIT_S),
+        )
+        values = torch.tensor([float(rank + 1)] * 256).to(f"npu:{rank}")
+        distributed.all_reduce(values)
+        seen = values.cpu().tolist()
+        say("reduced", rank=rank, right=seen == [world * (world + 1) / 2] * 256, seen=seen[0])
+        distributed.destroy_process_group()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the finding
+        say("error", at=f"rank {rank}", text=f"{type(error).__name__}: {error}"[:2000])
+
+
+def main() -> None:
+    world = int(sys.argv[1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    say("begin", world=world)
+    command = [sys.executable, __file__, str(world)]
+    ranks = [subprocess.Popen([*command, str(rank), str(port)]) for rank in range(world)]
+    for rank, process in enumerate(ranks):
+        say("ended", rank=rank, status=process.wait())
+    say("end")
+
+
+if len(sys.argv) > 2:
+    rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
+else:
+    main()

@@ -1,0 +1,31 @@
+"""Prints the Python that would serve and the versions of what it has: no package is imported."""
+
+import json
+import platform
+import sys
+from importlib import metadata
+
+NAMES = ("torch", "torch-npu", "vllm", "vllm-ascend", "transformers", "triton-ascend", "triton", "numpy")
+
+
+def version(name: str) -> str:
+    try:
+        return metadata.version(name) or ""
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def main() -> None:
+    found = {name.replace("-", "_"): version(name) for name in NAMES}
+    step = {
+        "step": "versions",
+        "python": platform.python_version(),
+        "executable": sys.executable,
+        "virtual": sys.prefix != sys.base_prefix,
+        "machine": platform.machine(),
+        "packages": {name: text for name, text in found.items() if text},
+    }
+    print("@npu-adapter " + json.dumps(step), flush=True)
+
+
+main()

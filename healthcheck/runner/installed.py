@@ -1,0 +1,113 @@
+"""Finds the driver and CANN by their files: the folder layouts before and from CANN 8.5.
+
+Before: /usr/local/Ascend/ascend-toolkit/latest/<arch>-linux/ascend_toolkit_install.info. From 8.5 on
+/usr/local/Ascend/cann-<version> with the link /usr/local/Ascend/cann, and ascend-toolkit/latest leads to it.
+"""
+
+from __future__ import annotations
+
+import glob
+
+from healthcheck.runner.machine import Machine
+from healthcheck.runner.records import Cann, Driver, Toolkit
+
+ROOT = "/usr/local/Ascend"
+INSTALL_INFO = "/etc/ascend_install.info"
+_FIRST_RELEASE = 20
+_VERSION_FILES = ("version.info", "runtime/version.info", "share/info/runtime/version.info", "version.cfg")
+
+
+def driver(machine: Machine) -> Driver:
+    """The driver, where /etc/ascend_install.info says that it is, else at its usual place."""
+    root = _value(machine.read(INSTALL_INFO) or "", "Driver_Install_Path_Param") or ROOT
+    path = f"{root}/driver/version.info"
+    text = machine.read(path)
+    if text is None:
+        return Driver(booted_s=_booted_s(machine))
+    entries = machine.paths(glob.escape(path))
+    version = _value(text, "package_version") or _value(text, "Version")
+    release = version.partition(".")[0]
+    return Driver(
+        path=path,
+        # On 26.x `Version` can be that of a component (7.35.23); releases count from 20.
+        version=version if release.isdigit() and int(release[:6]) >= _FIRST_RELEASE else "",
+        installed_s=entries[0].modified_s if entries else None,
+        booted_s=_booted_s(machine),
+    )
+
+
+def cann(machine: Machine) -> Cann:
+    """The toolkits and ATB, and whether this process's environment has them."""
+    home = machine.variable("ASCEND_HOME_PATH") or machine.variable("ASCEND_TOOLKIT_HOME") or ""
+    libraries = machine.variable("LD_LIBRARY_PATH") or ""
+    atb_home = machine.variable("ATB_HOME_PATH") or ""
+    toolkits = _toolkits(machine, home)
+    atb = _toolkit(machine, atb_home) or _toolkit(machine, f"{ROOT}/nnal/atb/latest")
+    atb_sourced = bool(atb_home) or "/nnal/atb/" in libraries
+    return Cann(
+        toolkits=toolkits,
+        home=home,
+        home_exists=bool(home and machine.paths(glob.escape(home))),
+        atb=atb,
+        atb_sourced=atb_sourced,
+        scripts=_scripts(machine, sourced=bool(home), atb_sourced=atb_sourced),
+    )
+
+
+def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
+    folders = dict.fromkeys(filter(None, (home, f"{ROOT}/ascend-toolkit/latest", f"{ROOT}/cann")))
+    patterns = [f"{ROOT}/ascend-toolkit/[0-9]*", f"{ROOT}/cann-*", *_own(machine)]
+    folders |= dict.fromkeys(entry.path for pattern in patterns for entry in machine.paths(pattern))
+    found: dict[str, Toolkit] = {}
+    for folder in folders:
+        toolkit = _toolkit(machine, folder)
+        if toolkit:
+            found.setdefault(toolkit.version, toolkit)
+    return tuple(found.values())
+
+
+def _own(machine: Machine) -> tuple[str, ...]:
+    """Where a user without root installs CANN."""
+    home = glob.escape(machine.variable("HOME") or "/root")
+    return (f"{home}/Ascend/ascend-toolkit/latest", f"{home}/Ascend/cann")
+
+
+def _toolkit(machine: Machine, folder: str) -> Toolkit | None:
+    if not folder:
+        return None
+    infos = machine.paths(f"{glob.escape(folder)}/*-linux/ascend_toolkit_install.info")
+    for path in (*(entry.path for entry in infos), *(f"{folder}/{name}" for name in _VERSION_FILES)):
+        text = machine.read(path)
+        version = _value(text or "", "version") or _value(text or "", "Version")
+        if version:
+            return Toolkit(path=folder, version=version)
+    return None
+
+
+def _scripts(machine: Machine, *, sourced: bool, atb_sourced: bool) -> tuple[str, ...]:
+    """The environment scripts that deploy.sh would have to source, in their order."""
+    found = []
+    if not sourced:
+        for path in (f"{ROOT}/ascend-toolkit/set_env.sh", f"{ROOT}/cann/set_env.sh"):
+            if machine.paths(path):
+                found.append(path)
+                break
+    if not atb_sourced and machine.paths(f"{ROOT}/nnal/atb/set_env.sh"):
+        found.append(f"{ROOT}/nnal/atb/set_env.sh")
+    return tuple(found)
+
+
+def _value(text: str, name: str) -> str:
+    """From lines of `name=value`; quotes and brackets around the value are taken off."""
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == name:
+            return value.strip().strip("\"'[]")[:80]
+    return ""
+
+
+def _booted_s(machine: Machine) -> float | None:
+    for line in (machine.read("/proc/stat") or "").splitlines():
+        if line.startswith("btime ") and line[6:].strip().isdigit():
+            return float(line[6:20])
+    return None

@@ -1,0 +1,132 @@
+"""The one way to a machine. A real machine and a recorded one are the same to whoever asks.
+
+Every answer is plain data, bounded, and never an exception: what could not be learnt is None, empty, or an Output
+that says what was in the way.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol
+
+from healthcheck.processes import Listener
+
+OUTPUT_BYTES = 256 * 1024
+"""What is kept of a command's output and of a file; the rest is dropped."""
+MAX_PATHS = 512
+
+
+class Child(enum.Enum):
+    """The programs in `children` that a machine's Python can run."""
+
+    VERSIONS = "versions"
+    TORCH = "torch_probe"
+    HCCL = "hccl_probe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a command printed.
+
+    Attributes:
+        status: its exit status (negative: the signal that ended it); None where it did not run to its end.
+        trouble: why it did not ("no such program", "no end within 20 s"), "" where it did.
+    """
+
+    status: int | None
+    stdout: str = ""
+    stderr: str = ""
+    trouble: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both streams, standard output first: tools of the driver report errors on either."""
+        return "\n".join(part for part in (self.stdout.rstrip(), self.stderr.rstrip()) if part)
+
+    @property
+    def missing(self) -> bool:
+        """There is no such program."""
+        return self.trouble == NO_PROGRAM
+
+
+NO_PROGRAM = "no such program"
+NOT_RECORDED = "not in the recording"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A path that is there.
+
+    Attributes:
+        kind: "device", "file", "folder" or "other", links followed.
+        mode: permission bits, such as 0o660.
+        readable, writable: whether this user may.
+        modified_s: seconds since the epoch.
+        target: where a symbolic link leads in the end, "" for what is none.
+    """
+
+    path: str
+    kind: str = "file"
+    mode: int = 0o644
+    owner: str = ""
+    group: str = ""
+    readable: bool = True
+    writable: bool = True
+    modified_s: float = 0.0
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A file system: its bytes, and those that this user may still fill."""
+
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpeed:
+    """A brief reading from a disk, past the page cache.
+
+    Attributes:
+        of: what was read: a file of the weights, or a file that was written for it.
+    """
+
+    read_bytes: int
+    seconds: float
+    of: str
+
+    @property
+    def bytes_per_s(self) -> float:
+        return self.read_bytes / max(self.seconds, 1e-6)
+
+
+class Machine(Protocol):
+    """What can be asked of a machine."""
+
+    def run(self, *command: str, timeout_s: float = 20.0) -> Output:
+        """Run a command with LC_ALL=C and wait for it."""
+
+    def python(
+        self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
+    ) -> Output:
+        """Run one of `children` in the Python that would serve, after these environment scripts."""
+
+    def read(self, path: str) -> str | None:
+        """The text of a regular file or of a file in /proc or /sys; None where there is none that may be read."""
+
+    def paths(self, pattern: str) -> tuple[Entry, ...]:
+        """What matches a glob pattern, by name; at most MAX_PATHS."""
+
+    def space(self, path: str) -> Space | None:
+        """The file system under a path."""
+
+    def read_speed(self, folder: str) -> ReadSpeed | None:
+        """How fast the folder's disk reads: half a second of it, from its largest file or from one made for it."""
+
+    def variable(self, name: str) -> str | None:
+        """One environment variable. One by one, so that a recording has no others."""
+
+    def holders(self, port: int) -> tuple[Listener, ...]:
+        """Who keeps a server from listening on the port."""

@@ -1,0 +1,244 @@
+"""Reads what `npu-smi info` prints, in each of its layouts.
+
+A table has a box drawn around cells. Each chip has two rows: one with its NPU, its name, its health and figures,
+one with its chip number, its bus and its memory. What differs between generations is where the first two things
+stand (910A and 910B; A3 with a physical id and two dies a card; the wider box of 26.x; 310 and 310P with a device
+number and no HBM; 950 with the NPU's id in a cell of its own), so cells are read by what they hold and not by
+their place on the line. A table of one row a chip, as people paste it, is read too.
+
+Sources: recorded outputs of npu-smi 20.2 to 26.x on 310, 310P, 310B, 910A, 910B1-4, 910C and 950.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck.errors import KitError
+
+HEALTHS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
+"""Mildest first; Warning is minor, Alarm major, Critical urgent, UNKNOWN absent or not started (HDK documents)."""
+MAX_CHIPS = 256
+MAX_HOLDERS = 4096
+_FLAT_CELLS = 6
+_ABSENT = {"", "-", "NA", "N/A"}
+
+
+class SmiError(KitError):
+    """The text has no chip in it; the message says what it has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """One chip, or one die of an A3 card. None stands for what the layout has not, or has as NA.
+
+    Attributes:
+        npu: the host's number of the card; in a container too.
+        chip: its number on the card.
+        physical: the number in /dev/davinciN: the Phy-ID or Device column.
+        used_mib, total_mib: of the memory that models use: HBM, or DDR where there is no HBM.
+    """
+
+    npu: int
+    chip: int
+    name: str
+    health: str
+    physical: int | None = None
+    bus: str | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    utilization: float | None = None
+    used_mib: int | None = None
+    total_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """A process that has memory on a chip. `pid` is the host's; names are cut to 15 characters, or blank."""
+
+    npu: int
+    chip: int
+    pid: int
+    name: str
+    memory_mib: int | None
+    container_pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One output of `npu-smi info`.
+
+    Attributes:
+        tool: version of npu-smi, "" where the table has no title.
+        driver: version of the driver that answered, "" likewise.
+        holders: None where there is no table of processes (older versions, or cut off).
+        idle: NPUs that are said to have no process.
+    """
+
+    tool: str
+    driver: str
+    chips: tuple[Chip, ...]
+    holders: tuple[Holder, ...] | None
+    idle: tuple[int, ...]
+
+
+def parse(text: str) -> Table:
+    """Read the table.
+
+    Raises:
+        SmiError: there is no complete row of a chip in it.
+    """
+    lines = text.splitlines()
+    tool, driver = _versions(lines)
+    rows = [cells for line in lines if (cells := _cells(line))]
+    border = next((at for at, cells in enumerate(rows) if "Process id" in cells), None)
+    chips = tuple(_chips(rows[:border]))[:MAX_CHIPS]
+    if not chips:
+        said = next((line.strip() for line in lines if line.strip()), "nothing")
+        raise SmiError(f"npu-smi printed no table of chips but {said[:200]!r}")
+    below = rows[border + 1 :] if border is not None else []
+    holders = tuple(holder for cells in below if (holder := _holder(cells)))[:MAX_HOLDERS]
+    return Table(
+        tool=tool,
+        driver=driver,
+        chips=chips,
+        holders=None if border is None else holders,
+        idle=tuple(npu for cells in below if (npu := _idle(cells)) is not None),
+    )
+
+
+def error_codes(text: str) -> tuple[int, ...]:
+    """The codes of the driver's library ("ret is -8005"), in order; npu-smi can exit with 0 beside them."""
+    found = []
+    for piece in text.split("ret is ")[1:]:
+        word = piece.split(maxsplit=1)[0] if piece.strip() else ""
+        number = whole(word.rstrip(".,;").removeprefix("-"))
+        if number is not None and word.startswith("-"):
+            found.append(-number)
+    return tuple(dict.fromkeys(found))
+
+
+def whole(text: str) -> int | None:
+    """A whole number of a sane size; None for anything else."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 12 else None
+
+
+def decimal(text: str) -> float | None:
+    """A plain decimal number; None for anything else."""
+    before, _, after = text.strip().partition(".")
+    if whole(before) is None or (after and whole(after) is None):
+        return None
+    return float(f"{before}.{after or 0}")
+
+
+def _versions(lines: list[str]) -> tuple[str, str]:
+    """From "npu-smi 25.5.1   Version: 25.5.1", boxed or not."""
+    tool = driver = ""
+    for line in lines:
+        words = line.replace("|", " ").split()
+        if not tool and words[:1] == ["npu-smi"] and len(words) > 1 and words[1][:1].isdigit():
+            tool = words[1]
+        if not driver and "Version:" in words[:-1]:
+            driver = words[words.index("Version:") + 1]
+    return tool, driver
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    """The cells of a whole boxed row; nothing for a border, a line that was cut, or other text."""
+    line = line.strip()
+    if len(line) < 2 or line[0] != "|" or line[-1] != "|":
+        return ()
+    return tuple(cell.strip() for cell in line[1:-1].split("|"))
+
+
+def _chips(rows: list[tuple[str, ...]]) -> Iterator[Chip]:
+    above: tuple[str, ...] | None = None
+    for cells in rows:
+        if len(cells) >= _FLAT_CELLS:
+            flat = _flat(cells)
+            if flat:
+                yield flat
+        elif _is_first(cells):
+            above = cells
+        elif above and len(cells) == len(above) and (chip := _chip(above, cells)):
+            yield chip
+            above = None
+
+
+def _is_first(cells: tuple[str, ...]) -> bool:
+    """Whether this is the first of a chip's two rows: it starts with a number, and its health is a word."""
+    return len(cells) in {3, 4} and cells[0][:1].isdigit() and cells[-2].isalpha() and cells[-2] not in _ABSENT
+
+
+def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
+    number, _, name = " ".join(first[:-2]).partition(" ")
+    npu, ids = whole(number), [whole(word) for word in " ".join(second[:-2]).split()]
+    load, memory = _figures(second[-1])
+    figures = first[-1].split()
+    if npu is None or None in ids or not memory:
+        return None
+    used, total = memory[-1]
+    return Chip(
+        npu=npu,
+        chip=ids[0] or 0 if ids else 0,
+        name=name.strip(),
+        health=first[-2],
+        physical=ids[1] if len(ids) > 1 else None,
+        bus=None if second[-2] in _ABSENT else second[-2],
+        power_w=decimal(figures[0]) if figures else None,
+        temperature_c=decimal(figures[1]) if len(figures) > 1 else None,
+        utilization=load,
+        used_mib=used,
+        total_mib=total,
+    )
+
+
+def _flat(cells: tuple[str, ...]) -> Chip | None:
+    """A row as people paste it: NPU id, name, health, power, temperature, load, used / total."""
+    npu, (_, memory) = whole(cells[0]), _figures(cells[-1])
+    if npu is None or not memory or not cells[2].isalpha():
+        return None
+    return Chip(
+        npu=npu,
+        chip=0,
+        name=cells[1],
+        health=cells[2],
+        power_w=decimal(cells[3]),
+        temperature_c=decimal(cells[4]),
+        utilization=decimal(cells[5]) if len(cells) > _FLAT_CELLS else None,
+        used_mib=memory[-1][0],
+        total_mib=memory[-1][1],
+    )
+
+
+def _figures(cell: str) -> tuple[float | None, list[tuple[int, int]]]:
+    """The load, and each "used / total" pair: "0   0 / 0   41697/ 65536" has a load of 0 and two pairs."""
+    words = cell.replace("/", " / ").split()
+    pairs = []
+    for at, word in enumerate(words):
+        if word == "/" and 0 < at < len(words) - 1:
+            used, total = whole(words[at - 1]), whole(words[at + 1])
+            if used is not None and total is not None:
+                pairs.append((used, total))
+    return (decimal(words[0]) if words else None), pairs
+
+
+def _holder(cells: tuple[str, ...]) -> Holder | None:
+    if len(cells) not in {4, 5}:
+        return None
+    ids, pid = [whole(word) for word in cells[0].split()], whole(cells[1])
+    if not ids or None in ids or pid is None:
+        return None
+    return Holder(
+        npu=ids[0] or 0,
+        chip=ids[1] or 0 if len(ids) > 1 else 0,
+        pid=pid,
+        name=cells[2],
+        memory_mib=whole(cells[3]),
+        container_pid=whole(cells[4]) if len(cells) > 4 else None,
+    )
+
+
+def _idle(cells: tuple[str, ...]) -> int | None:
+    return whole(cells[0].rpartition(" ")[2]) if cells[0].startswith("No running processes found") else None

@@ -1,0 +1,114 @@
+"""Reads the narrower queries of npu-smi: `info -l`, `info -m`, `info -t …`, `-v`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from healthcheck.runner.npu_smi import MAX_CHIPS, MAX_HOLDERS, Holder, whole
+
+_COLUMNS = ("NPU ID", "Slot ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chip Name")
+_REFUSALS = ("Error parameter", "does not support", "not support")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """One line of `info -m`: a chip and its numbers; `logic` is the one that a process counts from 0."""
+
+    npu: int
+    chip: int
+    logic: int | None
+    physical: int | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """An answer of `name : value` lines.
+
+    Attributes:
+        whole: those that belong to the card, or to no chip in particular.
+        chips: by chip number, those of one chip.
+    """
+
+    whole: Mapping[str, str]
+    chips: Mapping[int, Mapping[str, str]]
+
+
+def cards(text: str) -> tuple[tuple[int, int], ...]:
+    """`info -l`: each NPU's id and how many chips it has."""
+    found: list[tuple[int, int]] = []
+    npu: int | None = None
+    for name, value in _pairs(text):
+        if name == "NPU ID":
+            npu = whole(value)
+        elif name == "Chip Count" and npu is not None:
+            found.append((npu, whole(value) or 0))
+            npu = None
+    return tuple(found[:MAX_CHIPS])
+
+
+def mapping(text: str) -> tuple[Mapped, ...]:
+    """`info -m`: every chip that computes, without the card's management controller (MCU)."""
+    lines = text.splitlines()
+    at = next((i for i, line in enumerate(lines) if "NPU ID" in line and "Chip Name" in line), None)
+    if at is None:
+        return ()
+    columns = sorted((name for name in _COLUMNS if name in lines[at]), key=lines[at].find)
+    found = (_mapped(columns, line.split(maxsplit=len(columns) - 1)) for line in lines[at + 1 :])
+    return tuple(row for row in found if row)[:MAX_CHIPS]
+
+
+def _mapped(columns: list[str], words: list[str]) -> Mapped | None:
+    if len(words) != len(columns):
+        return None
+    row = dict(zip(columns, words, strict=True))
+    npu, chip, name = whole(row["NPU ID"]), whole(row.get("Chip ID", "")), row["Chip Name"].strip()
+    if npu is None or chip is None or name.upper() == "MCU":
+        return None
+    return Mapped(
+        npu=npu,
+        chip=chip,
+        logic=whole(row.get("Chip Logic ID", "")),
+        physical=whole(row.get("Chip Phy-ID", "")),
+        name=name,
+    )
+
+
+def fields(text: str) -> Fields:
+    """`info -t …` and `-v`: what it says of the card and of each chip.
+
+    A chip's lines are those between two empty lines with a "Chip ID" among them, at their head or at their end.
+    """
+    card: dict[str, str] = {}
+    chips: dict[int, dict[str, str]] = {}
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        pairs = dict(_pairs(block))
+        chip = whole(pairs.get("Chip ID", ""))
+        if chip is not None:
+            chips.setdefault(chip, {}).update(pairs)
+        elif pairs.get("Chip Name", "").upper() != "MCU":
+            card.update(pairs)
+    return Fields(whole=card, chips=chips)
+
+
+def process_memory(text: str, *, npu: int, chip: int) -> tuple[Holder, ...]:
+    """`info -t proc-mem -i NPU -c CHIP`: the processes on one chip."""
+    found = []
+    for line in text.splitlines():
+        head, _, rest = line.partition("Process name:")
+        name, _, memory = rest.partition("Process memory(MB):")
+        pid = whole(head.strip().removeprefix("Process id:"))
+        if pid is not None and rest:
+            found.append(Holder(npu=npu, chip=chip, pid=pid, name=name.strip(), memory_mib=whole(memory)))
+    return tuple(found[:MAX_HOLDERS])
+
+
+def refused(text: str) -> bool:
+    """Whether npu-smi says that this device or version has no such query."""
+    return any(words in text for words in _REFUSALS)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    split = (line.partition(":") for line in text.splitlines())
+    return [(name.strip(), value.strip()) for name, colon, value in split if colon and name.strip()]

@@ -1,0 +1,214 @@
+"""The machine that the kit runs on."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import grp
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+from healthcheck import processes
+from healthcheck.processes import Listener
+from healthcheck.runner.machine import (
+    MAX_PATHS,
+    NO_PROGRAM,
+    OUTPUT_BYTES,
+    Child,
+    Entry,
+    Output,
+    ReadSpeed,
+    Space,
+)
+
+READ_S = 0.5
+READ_BYTES = 512 * 2**20
+WRITTEN_BYTES = 64 * 2**20
+BLOCK_BYTES = 4 * 2**20
+_SOURCE_THEN_RUN = 'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"'
+
+
+class RealMachine:
+    """Asks the machine itself."""
+
+    def run(self, *command: str, timeout_s: float = 20.0) -> Output:
+        return _run(command, timeout_s, folder="/", environment={})
+
+    def python(
+        self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
+    ) -> Output:
+        script = str(Path(__file__).parent / "children" / f"{child.value}.py")
+        command = (_interpreter(), script, *arguments)
+        if sourced:
+            command = ("bash", "-c", _SOURCE_THEN_RUN, "bash", *sourced, "--", *command)
+        with tempfile.TemporaryDirectory(
+            prefix="npu-adapter-"
+        ) as folder:  # the driver's logs go to the working folder
+            return _run(command, timeout_s, folder=folder, environment={"PYTHONDONTWRITEBYTECODE": "1"})
+
+    def read(self, path: str) -> str | None:
+        try:
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return None
+                return file.read(OUTPUT_BYTES).decode("utf-8", "replace")
+        except OSError:
+            return None
+
+    def paths(self, pattern: str) -> tuple[Entry, ...]:
+        found = []
+        for path, _ in zip(glob.iglob(pattern), range(MAX_PATHS), strict=False):
+            with contextlib.suppress(OSError):
+                found.append(_entry(path))
+        return tuple(sorted(found, key=lambda entry: entry.path))
+
+    def space(self, path: str) -> Space | None:
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            return None
+        return Space(total_bytes=found.f_blocks * found.f_frsize, free_bytes=found.f_bavail * found.f_frsize)
+
+    def read_speed(self, folder: str) -> ReadSpeed | None:
+        largest = _largest_file(folder)
+        try:
+            if largest:
+                with open(largest, "rb") as file:
+                    return _timed_reading(file, of=str(largest))
+            with tempfile.TemporaryFile(dir=folder) as file:
+                for _ in range(WRITTEN_BYTES // BLOCK_BYTES):
+                    file.write(os.urandom(BLOCK_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+                return _timed_reading(file, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
+        except OSError:
+            return None
+
+    def variable(self, name: str) -> str | None:
+        return os.environ.get(name)
+
+    def holders(self, port: int) -> tuple[Listener, ...]:
+        return processes.holders(port)
+
+
+def _interpreter() -> str:
+    """The Python of the `vllm` on PATH, by its first line; else the python3 on PATH; else this one."""
+    vllm = shutil.which("vllm")
+    if vllm:
+        with contextlib.suppress(OSError), open(vllm, "rb") as file:
+            words = file.readline(512).decode("utf-8", "replace").removeprefix("#!").split()
+            if words and "python" in Path(words[0]).name and os.access(words[0], os.X_OK):
+                return words[0]
+    return shutil.which("python3") or sys.executable
+
+
+def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]) -> Output:
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C", **environment},
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        return Output(status=None, trouble=NO_PROGRAM)
+    except OSError as error:
+        return Output(status=None, trouble=f"cannot be run: {error.strerror}")
+    assert process.stdout
+    assert process.stderr
+    kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
+    readers = [
+        threading.Thread(target=_drain, args=(stream, into), daemon=True)
+        for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
+    ]
+    for reader in readers:
+        reader.start()
+    trouble = ""
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        trouble = f"no end within {timeout_s:g} s"
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)  # what it left behind would keep a device
+    if trouble:
+        # A process that hangs in the driver cannot be killed: no waiting for it without end.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(2)
+    for reader in readers:
+        reader.join(2)
+    stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in kept)
+    return Output(status=None if trouble else process.returncode, stdout=stdout, stderr=stderr, trouble=trouble)
+
+
+def _drain(stream: IO[bytes], into: bytearray) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        while block := os.read(stream.fileno(), 65536):
+            into.extend(block[: max(0, OUTPUT_BYTES - len(into))])
+
+
+def _entry(path: str) -> Entry:
+    found = os.stat(path)
+    mode = found.st_mode
+    kinds = ((stat.S_ISREG, "file"), (stat.S_ISDIR, "folder"), (stat.S_ISCHR, "device"), (stat.S_ISBLK, "device"))
+    return Entry(
+        path=path,
+        kind=next((word for test, word in kinds if test(mode)), "other"),
+        mode=stat.S_IMODE(mode),
+        owner=_name(lambda: pwd.getpwuid(found.st_uid).pw_name, found.st_uid),
+        group=_name(lambda: grp.getgrgid(found.st_gid).gr_name, found.st_gid),
+        readable=os.access(path, os.R_OK),
+        writable=os.access(path, os.W_OK),
+        modified_s=found.st_mtime,
+        target=os.path.realpath(path) if os.path.islink(path) else "",
+    )
+
+
+def _name(look_up: Callable[[], str], number: int) -> str:
+    try:
+        return look_up()
+    except KeyError:
+        return str(number)
+
+
+def _largest_file(folder: str) -> Path | None:
+    """The largest regular file in a folder, where it is large enough to say something."""
+    found = sorted(_sizes(folder), reverse=True)[:1]
+    return Path(found[0][1]) if found and found[0][0] >= WRITTEN_BYTES else None
+
+
+def _sizes(folder: str) -> Iterator[tuple[int, str]]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry, _ in zip(entries, range(MAX_PATHS), strict=False):
+            with contextlib.suppress(OSError):
+                if entry.is_file(follow_symlinks=True):
+                    yield entry.stat().st_size, entry.path
+
+
+def _timed_reading(file: IO[bytes], *, of: str) -> ReadSpeed:
+    """Read for READ_S at most, what the page cache has of the file put out first."""
+    descriptor = file.fileno()
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    buffer = bytearray(BLOCK_BYTES)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    read, began = 0, time.monotonic()
+    while read < READ_BYTES and time.monotonic() - began < READ_S:
+        got = os.readv(descriptor, [buffer])
+        if not got:
+            break
+        read += got
+    return ReadSpeed(read_bytes=read, seconds=time.monotonic() - began, of=of)

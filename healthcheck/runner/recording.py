@@ -1,0 +1,202 @@
+"""A machine in a file: what was asked of it, and what it answered.
+
+Texts are kept as lists of lines, so that a person can read, compare and write such a file by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from healthcheck import __version__, json_text
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded, write_atomically
+from healthcheck.json_text import JsonError
+from healthcheck.processes import Listener
+from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
+from healthcheck.runner.redact import redactor
+
+SCHEMA = 1
+MAX_FILE_BYTES = 16 * 2**20
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """An Output, its texts as lines."""
+
+    status: int | None = None
+    stdout: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+    trouble: str = ""
+
+    def output(self) -> Output:
+        return Output(
+            status=self.status,
+            stdout="\n".join(self.stdout),
+            stderr="\n".join(self.stderr),
+            trouble=self.trouble,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A recorded machine. What is not in it was not asked, and counts as unknown.
+
+    Attributes:
+        commands: by their words, separated by spaces.
+        children: by their name and arguments, separated by spaces.
+        files: their lines; None for one that was asked for and is not there.
+        variables: None for one that was asked for and is not set.
+        about: what this machine is, in words; for hand-written ones.
+    """
+
+    schema: int = SCHEMA
+    kit: str = ""
+    about: str = ""
+    commands: dict[str, Said] = field(default_factory=dict)
+    children: dict[str, Said] = field(default_factory=dict)
+    files: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    paths: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    spaces: dict[str, Space | None] = field(default_factory=dict)
+    read_speeds: dict[str, ReadSpeed | None] = field(default_factory=dict)
+    variables: dict[str, str | None] = field(default_factory=dict)
+    ports: dict[str, tuple[Listener, ...]] = field(default_factory=dict)
+
+
+def load(path: Path) -> Recording:
+    """Read a recording.
+
+    Raises:
+        UsageError: it cannot be read, is too long, or is no recording.
+    """
+    try:
+        recording = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), Recording)
+    except JsonError as error:
+        raise UsageError(f"{path} is no recorded machine: {error}") from error
+    if recording.schema != SCHEMA:
+        raise UsageError(f"{path} has schema {recording.schema}; this kit reads schema {SCHEMA}")
+    return recording
+
+
+class RecordedMachine:
+    """Answers as the recording does."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    def run(self, *command: str, timeout_s: float = 20.0) -> Output:
+        del timeout_s
+        return self._recording.commands.get(" ".join(command), _UNKNOWN).output()
+
+    def python(
+        self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
+    ) -> Output:
+        del sourced, timeout_s
+        return self._recording.children.get(" ".join((child.value, *arguments)), _UNKNOWN).output()
+
+    def read(self, path: str) -> str | None:
+        lines = self._recording.files.get(path)
+        return None if lines is None else "\n".join(lines)
+
+    def paths(self, pattern: str) -> tuple[Entry, ...]:
+        return self._recording.paths.get(pattern, ())
+
+    def space(self, path: str) -> Space | None:
+        return self._recording.spaces.get(path)
+
+    def read_speed(self, folder: str) -> ReadSpeed | None:
+        return self._recording.read_speeds.get(folder)
+
+    def variable(self, name: str) -> str | None:
+        return self._recording.variables.get(name)
+
+    def holders(self, port: int) -> tuple[Listener, ...]:
+        return self._recording.ports.get(str(port), ())
+
+
+_UNKNOWN = Said(trouble=NOT_RECORDED)
+
+
+class Recorder:
+    """Passes every question on, and keeps the answers, redacted."""
+
+    def __init__(self, machine: Machine, redact: Callable[[str], str] | None = None) -> None:
+        self._machine = machine
+        self._redact = redact or redactor()
+        self.recording = Recording(kit=__version__)
+
+    def save(self, path: Path) -> None:
+        """Write the recording."""
+        write_atomically(path, json_text.dump(self.recording))
+
+    def run(self, *command: str, timeout_s: float = 20.0) -> Output:
+        output = self._machine.run(*command, timeout_s=timeout_s)
+        self.recording.commands[" ".join(command)] = self._said(output)
+        return output
+
+    def python(
+        self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
+    ) -> Output:
+        output = self._machine.python(child, *arguments, sourced=sourced, timeout_s=timeout_s)
+        self.recording.children[" ".join((child.value, *arguments))] = self._said(output)
+        return output
+
+    def read(self, path: str) -> str | None:
+        text = self._machine.read(path)
+        lines = None if text is None else self._lines(text)
+        return _kept(self.recording.files, self._redact(path), lines, text)
+
+    def paths(self, pattern: str) -> tuple[Entry, ...]:
+        found = self._machine.paths(pattern)
+        redacted = tuple(
+            replace(e, path=self._redact(e.path), target=self._redact(e.target), owner=self._redact(e.owner))
+            for e in found
+        )
+        return _kept(self.recording.paths, self._redact(pattern), redacted, found)
+
+    def space(self, path: str) -> Space | None:
+        found = self._machine.space(path)
+        return _kept(self.recording.spaces, self._redact(path), found, found)
+
+    def read_speed(self, folder: str) -> ReadSpeed | None:
+        found = self._machine.read_speed(folder)
+        redacted = replace(found, of=self._redact(found.of)) if found else None
+        return _kept(self.recording.read_speeds, self._redact(folder), redacted, found)
+
+    def variable(self, name: str) -> str | None:
+        value = self._machine.variable(name)
+        return _kept(self.recording.variables, name, None if value is None else self._redact(value), value)
+
+    def holders(self, port: int) -> tuple[Listener, ...]:
+        found = self._machine.holders(port)
+        return _kept(self.recording.ports, str(port), tuple(map(self._listener, found)), found)
+
+    def _listener(self, listener: Listener) -> Listener:
+        owner = listener.process
+        if owner is None:
+            return listener
+        return replace(
+            listener, process=replace(owner, command=self._redact(owner.command), user=self._redact(owner.user))
+        )
+
+    def _said(self, output: Output) -> Said:
+        return Said(
+            status=output.status,
+            stdout=self._lines(output.stdout),
+            stderr=self._lines(output.stderr),
+            trouble=output.trouble,
+        )
+
+    def _lines(self, text: str) -> tuple[str, ...]:
+        return tuple(self._redact(text).split("\n")) if text else ()
+
+
+Kept = TypeVar("Kept")
+
+
+def _kept(answers: dict[str, Kept], question: str, kept: Kept, answer: Answer) -> Answer:
+    answers[question] = kept
+    return answer

@@ -1,0 +1,275 @@
+"""What is known about a machine, gathered once. None and empty texts stand for what could not be learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from healthcheck.hardware import Npu, find
+from healthcheck.processes import Listener
+from healthcheck.runner.machine import Entry, Output, ReadSpeed, Space
+from healthcheck.runner.npu_smi import Chip, Holder, Table
+from healthcheck.runner.npu_smi_queries import Fields, Mapped
+from healthcheck.stacks import Row
+
+_HELD_BY_ANOTHER = -8020
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is expected of the machine.
+
+    Attributes:
+        npus: how many devices, None for "what is there, at least one".
+        allow_none: a machine without any is meant to be one.
+        stack: the vllm-ascend release whose row is compared with, "" for the nearest.
+    """
+
+    npus: int | None = None
+    allow_none: bool = False
+    stack: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smi:
+    """npu-smi and what it said.
+
+    Attributes:
+        command: how it was called.
+        table: None where it printed none; `complaint` says what it printed instead.
+        codes: the error codes in its output, whatever its exit status.
+        boards: `info -t board` by NPU.
+        holders: the processes that have memory on a chip.
+    """
+
+    command: str
+    output: Output
+    table: Table | None = None
+    complaint: str = ""
+    codes: tuple[int, ...] = ()
+    mapping: tuple[Mapped, ...] = ()
+    boards: Mapping[int, Fields]
+    holders: tuple[Holder, ...] = ()
+
+    @property
+    def chips(self) -> tuple[Chip, ...]:
+        """The chips in the order in which a process counts them."""
+        found = self.table.chips if self.table else ()
+        logic = {(row.npu, row.chip): row.logic for row in self.mapping if row.logic is not None}
+        if len(logic) < len(found):
+            return found
+        return tuple(sorted(found, key=lambda chip: logic.get((chip.npu, chip.chip), len(found))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A matrix product on a device: how many elements differ from the CPU's, and of how many."""
+
+    kind: str
+    wrong: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A device as torch_npu sees it; `index` counts from 0 among the visible ones."""
+
+    index: int
+    name: str = ""
+    free_bytes: int | None = None
+    total_bytes: int | None = None
+    bfloat16: bool | None = None
+    products: tuple[Product, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        """It computed, and every element was the CPU's."""
+        return bool(self.products) and not any(product.wrong for product in self.products)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torch:
+    """What trying torch_npu gave.
+
+    Attributes:
+        output: of the child that tried; None where it was not tried, because the package is not there.
+        last: the step at which it ended, in words.
+        errors: what failed, and the error's text.
+        count: devices that it counts.
+    """
+
+    output: Output | None = None
+    last: str = ""
+    errors: tuple[tuple[str, str], ...] = ()
+    imported: bool = False
+    count: int | None = None
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hccl:
+    """What an all-reduce gave; `right` holds the ranks that got the sum."""
+
+    output: Output
+    world: int
+    right: tuple[int, ...] = ()
+    wrong: tuple[int, ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolkit:
+    """An installed CANN toolkit, or NNAL's ATB: its folder and its version."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cann:
+    """What is installed of CANN, and whether the environment knows it.
+
+    Attributes:
+        toolkits: those that were found, the one of the environment first.
+        home: ASCEND_HOME_PATH or ASCEND_TOOLKIT_HOME, "" where neither is set.
+        home_exists: whether there is such a folder.
+        atb: NNAL's ATB, None where there is none.
+        atb_sourced: whether the environment knows it.
+        scripts: the environment scripts that are there and were not sourced.
+    """
+
+    toolkits: tuple[Toolkit, ...] = ()
+    home: str = ""
+    home_exists: bool = False
+    atb: Toolkit | None = None
+    atb_sourced: bool = False
+    scripts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """The driver by its files.
+
+    Attributes:
+        version: the release, "" where no file says it.
+        installed_s, booted_s: when its version file was written and when the machine started, since the epoch.
+    """
+
+    path: str = ""
+    version: str = ""
+    installed_s: float | None = None
+    booted_s: float | None = None
+
+    @property
+    def newer_than_boot(self) -> bool:
+        """Whether its files were written after the machine started: what runs may be an older driver."""
+        return self.installed_s is not None and self.booted_s is not None and self.installed_s > self.booted_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """The Python that would serve, and the versions of its packages by name with underscores."""
+
+    trouble: str = ""
+    python: str = ""
+    executable: str = ""
+    packages: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine around the NPUs.
+
+    Attributes:
+        user: what `id` says.
+        container: what kind of container this is, "" where it seems to be none.
+        mounts: of the paths that the documented `docker run` mounts, those that are there.
+        folder: where weights are, or would go: MODEL_PATH, or the working folder (".").
+        folder_exists: whether it is there.
+        open_files: the soft and the hard limit; None where unlimited or unknown.
+        variables: those that matter, and are set.
+        accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
+        gpus: device nodes of other makers' GPUs.
+    """
+
+    user: str = ""
+    container: str = ""
+    mounts: tuple[str, ...] = ()
+    folder: str = "."
+    folder_exists: bool = True
+    disk: Space | None = None
+    speed: ReadSpeed | None = None
+    shm: Space | None = None
+    open_files: tuple[int | None, int | None] = (None, None)
+    holders: tuple[Listener, ...] = ()
+    variables: Mapping[str, str]
+    accelerators: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerFacts:
+    """Everything that the checks look at.
+
+    Attributes:
+        nodes: /dev/davinciN; `control` the driver's other device nodes.
+        row: the row of the version matrix to compare with, and whether it was asked for (`--stack`).
+    """
+
+    wanted: Wanted
+    nodes: tuple[Entry, ...]
+    control: tuple[Entry, ...]
+    smi: Smi
+    torch: Torch
+    hccl: Hccl | None
+    cann: Cann
+    driver: Driver
+    software: Software
+    host: Host
+    row: Row
+
+    @property
+    def present(self) -> bool:
+        """Whether anything says that there is an NPU."""
+        seen = self.nodes or self.smi.chips or self.torch.count or self.host.accelerators
+        return bool(seen) or _HELD_BY_ANOTHER in self.smi.codes
+
+    @property
+    def computed(self) -> bool:
+        """Whether every device that is wanted computed right: the proof that stands above all others."""
+        devices = self.torch.devices
+        return bool(devices) and len(devices) >= (self.wanted.npus or 1) and all(each.right for each in devices)
+
+    @property
+    def visible(self) -> tuple[int, ...] | None:
+        """ASCEND_RT_VISIBLE_DEVICES as numbers; None where it is not set or not a list of numbers."""
+        words = self.host.variables.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
+        numbers = [int(word) for word in words if word.strip().isascii() and word.strip().isdigit()]
+        return tuple(numbers) if numbers and len(numbers) == len(words) else None
+
+    @property
+    def in_use(self) -> tuple[Chip, ...]:
+        """The chips that a server would use: the visible ones, and the first of them where a number is wanted."""
+        chips = self.smi.chips
+        if self.visible is not None:
+            chips = tuple(chips[number] for number in self.visible if number < len(chips))
+        return chips[: self.wanted.npus]
+
+    @property
+    def kinds(self) -> tuple[Npu, ...]:
+        """The kinds that the NPU may be of, by torch's name for it or by npu-smi's."""
+        if self.torch.devices and (known := _kinds(self.torch.devices[0].name)):
+            return known
+        return _kinds(_kind_name(self.smi.chips))
+
+
+def _kind_name(chips: tuple[Chip, ...]) -> str:
+    """npu-smi calls the dies of an A3 just Ascend910; two on a card with physical ids tell it from a 910A."""
+    if not chips:
+        return ""
+    bare = chips[0].name.removeprefix("Ascend") in {"910", "910_93"}
+    return "A3" if bare and chips[0].physical is not None else chips[0].name
+
+
+def _kinds(name: str) -> tuple[Npu, ...]:
+    return (find(name) or find(name[:-1])) if name else ()

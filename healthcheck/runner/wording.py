@@ -1,0 +1,60 @@
+"""Words that several checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from healthcheck.check import NotApplicable, fail, warn
+from healthcheck.records import Finding, JsonValue
+from healthcheck.runner.npu_smi import Chip
+from healthcheck.runner.records import RunnerFacts
+
+GB = 10**9
+GIB = 2**30
+RUN_FLAGS = (
+    "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
+    "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "
+    "-v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/ "
+    "-v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info "
+    "-v /etc/ascend_install.info:/etc/ascend_install.info"
+)
+"""Source: vllm-ascend's installation guide, at 182b75ea84ff."""
+IMAGE = "use the image quay.io/ascend/vllm-ascend of that release"
+
+
+def needs_npu(facts: RunnerFacts) -> None:
+    """Skip what is about NPUs where there is none.
+
+    Raises:
+        NotApplicable: there is none.
+    """
+    if not facts.present:
+        raise NotApplicable("there is no NPU on this machine")
+
+
+def fault(
+    facts: RunnerFacts,
+    *,
+    expected: str,
+    seen: str,
+    fix: str,
+    where: str = "",
+    evidence: Mapping[str, JsonValue] | None = None,
+) -> Finding:
+    """A failure; but a warning where the devices computed right all the same, which is the stronger proof."""
+    say = warn if facts.computed else fail
+    return say(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
+
+
+def npus(number: int) -> str:
+    return f"{number} NPU{'s' if number != 1 else ''}"
+
+
+def chip_name(chip: Chip) -> str:
+    """A chip as npu-smi numbers it."""
+    return f"NPU {chip.npu} chip {chip.chip}"
+
+
+def listed(items: list[str], most: int = 8) -> str:
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + rest
