@@ -7,12 +7,32 @@ import hashlib
 import os
 import platform
 import sys
+import time
 from collections.abc import Iterable
 
 from healthcheck import __version__
-from healthcheck.records import JsonValue
+from healthcheck.records import JsonValue, Stage
 from healthcheck.service.records import Launch
 from healthcheck.weights.facts import Weights
+
+
+class StageClock:
+    """How long each stage took; a stage ends where the next begins, and may begin again."""
+
+    def __init__(self) -> None:
+        self._begun: list[tuple[Stage, float]] = []
+
+    def begin(self, stage: Stage) -> None:
+        """The stage begins now."""
+        self._begun.append((stage, time.monotonic()))
+
+    def seconds(self) -> dict[str, JsonValue]:
+        """Seconds by stage until now."""
+        ends = [*(began for _, began in self._begun[1:]), time.monotonic()]
+        spent: dict[Stage, float] = {}
+        for (stage, began), end in zip(self._begun, ends, strict=True):
+            spent[stage] = spent.get(stage, 0.0) + end - began
+        return {stage.value: round(seconds, 3) for stage, seconds in spent.items()}
 
 
 def kit() -> dict[str, JsonValue]:

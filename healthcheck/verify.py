@@ -16,8 +16,9 @@ from healthcheck.plan.facts import LaunchPlan, rehearse
 from healthcheck.plan.flags import FLAG_CHECKS
 from healthcheck.probe import checks as probe_checks
 from healthcheck.probe.facts import INTERRUPTED, measure, metrics
+from healthcheck.probe.facts import provenance as parameters
 from healthcheck.probe.problems import FAMILY_OF
-from healthcheck.probe.records import ProbeSettings
+from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.repo import checks as repo_checks
@@ -84,6 +85,8 @@ class Verification:
         self._metrics: dict[str, JsonValue] = {}
         self._provenance: dict[str, JsonValue] = provenance.kit()
         self._stopped = ""
+        self._clock = provenance.StageClock()
+        self.measured: ProbeRun | None = None
 
     def run(self) -> Report:
         """Run the stages that were asked for; Ctrl-C ends the run with what it has found so far."""
@@ -180,6 +183,7 @@ class Verification:
                 self._ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
                 self._provenance["launch"] = provenance.launch(service.launch)
                 self._talk(service.url, task)
+                self._clock.begin(Stage.SERVICE)
         except KeyboardInterrupt:
             self._stopped = "interrupted"
             self._skip_talk(self._stopped)
@@ -215,7 +219,9 @@ class Verification:
         settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
         run = self._ledger.judge(probe_checks.CHECKS, lambda: measure(settings, self._progress, self._request.out))
         if run:
+            self.measured = run
             self._metrics |= metrics(run)
+            self._provenance["probe"] = parameters(run)["probe"]
             self._stopped = "interrupted" if run.stopped == INTERRUPTED else ""
 
     def _skip_talk(self, because: str) -> None:
@@ -225,6 +231,7 @@ class Verification:
             self._ledger.skip(probe_checks.CHECKS, because)
 
     def _begin(self, stage: Stage) -> None:
+        self._clock.begin(stage)
         self._progress.stage(stage, TITLES[stage])
 
     def _wants(self, stage: Stage) -> bool:
@@ -238,6 +245,6 @@ class Verification:
             results=results,
             asked=f"{first.value} to {self._request.until.value}",
             metrics=self._metrics,
-            provenance=self._provenance,
+            provenance={**self._provenance, "stages": self._clock.seconds()},
             stopped=self._stopped,
         )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, fix
-from healthcheck.cli import sampling
+from healthcheck.cli import output, sampling
 from healthcheck.errors import UsageError
-from healthcheck.files import write_atomically
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage, exit_status
-from healthcheck.report import machine, terminal
+from healthcheck.report import folder, terminal
 from healthcheck.verify import Request, Verification
 
 FIX_ROUNDS = 3
@@ -38,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
+    output.arguments(parser)
     running = parser.add_argument_group("a server that already runs")
     running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
     launch = parser.add_argument_group("launch")
@@ -61,21 +59,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.fix:
             request = _repaired(request, progress)
-        report = Verification(request, progress).run()
+        verification = Verification(request, progress)
+        report = verification.run()
     finally:
         progress.close()
-    text = machine.render(report)
     launched = options.out or STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
-    if launched:
-        write_atomically(request.out / "report.json", text)
-    if options.json and str(options.json) != "-":
-        write_atomically(options.json, text)
-    if str(options.json) == "-":
-        sys.stdout.buffer.write(text)
-    else:
-        terminal.show(report)
-        if launched:
-            print(f"Report: {request.out}")
+    output.publish(options, report, request.out if launched else None, verification.measured)
+    if launched and str(options.json) != "-":
+        print(f"Report: {request.out / folder.PAGE}")
     return exit_status(report)
 
 

@@ -104,8 +104,8 @@ def _finding(result: CheckResult, finding: Finding) -> Table:
     rows = [("expected", finding.expected), ("seen" if finding.expected else "note", finding.seen + where)]
     if finding.level is not Level.NOTE:
         rows.append(("why", result.why))
-        rule = finding.rule or result.rule
-        if rule and finding.level is Level.FAIL:
+        rule = words.rule(result, finding)
+        if rule:
             rows.append(("rule", rule.quote()))
         rows.append(("fix", finding.fix))
     for name, text in rows:

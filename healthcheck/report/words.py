@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from healthcheck.contract import Rule
 from healthcheck.records import SIMULATOR, CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 
 SAID = {
@@ -54,10 +55,37 @@ def counted(report: Report) -> str:
     return ", ".join(f"{count} {SAID[outcome]}" for outcome, count in parts if count)
 
 
+def said(result: CheckResult) -> str:
+    """How a check ended, in words."""
+    if result.outcome in {Outcome.FAIL, Outcome.ERROR} or result.settled:
+        return SAID[result.outcome]
+    return "could not be settled"
+
+
+def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
+    """What was expected and what was seen, each with its name; the parts that are empty left out."""
+    parts = (
+        ("expected", finding.expected),
+        ("seen" if finding.expected else "note", finding.seen),
+        ("where", finding.where),
+    )
+    return tuple((name, text) for name, text in parts if text)
+
+
+def rule(result: CheckResult, finding: Finding) -> Rule | None:
+    """The service's rule that a finding breaks; None where it breaks none."""
+    return (finding.rule or result.rule) if finding.level is Level.FAIL else None
+
+
 def headline(report: Report) -> str:
     """The verdict in one line; a simulated endpoint is named before anything else."""
+    return "".join(labelled_headline(report))
+
+
+def labelled_headline(report: Report) -> tuple[str, str]:
+    """The headline in two parts: the label of a simulated endpoint ("" otherwise), and the rest."""
     label = "SIMULATED endpoint, no model was measured: " if report.provenance.get("server") == SIMULATOR else ""
-    return label + _headline(report)
+    return label, _headline(report)
 
 
 def _headline(report: Report) -> str:

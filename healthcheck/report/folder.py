@@ -1,0 +1,36 @@
+"""The report folder: the same report for programs, for a browser and for a merge request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.files import write_atomically
+from healthcheck.probe.records import ProbeRun
+from healthcheck.records import Report
+from healthcheck.report import machine, page, summary
+
+JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
+
+
+def write(folder: Path, report: Report, run: ProbeRun | None = None) -> None:
+    """Write report.json, report.html and summary.md; `run` is the measurement that belongs to the report.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    save(folder / JSON, machine.render(report))
+    save(folder / SUMMARY, summary.render(report).encode())
+    save(folder / PAGE, page.render(report, run))
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write one file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error

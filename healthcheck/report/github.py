@@ -1,0 +1,66 @@
+"""GitHub Actions: findings as annotations of their files, the summary on the job's page.
+
+An annotation is a command on a line of the log, so that what others wrote is escaped: a line end in it would begin
+another command. GitHub reads both output streams; standard error is free where standard output is a report.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
+from healthcheck.report import summary, words
+
+COMMANDS = {Level.FAIL: "error", Level.UNSETTLED: "error", Level.WARN: "warning"}
+MOST_CHARACTERS = 2000
+_PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
+
+
+def publish(report: Report) -> None:
+    """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names."""
+    for line in commands(report):
+        print(line, file=sys.stderr)
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(summary.render(report))
+
+
+def commands(report: Report) -> Iterator[str]:
+    """One workflow command a finding, failures first: GitHub shows ten errors and ten warnings of a step."""
+    yield from _annotations(report, Level.FAIL)
+    for result in report.results:
+        if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
+            yield _command("error", {"title": result.id}, f"{words.said(result)}: {result.because}")
+    yield from _annotations(report, Level.UNSETTLED)
+    yield from _annotations(report, Level.WARN)
+
+
+def _annotations(report: Report, level: Level) -> Iterator[str]:
+    for result in report.results:
+        for finding in words.findings(result):
+            if finding.level is level:
+                yield _annotation(COMMANDS[level], result, finding)
+
+
+def _annotation(command: str, result: CheckResult, finding: Finding) -> str:
+    place = _PLACE.match(finding.where)
+    where = {"file": place["file"], "line": place["line"]} if place else {}
+    text = f"{words.sentence(finding)}\nfix: {finding.fix}" if finding.fix else words.sentence(finding)
+    return _command(command, {**where, "title": f"{result.id}: {result.title}"}, text)
+
+
+def _command(command: str, properties: dict[str, str], text: str) -> str:
+    """A workflow command, escaped as GitHub's own toolkit does it."""
+    named = ",".join(
+        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items()
+    )
+    return f"::{command} {named}::{_escaped(text[:MOST_CHARACTERS])}"
+
+
+def _escaped(text: str) -> str:
+    return words.plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

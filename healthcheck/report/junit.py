@@ -1,0 +1,67 @@
+"""JUnit XML: a suite a stage, a case a check, as CI servers read it.
+
+Only a pass or a warning is a passed case. A check that could not be settled is an error there, as is the kit's own
+failure: a skipped case would read as harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree as ET
+
+from healthcheck.records import CheckResult, Outcome, Report, Stage
+from healthcheck.report import words
+
+
+def render(report: Report) -> bytes:
+    """The report as UTF-8 XML."""
+    root = ET.Element("testsuites", _counts(report.results) | {"name": words.plain(words.headline(report))})
+    for stage in Stage:
+        results = [result for result in report.results if result.stage is stage]
+        if results:
+            suite = ET.SubElement(root, "testsuite", _counts(results) | {"name": stage.value})
+            for result in results:
+                _case(suite, result)
+    ET.indent(root)
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
+
+
+def _case(suite: ET.Element, result: CheckResult) -> None:
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        name=result.id,
+        classname=f"npu-adapter.{result.stage.value}",
+        time=f"{result.seconds:.3f}",
+    )
+    fix = words.fix(result)
+    text = "\n".join(part for part in (words.detail(result), f"fix: {fix}" if fix else "") if part)
+    kind = _kind(result)
+    if kind:
+        first = text.split("\n", maxsplit=1)[0]
+        child = ET.SubElement(case, kind, message=f"{result.title}: {words.said(result)}. {first}".rstrip())
+        if kind != "skipped":
+            child.set("type", words.said(result))
+        child.text = text
+    elif text:
+        ET.SubElement(case, "system-out").text = text
+
+
+def _kind(result: CheckResult) -> str:
+    """The element that says how a case ended, "" for a passed one."""
+    if result.outcome is Outcome.FAIL:
+        return "failure"
+    if result.outcome is Outcome.ERROR or not result.settled:
+        return "error"
+    return "skipped" if result.outcome is Outcome.SKIP else ""
+
+
+def _counts(results: Sequence[CheckResult]) -> dict[str, str]:
+    kinds = [_kind(result) for result in results]
+    return {
+        "tests": str(len(results)),
+        "failures": str(kinds.count("failure")),
+        "errors": str(kinds.count("error")),
+        "skipped": str(kinds.count("skipped")),
+        "time": f"{sum(result.seconds for result in results):.3f}",
+    }

@@ -1,0 +1,268 @@
+"""What the page shows of a measurement: figures, charts, and every sample with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from healthcheck.probe import figures
+from healthcheck.probe.aisbench.grader import client_grade
+from healthcheck.probe.aisbench.metrics import printed
+from healthcheck.probe.export import client_figures, client_text, gold
+from healthcheck.probe.folder import JOURNAL, PROBLEMS
+from healthcheck.probe.grading import Grade
+from healthcheck.probe.problems import Problem, prompt
+from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Summary
+from healthcheck.records import JsonValue
+from healthcheck.report import charts, words
+from healthcheck.report.excerpts import Excerpt, excerpts
+
+TEXT_BUDGET_BYTES = 1_700_000
+MOST_SAMPLES = 4000
+NOTE_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One of the service's figures in percent: what its client will print, and what is true."""
+
+    name: str
+    client: str
+    true: str
+    interval: str
+    misleads: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A drawing, what it shows, and how to read it."""
+
+    title: str
+    drawing: Markup
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measurement in words, drawings and data.
+
+    Attributes:
+        said: how much was measured, and what is missing, one sentence each.
+        data: for the page's script: the grid and its texts.
+    """
+
+    said: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    charts: tuple[Chart, ...]
+    legend: tuple[tuple[str, str, int], ...]
+    data: JsonValue
+
+
+OUTCOMES = {
+    "right": "right",
+    "loose": "right, but not marked where the prompt asked",
+    "wrong": "wrong",
+    "cut": "wrong, cut at max_tokens",
+    "failed": "the request failed",
+}
+"""What became of a sample; the names are classes of page.css."""
+
+
+def measured(run: ProbeRun) -> Measured:
+    """Everything that the page shows of a run."""
+    outcomes = [_outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)]
+    legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
+    return Measured(
+        said=_said(run),
+        figures=_figures(run),
+        charts=tuple(chart for chart in (*_accuracy(run), *_speed(run)) if chart),
+        legend=tuple(entry for entry in legend if entry[2]),
+        data=_data(run, outcomes),
+    )
+
+
+def _outcome(sample: Sample, grade: Grade) -> str:
+    if sample.error:
+        return "failed"
+    if grade.correct:
+        return "right" if grade.strict else "loose"
+    return "cut" if sample.finish_reason == "length" else "wrong"
+
+
+def _said(run: ProbeRun) -> tuple[str, ...]:
+    chosen = figures.grid(run)
+    said = [f"{len(run.problems)} problems, {len(run.samples)} of {run.planned} samples in {run.seconds:.1f} s."]
+    if run.stopped:
+        said.append(f"The run ended early: {words.plain(run.stopped)}.")
+    if len(chosen.flat) < len(run.samples):
+        said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
+    if run.failed:
+        said.append(f"{len(run.failed)} requests failed and count as wrong, as with the service.")
+    return tuple(said)
+
+
+def _figures(run: ProbeRun) -> tuple[Figure, ...]:
+    client = client_figures(run)
+    if not client:
+        return ()
+    summary = figures.overall(run)
+    return tuple(
+        Figure(
+            name=name,
+            client=text,
+            true=f"{100 * estimate.value:.2f}",
+            interval=f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}",
+            misleads=abs(client[name] / 100 - estimate.value) > 5e-5,
+        )
+        for name, text in printed(client).items()
+        if (estimate := summary.estimate(name))
+    )
+
+
+def _accuracy(run: ProbeRun) -> tuple[Chart | None, ...]:
+    summary = figures.overall(run)
+    return (_by_tier(run, summary), _by_k(summary)) if summary.samples else ()
+
+
+def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
+    references = run.settings.references
+    rows = [
+        charts.Interval(
+            label=part.tier,
+            value=again.value,
+            inner=(again.low, again.high),
+            outer=(like.low, like.high),
+            reference=references.get(part.tier),
+        )
+        for part in (summary, *figures.tiers(run))
+        if (like := part.estimate(name := f"avg@{part.repeats}")) and (again := part.estimate(name, THIS_BANK))
+    ]
+    marks = " A tall mark is the reference." if references else ""
+    dashed = "" if run.settings.threshold is None else " The dashed line is the threshold."
+    return Chart(
+        title="Accuracy by tier",
+        drawing=charts.intervals(rows, "Accuracy by tier", threshold=run.settings.threshold),
+        caption=f"95 % intervals. Thick: {THIS_BANK}. Thin: {LIKE_THESE}.{marks}{dashed}",
+    )
+
+
+def _by_k(summary: Summary) -> Chart | None:
+    mean = summary.correct / summary.samples
+    points = [
+        charts.ByK(k=k, value=e.value, low=e.low, high=e.high, bound=1 - (1 - mean) ** k)
+        for k in range(1, summary.repeats + 1)
+        if (e := summary.estimate(f"pass@{k}"))
+    ]
+    if len(points) < 2:
+        return None
+    return Chart(
+        title="pass@k over k",
+        drawing=charts.by_k(points, f"pass@k for k from 1 to {points[-1].k}"),
+        caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
+        "problems would give; the distance below it is what the samples of a problem share.",
+    )
+
+
+def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
+    answered = [sample for sample in run.samples if not sample.error]
+    first = [(sample.order, sample.first_s) for sample in answered]
+    speed = [
+        (sample.order, sample.completion_tokens / sample.seconds)
+        for sample in answered
+        if sample.completion_tokens and sample.seconds > 0
+    ]
+    return (
+        _over_run(first, "Time to first token", "seconds", "Time in the server's queue is part of it."),
+        _over_run(speed, "Tokens per second", "tokens/s", "Of each answer, from its request to its end."),
+    )
+
+
+def _over_run(values: Sequence[tuple[int, float]], title: str, unit: str, note: str) -> Chart | None:
+    if len(values) < 2:
+        return None
+    return Chart(
+        title=title,
+        drawing=charts.over_run(values, f"{title} over the run", unit),
+        caption=f"One dot a sample, in the order in which they were sent; the line is the running median. {note}",
+    )
+
+
+def _data(run: ProbeRun, outcomes: Sequence[str]) -> JsonValue:
+    """Problems with their prompts, and the samples of each in the order of repeats."""
+    repeats = max((sample.repeat for sample in run.samples), default=0) + 1
+    shown = run.problems[: max(MOST_SAMPLES // repeats, 1)]
+    places = [place for place, sample in enumerate(run.samples) if sample.problem < len(shown)]
+    texts = excerpts(
+        [
+            *(prompt(problem) for problem in shown),
+            *(run.samples[place].text for place in places),
+            *(run.samples[place].reasoning for place in places),
+        ],
+        TEXT_BUDGET_BYTES,
+    )
+    prompts, rest = texts[: len(shown)], texts[len(shown) :]
+    answers, reasonings = rest[: len(places)], rest[len(places) :]
+    problems = [_problem(problem, text) for problem, text in zip(shown, prompts, strict=True)]
+    samples = [
+        {"o": outcomes[place], **_sample(run, place), **_answer("text", answer), **_answer("reasoning", reasoning)}
+        for place, answer, reasoning in zip(places, answers, reasonings, strict=True)
+    ]
+    return {
+        "repeats": repeats,
+        "outcomes": {**OUTCOMES},
+        "problems": list[JsonValue](problems),
+        "samples": list[JsonValue](samples),
+        "left_out": len(run.problems) - len(shown),
+        "journal": JOURNAL,
+        "bank": PROBLEMS,
+    }
+
+
+def _problem(problem: Problem, text: Excerpt) -> dict[str, JsonValue]:
+    gold_texts = dict.fromkeys((problem.answer, *problem.references))
+    return {
+        "id": _note(problem.id),
+        "tier": _note(problem.tier),
+        "gold": _note(" | ".join(gold_texts)),
+        "pictures": len(problem.images),
+        **_answer("text", text),
+    }
+
+
+def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
+    sample, grade = run.samples[place], run.grades[place]
+    return {
+        "p": sample.problem,
+        "r": sample.repeat,
+        "order": sample.order,
+        "extracted": _note(grade.extracted),
+        "by": grade.tier,
+        "client": _client(run.problems[sample.problem], sample),
+        "finish": _note(sample.finish_reason),
+        "tokens": sample.completion_tokens,
+        "first_s": round(sample.first_s, 3),
+        "seconds": round(sample.seconds, 3),
+        "error": _note(sample.error),
+        "notes": [_note(text) for text in (*sample.faults[:3], *(f"tried again: {e}" for e in sample.retried[:3]))],
+    }
+
+
+def _client(problem: Problem, sample: Sample) -> str:
+    """What the service's client reads from an answer; "" where its grader is not the one for number problems."""
+    if sample.error or problem.kind != "number":
+        return ""
+    read = client_grade(client_text(sample), gold(problem))
+    return _note(f"{read.extracted} ({'right' if read.correct else 'wrong'})")
+
+
+def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:
+    if not excerpt.whole:
+        return {}
+    return {name: excerpt.text, **({f"{name}_whole": excerpt.whole} if excerpt.cut else {})}
+
+
+def _note(text: str) -> str:
+    return words.plain(text if len(text) <= NOTE_CHARACTERS else text[:NOTE_CHARACTERS] + "…")

@@ -1,0 +1,87 @@
+"""summary.md: the report for a merge request or a job's summary page, in Markdown.
+
+What others wrote stands in code only, where neither markup nor a mention of a user takes effect.
+"""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.records import CheckResult, Finding, Outcome, Report, Stage
+from healthcheck.report import words
+
+MARKS = {Outcome.PASS: "✅", Outcome.WARN: "⚠️", Outcome.SKIP: "➖", Outcome.FAIL: "❌", Outcome.ERROR: "❓"}
+MOST_CHECKS = 20
+MOST_FINDINGS = 5
+MOST_CHARACTERS = 1500
+FIGURES = ("value", "low", "high")
+
+
+def render(report: Report) -> str:
+    """The verdict, the next step, what did not pass with its repair, and the figures."""
+    wanting = [result for result in report.results if result.findings or result.because or not result.settled]
+    grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
+    grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
+    lines = [f"## npu-adapter: {_line(words.headline(report))}", "", "Next:", *_code(words.next_step(report)), ""]
+    lines += [*_stages(report), *_figures(report)]
+    for result in grave[:MOST_CHECKS]:
+        lines += _check(result)
+    if len(grave) > MOST_CHECKS:
+        lines.append(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`.")
+    lines += ["", f"Asked: {_line(report.asked)}. {words.counted(report)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _stages(report: Report) -> list[str]:
+    rows = ["| stage | checks | |", "|---|---|---|"]
+    for stage in Stage:
+        results = [result for result in report.results if result.stage is stage]
+        if results:
+            marks = [f"{MARKS[o]} {n}" for o in Outcome if (n := sum(r.outcome is o for r in results))]
+            unsettled = sum(not result.settled for result in results)
+            rows.append(f"| {stage.value} | {' '.join(marks)} | {f'{unsettled} unsettled' if unsettled else ''} |")
+    return [*rows, ""]
+
+
+def _figures(report: Report) -> list[str]:
+    rows = []
+    for name, value in report.metrics.items():
+        if isinstance(value, dict):
+            point, low, high = (value.get(key) for key in FIGURES)
+            if isinstance(point, float) and isinstance(low, float) and isinstance(high, float):
+                rows.append(f"| {_line(name)} | {100 * point:.2f} | {100 * low:.1f} to {100 * high:.1f} |")
+    return ["| figure, percent | | 95 % interval |", "|---|---|---|", *rows, ""] if rows else []
+
+
+def _check(result: CheckResult) -> list[str]:
+    mark = MARKS[result.outcome] if result.settled or result.outcome is Outcome.FAIL else "❓"
+    lines = [f"### {mark} {result.title}", "", f"`{result.id}` {words.said(result)}. {result.why}", ""]
+    if result.because:
+        lines += _code(result.because)
+    found = words.findings(result)
+    for finding in found[:MOST_FINDINGS]:
+        lines += _finding(result, finding)
+    if len(found) > MOST_FINDINGS:
+        lines.append(f"and {len(found) - MOST_FINDINGS} more; all of them are in `report.html`.")
+    return [*lines, ""]
+
+
+def _finding(result: CheckResult, finding: Finding) -> list[str]:
+    rows = [*words.rows(finding), *([("fix", finding.fix)] if finding.fix else [])]
+    lines = _code("\n".join(f"{name + ':':<10}{text}" for name, text in rows))
+    rule = words.rule(result, finding)
+    return [*lines, "", *([f"> {_line(rule.quote())}", ""] if rule else [])]
+
+
+def _code(text: str) -> list[str]:
+    """A fenced block with a fence that the text does not contain."""
+    shown = words.plain(text[:MOST_CHARACTERS]) + ("…" if len(text) > MOST_CHARACTERS else "")
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return [f"{fence}text", *shown.split("\n"), fence]
+
+
+def _line(text: str) -> str:
+    """One line of text in which no character is markup."""
+    flat = " ".join(words.plain(text).split())
+    return re.sub(r"([\\`*_\[\]<>|~#&])", r"\\\1", flat)

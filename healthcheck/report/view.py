@@ -1,0 +1,224 @@
+"""What the page shows of a report, in the order in which a person reads it. No markup, no decisions of its own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from healthcheck.contract import UNKNOWN
+from healthcheck.probe.records import ProbeRun
+from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage
+from healthcheck.report import words
+from healthcheck.report.charts import Span
+from healthcheck.report.measured import Measured, measured
+
+MOST_FINDINGS = 20
+MOST_CHARACTERS = 3000
+MOST_VALUE_CHARACTERS = 600
+GRAVEST = ("fail", "error", "open", "warn", "pass", "skip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingView:
+    """A finding as rows of a name and a text, and the service's sentence where one is broken."""
+
+    tone: str
+    rows: tuple[tuple[str, str], ...]
+    fix: str
+    rule: str
+    rule_source: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckView:
+    """A check with what it found; `tone` is its outcome, "open" where it could not be settled."""
+
+    id: str
+    stage: str
+    title: str
+    tone: str
+    said: str
+    why: str
+    because: str
+    findings: tuple[FindingView, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageView:
+    """A step of the path: how it went and how long it took."""
+
+    name: str
+    tone: str
+    time: str
+    counted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchView:
+    """The launch: one sentence, and its phases where the log told any."""
+
+    said: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Everything on the page, top to bottom."""
+
+    verdict: str
+    simulated: str
+    headline: str
+    next_step: str
+    asked: str
+    counted: str
+    stages: tuple[StageView, ...]
+    open: tuple[CheckView, ...]
+    closed: tuple[CheckView, ...]
+    launch: LaunchView | None
+    measured: Measured | None
+    provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    unknown: tuple[str, ...]
+
+
+def page(report: Report, run: ProbeRun | None) -> Page:
+    """The page's content: a function of the report, and of the measurement where there is one."""
+    checks = [_check(result) for result in report.results]
+    label, headline = words.labelled_headline(report)
+    return Page(
+        verdict=report.verdict.value,
+        simulated=label,
+        headline=_short(headline),
+        next_step=_short(words.next_step(report)),
+        asked=words.plain(report.asked),
+        counted=words.counted(report),
+        stages=tuple(_stages(report)),
+        open=tuple(sorted((c for c in checks if c.tone in GRAVEST[:4]), key=lambda c: GRAVEST.index(c.tone))),
+        closed=tuple(check for check in checks if check.tone not in GRAVEST[:4]),
+        launch=_launch(_mapping(report.provenance.get("launch"))),
+        measured=measured(run) if run and run.samples else None,
+        provenance=tuple(_provenance(report.provenance)),
+        unknown=UNKNOWN,
+    )
+
+
+def _check(result: CheckResult) -> CheckView:
+    found = words.findings(result)
+    return CheckView(
+        id=result.id,
+        stage=result.stage.value,
+        title=result.title,
+        tone=_tone(result),
+        said=words.said(result),
+        why=result.why,
+        because=_short(result.because),
+        findings=tuple(_finding(result, finding) for finding in found[:MOST_FINDINGS]),
+        more=max(len(found) - MOST_FINDINGS, 0),
+    )
+
+
+def _tone(result: CheckResult) -> str:
+    graver = result.outcome in {Outcome.FAIL, Outcome.ERROR}
+    return result.outcome.value if graver or result.settled else "open"
+
+
+def _finding(result: CheckResult, finding: Finding) -> FindingView:
+    rule = words.rule(result, finding)
+    evidence = json.dumps(dict(finding.evidence), indent=1, ensure_ascii=False) if finding.evidence else ""
+    return FindingView(
+        tone="open" if finding.level is Level.UNSETTLED else finding.level.value,
+        rows=tuple((name, _short(text)) for name, text in words.rows(finding)),
+        fix=_short(finding.fix),
+        rule=rule.sentence if rule else "",
+        rule_source=f"{rule.source}, {rule.status.value}, read {rule.read_on}" if rule else "",
+        evidence=_short(evidence),
+    )
+
+
+def _stages(report: Report) -> Iterator[StageView]:
+    spent = _mapping(report.provenance.get("stages"))
+    for stage in Stage:
+        results = [result for result in report.results if result.stage is stage]
+        if not results:
+            continue
+        tones = [_tone(result) for result in results]
+        seconds = spent.get(stage.value)
+        count = sum(tone != "skip" for tone in tones)
+        yield StageView(
+            name=stage.value,
+            tone=min(tones, key=GRAVEST.index),
+            time=_duration(seconds) if isinstance(seconds, int | float) else "",
+            counted=f"{count} checks" if count != 1 else "1 check",
+        )
+
+
+def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
+    if not launch:
+        return None
+    ready, seconds = launch.get("ready_s"), launch.get("seconds")
+    end = float(ready) if isinstance(ready, int | float) else None
+    last = end if end is not None else float(seconds) if isinstance(seconds, int | float) else 0.0
+    steps = [("deploy.sh", 0.0), *_phases(launch.get("phases"))]
+    spans = tuple(
+        Span(label=name, begin_s=min(begin, last), end_s=min(following, last))
+        for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
+    )
+    said = (
+        f"The first correct streamed answer came {_duration(end)} after the start of deploy.sh."
+        if end is not None
+        else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {_duration(last)}."
+    )
+    return LaunchView(said=said, spans=spans)
+
+
+def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
+    for phase in value if isinstance(value, list) else []:
+        fields = _mapping(phase)
+        at = fields.get("at_s")
+        if isinstance(at, int | float):
+            yield words.plain(str(fields.get("name"))), float(at)
+
+
+def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """Groups of names and values: first what is not nested, then each nested record."""
+    flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
+    yield "this run", tuple(_values(flat))
+    for name, value in provenance.items():
+        if isinstance(value, dict) and name != "stages":
+            yield name, tuple(_values({key: item for key, item in value.items() if key != "phases"}))
+
+
+def _values(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in fields.items():
+        label = f"{prefix}{name}".replace("_", " ")
+        if isinstance(value, dict):
+            yield from _values(value, f"{label} · ")
+        elif value is not None and value != "":
+            yield words.plain(label), _short(_value(value), MOST_VALUE_CHARACTERS)
+
+
+def _value(value: JsonValue) -> str:
+    if isinstance(value, list):
+        return shlex.join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 0.95:
+        return f"{max(seconds, 0):.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.3g} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def _short(text: str, most: int = MOST_CHARACTERS) -> str:
+    """The text without control characters; its beginning and its length where it is long."""
+    left = len(text) - most
+    return words.plain(text[:most] + (f"… ({left} characters more in report.json)" if left > 0 else ""))
