@@ -199,7 +199,7 @@ def health(facts: RunnerFacts) -> Findings:
         yield say(
             expected=f"health {HEALTHS[0]}",
             seen=seen,
-            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or leave it out "
+            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or leave it out"
             " with ASCEND_RT_VISIBLE_DEVICES",
             where=f"{facts.smi.command} info",
             evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},

@@ -1,0 +1,372 @@
+"""What a person reads in each recorded output of `npu-smi info`: written by hand, from the files.
+
+A chip is (npu, chip, physical, name, health, bus, power, temperature, load, used, total); a process is
+(npu, chip, pid, name, MB, pid in the container).
+"""
+
+OK, WARNING, ALARM, CRITICAL = "OK", "Warning", "Alarm", "Critical"
+
+
+def _a1(npu, bus, power, temperature, used, total, health=OK, name="910A"):
+    return (npu, 0, None, name, health, bus, power, temperature, 0, used, total)
+
+
+TABLES = {
+    "info_310B4_23.0.0_Alarm.txt": {
+        "versions": ("23.0.0", "23.0.0"),
+        "chips": [(0, 0, 0, "310B4", ALARM, None, 0.0, 65, 0, 3628, 15609)],
+        "holders": None,
+    },
+    "info_310B_25.2.0_doc_no-busid.txt": {
+        "versions": ("25.2.0", "25.2.0"),
+        "chips": [(0, 0, 0, "xxx", OK, None, 10.4, 66, 0, 957, 10810)],
+        "holders": None,
+    },
+    "info_310P3_25.2.3_1x_npu224_OK.txt": {
+        "versions": ("25.2.3", "25.2.3"),
+        "chips": [(224, 0, 0, "310P3", OK, "0000:04:00.0", None, 71, 0, 1263, 44280)],
+        "holders": None,
+    },
+    "info_310P3_25.3.rc1_duo-4card-8chip_container_hot_procs-noname.txt": {
+        "versions": ("25.3.rc1", "25.3.rc1"),
+        "chips": [
+            (0, 0, 0, "310P3", OK, "0000:01:00.0", None, 86, 0, 35552, 44278),
+            (0, 1, 1, "310P3", OK, "0000:01:00.0", None, 84, 0, 35270, 43693),
+            (96, 0, 2, "310P3", OK, "0000:03:00.0", None, 84, 0, 1705, 44278),
+            (96, 1, 3, "310P3", OK, "0000:03:00.0", None, 84, 0, 1242, 43693),
+            (32768, 0, 4, "310P3", OK, "0000:81:00.0", None, 79, 0, 1696, 44278),
+            (32768, 1, 5, "310P3", OK, "0000:81:00.0", None, 78, 0, 1246, 43693),
+            (32896, 0, 6, "310P3", OK, "0000:84:00.0", None, 82, 0, 1658, 44278),
+            (32896, 1, 7, "310P3", OK, "0000:84:00.0", None, 81, 0, 1265, 43693),
+        ],
+        "holders": [
+            (0, 0, 326429, "", 33842, None),
+            (0, 0, 326430, "", 108, None),
+            (0, 1, 326430, "", 34086, None),
+        ],
+        "idle": (96, 32768, 32896),
+    },
+    "info_310_20.2.0_4chip_OK.txt": {
+        "versions": ("20.2.0", "20.2.0"),
+        "chips": [
+            (215, 0, 0, "310", OK, "0000:DA:00.0", 12.8, 56, 0, 2703, 8192),
+            (215, 1, 1, "310", OK, "0000:DC:00.0", 12.8, 57, 0, 2703, 8192),
+            (215, 2, 2, "310", OK, "0000:DD:00.0", 12.8, 57, 0, 2703, 8192),
+            (215, 3, 3, "310", OK, "0000:DB:00.0", 12.8, 55, 0, 2703, 8192),
+        ],
+        "holders": None,
+    },
+    "info_310_21_hugepages_4chip_OK.txt": {
+        "versions": ("21.0.4", "21.0.4.B030"),
+        "chips": [
+            (6, 0, 3, "310", OK, "0000:89:00.0", 12.8, 73, 0, 2703, 8192),
+            (6, 1, 4, "310", OK, "0000:8A:00.0", 12.8, 74, 0, 2867, 8192),
+            (6, 2, 5, "310", OK, "0000:8B:00.0", 12.8, 70, 0, 2867, 8192),
+            (6, 3, 6, "310", OK, "0000:8C:00.0", 12.8, 65, 0, 2867, 8192),
+        ],
+        "holders": None,
+    },
+    "info_910A_22.0.3.1_8x_OK_noproctable.txt": {
+        "versions": ("22.0.3.1", "22.0.3.1"),
+        "chips": [
+            _a1(0, "0000:61:00.0", 67.2, 43, 0, 32768),
+            _a1(1, "0000:DB:00.0", 63.3, 38, 0, 32768),
+            _a1(2, "0000:B2:00.0", 64.8, 34, 0, 32768),
+            _a1(3, "0000:3E:00.0", 191.7, 42, 0, 32768),
+            _a1(4, "0000:60:00.0", 66.4, 44, 0, 32768),
+            _a1(5, "0000:DA:00.0", 62.7, 33, 0, 32768),
+            _a1(6, "0000:B1:00.0", 64.5, 35, 0, 32768),
+            _a1(7, "0000:3D:00.0", 191.4, 40, 0, 32768),
+        ],
+        "holders": None,
+    },
+    "info_910A_24.1.RC2_8x_Warning_procs.txt": {
+        "versions": ("24.1.RC2", "24.1.RC2"),
+        "chips": [
+            _a1(0, "0000:C1:00.0", 70.5, 42, 0, 32768, OK, "xxx"),
+            _a1(1, "0000:81:00.0", 71.2, 36, 0, 32768, OK, "xxx"),
+            _a1(2, "0000:41:00.0", 69.0, 35, 0, 32768, OK, "xxx"),
+            _a1(3, "0000:01:00.0", 206.9, 39, 0, 32768, WARNING, "xxx"),
+            _a1(4, "0000:C2:00.0", 70.2, 39, 0, 32768, OK, "xxx"),
+            _a1(5, "0000:82:00.0", 64.9, 37, 0, 32768, OK, "xxx"),
+            _a1(6, "0000:42:00.0", 69.4, 40, 0, 32768, OK, "xxx"),
+            _a1(7, "0000:02:00.0", 203.2, 42, 0, 32768, WARNING, "xxx"),
+        ],
+        "holders": [
+            (npu, 0, pid, "hlt_host_devmm_", 686, None)
+            for npu, pids in enumerate(
+                [
+                    (37656, 37664, 37640, 37648),
+                    (37665, 37641, 37649, 37657),
+                    (37658, 37650, 37666, 37642),
+                    (37643, 37651, 37659, 37667),
+                    (37668, 37644, 37652, 37660),
+                    (37653, 37661, 37669, 37645),
+                    (37646, 37654, 37662, 37670),
+                    (37671, 37647, 37655, 37663),
+                ]
+            )
+            for pid in pids
+        ],
+    },
+    "info_910B1_23.0.rc3.3_2of8_OK_full-memory.txt": {
+        "versions": ("23.0.rc3.3", "23.0.rc3.3"),
+        "chips": [
+            (0, 0, None, "910B1", OK, "0000:C1:00.0", 271.1, 41, 55, 65099, 65536),
+            (1, 0, None, "910B1", OK, "0000:01:00.0", 275.0, 42, 66, 65098, 65536),
+        ],
+        "holders": None,
+    },
+    "info_910B1_25.5.1_2of8_OK_truncated.txt": {
+        "versions": ("25.5.1", "25.5.1"),
+        "chips": [
+            (0, 0, None, "910B1", OK, "0000:C1:00.0", 97.4, 50, 0, 3425, 65536),
+            (1, 0, None, "910B1", OK, "0000:01:00.0", 100.5, 51, 0, 3416, 65536),
+        ],
+        "holders": None,
+    },
+    "info_910B2C_23.0.2.1_2x_OK_procs.txt": {
+        "versions": ("23.0.2.1", "23.0.2.1"),
+        "chips": [
+            (0, 0, None, "910B2C", OK, "0000:5A:00.0", 88.6, 51, 0, 20701, 65536),
+            (1, 0, None, "910B2C", OK, "0000:19:00.0", 99.6, 50, 0, 20687, 65536),
+        ],
+        "holders": [(0, 0, 124528, "python3.8", 17400, None)],
+    },
+    "info_910B2_24.1.rc2.1_1of8_OK_full-memory.txt": {
+        "versions": ("24.1.rc2.1", "24.1.rc2.1"),
+        "chips": [(3, 0, None, "910B2", OK, "0000:02:00.0", 119.9, 45, 9, 61125, 65536)],
+        "holders": None,
+    },
+    "info_910B3_26.x_8x_OK_container-pid-column.txt": {
+        "versions": ("", ""),
+        "chips": [
+            (0, 0, None, "910B3", OK, "0000:C1:00.0", 100.0, 50, 0, 8676, 65536),
+            (1, 0, None, "910B3", OK, "0000:C2:00.0", 94.8, 48, 0, 3403, 65536),
+            (2, 0, None, "910B3", OK, "0000:81:00.0", 90.0, 49, 0, 3403, 65536),
+            (3, 0, None, "910B3", OK, "0000:82:00.0", 96.5, 48, 0, 3407, 65536),
+            (4, 0, None, "910B3", OK, "0000:01:00.0", 96.5, 52, 0, 3403, 65536),
+            (5, 0, None, "910B3", OK, "0000:02:00.0", 97.4, 49, 0, 3402, 65536),
+            (6, 0, None, "910B3", OK, "0000:41:00.0", 97.8, 49, 0, 3402, 65536),
+            (7, 0, None, "910B3", OK, "0000:42:00.0", 93.3, 51, 0, 3403, 65536),
+        ],
+        "holders": [(0, 0, 485946, "pytest", 5175, None)],
+        "idle": (1, 2, 3, 4, 5, 6, 7),
+    },
+    "info_910B4-1_25.2.0_8x_OK_mixed-procs.txt": {
+        "versions": ("25.2.0", "25.2.0"),
+        "chips": [
+            (0, 0, None, "910B4-1", OK, "0000:C1:00.0", 92.3, 31, 0, 12566, 65536),
+            (1, 0, None, "910B4-1", OK, "0000:C2:00.0", 86.7, 30, 0, 59719, 65536),
+            (2, 0, None, "910B4-1", OK, "0000:81:00.0", 87.5, 29, 0, 3448, 65536),
+            (3, 0, None, "910B4-1", OK, "0000:82:00.0", 90.2, 32, 0, 3447, 65536),
+            (4, 0, None, "910B4-1", OK, "0000:01:00.0", 92.4, 39, 0, 3444, 65536),
+            (5, 0, None, "910B4-1", OK, "0000:02:00.0", 92.3, 40, 0, 3445, 65536),
+            (6, 0, None, "910B4-1", OK, "0000:41:00.0", 97.0, 37, 0, 7952, 65536),
+            (7, 0, None, "910B4-1", OK, "0000:42:00.0", 87.3, 40, 0, 17937, 65536),
+        ],
+        "holders": [
+            (0, 0, 2340, "llama-box-rpc-s", 111, None),
+            (1, 0, 2357, "llama-box-rpc-s", 111, None),
+            (1, 0, 2394858, "VLLMEngineCor", 56313, None),
+            (2, 0, 2339, "llama-box-rpc-s", 111, None),
+            (3, 0, 2337, "llama-box-rpc-s", 111, None),
+            (4, 0, 2362, "llama-box-rpc-s", 111, None),
+            (5, 0, 2367, "llama-box-rpc-s", 112, None),
+            (6, 0, 2343, "llama-box-rpc-s", 111, None),
+            (7, 0, 5284, "llama-box-rpc-s", 111, None),
+            (7, 0, 2395206, "python", 13162, None),
+            (7, 0, 2395167, "python", 1429, None),
+        ],
+    },
+    "info_910B4-1_25.2.0_Alarm-row.txt": {
+        "versions": ("25.2.0", "25.2.0"),
+        "chips": [
+            (0, 0, None, "910B4-1", OK, "0000:C1:00.0", 91.8, 36, 0, 3451, 65536),
+            (1, 0, None, "910B4-1", OK, "0000:C2:00.0", 89.4, 37, 0, 3436, 65536),
+            (7, 0, None, "910B4-1", ALARM, "0000:42:00.0", 310.5, 88, 96, 65000, 65536),
+        ],
+        "holders": [],
+        "idle": (0,),
+    },
+    "info_910B4_25.5.2_container-single-npu-id5_OK_idle.txt": {
+        "versions": ("25.5.2", "25.5.2"),
+        "chips": [(5, 0, None, "910B4", OK, "0000:41:00.0", 89.9, 39, 0, 2922, 32768)],
+        "holders": [],
+        "idle": (5,),
+    },
+    "info_910B4_26.0.rc1_1x_OK_idle_wide.txt": {
+        "versions": ("26.0.rc1", "26.0.rc1"),
+        "chips": [(0, 0, None, "910B4", OK, "0000:C1:00.0", 82.6, 32, 0, 2871, 32768)],
+        "holders": [],
+        "idle": (0,),
+    },
+    "info_910ProB_24.1.0_4of8_OK_truncated.txt": {
+        "versions": ("24.1.0", "24.1.0"),
+        "chips": [
+            (0, 0, None, "910ProB", OK, "0000:C1:00.0", 78.0, 38, 0, 18, 32768),
+            (1, 0, None, "910ProB", OK, "0000:81:00.0", 75.8, 38, 0, 8, 32768),
+            (2, 0, None, "910ProB", OK, "0000:41:00.0", 78.2, 39, 0, 5, 32768),
+        ],
+        "holders": None,
+    },
+    "info_950DT_25.6.rc1.b169_OK_procs.txt": {
+        "versions": ("25.6.rc1.b169", "25.6.rc1.b169"),
+        "chips": [
+            (0, 0, None, "Ascend950DT", OK, None, 380.7, 44, 0, 6632, 86016),
+            (1, 0, None, "Ascend950DT", OK, None, 380.3, 51, 5, 6711, 86016),
+            (6, 0, None, "Ascend950DT", OK, None, 381.1, 50, 0, 66466, 86016),
+            (7, 0, None, "Ascend950DT", OK, None, 379.5, 46, 0, 66461, 86016),
+        ],
+        "holders": [
+            (6, 0, 3621066, "/home/lp/sglang/worker.py", 40000, None),
+            (6, 0, 3624823, "/home/rjw/sglang-k3/worker.py", 61140, None),
+            (6, 0, 3624824, "/home/rjw/sglang-k3/helper.py", 20000, None),
+        ],
+    },
+    "info_950DT_25.6.rc1.b218_Warning-row.txt": {
+        "versions": ("25.6.rc1.b218", "25.6.rc1.b218"),
+        "chips": [
+            (0, 0, None, "Ascend950DT", OK, None, 398.6, 46, 0, 4765, 98304),
+            (1, 0, None, "Ascend950DT", OK, None, 401.0, 51, 0, 4764, 98304),
+            (7, 0, None, "Ascend950DT", WARNING, None, 397.5, 61, 42, 91000, 98304),
+        ],
+        "holders": None,
+    },
+    "info_A3-910_93_24.1.rc3.7_excerpt_OK.txt": {
+        "versions": ("24.1.rc3.7", "24.1.rc3.7"),
+        "chips": [
+            (0, 0, 0, "Ascend910", OK, "0000:9D:00.0", 178.8, 36, 0, 3397, 65536),
+            (0, 1, 1, "Ascend910", OK, "0000:9F:00.0", None, 36, 0, 3186, 65536),
+        ],
+        "holders": None,
+    },
+    "info_A3-910_93_25.2.0_2x2_OK_mixed-procs.txt": {
+        "versions": ("25.2.0", "25.2.0"),
+        "chips": [
+            (0, 0, 0, "Ascend910", OK, "0000:9C:00.0", 162.8, 37, 0, 3133, 65536),
+            (0, 1, 1, "Ascend910", OK, "0000:9E:00.0", None, 37, 0, 2876, 65536),
+            (1, 0, 2, "Ascend910", OK, "0000:37:00.0", 167.1, 38, 0, 3116, 65536),
+            (1, 1, 3, "Ascend910", OK, "0000:39:00.0", None, 38, 0, 10568, 65536),
+        ],
+        "holders": [(1, 1, 990711, "python", 7746, None)],
+        "idle": (0,),
+    },
+    "info_A3-910_93_26.0.rc1_dual-chip_procs.txt": {
+        "versions": ("26.0.rc1", "26.0.rc1"),
+        "chips": [
+            (0, 0, 0, "Ascend910", OK, "0000:9D:00.0", 204.0, 43, 100, 59807, 65536),
+            (0, 1, 1, "Ascend910", OK, "0000:9F:00.0", None, 40, 60, 59536, 65536),
+            (5, 0, 10, "Ascend910", OK, "0000:89:00.0", 159.6, 39, 0, 3140, 65536),
+            (5, 1, 11, "Ascend910", OK, "0000:8B:00.0", None, 40, 0, 2882, 65536),
+        ],
+        "holders": [
+            (0, 0, 1774110, "VLLMWorker_PP", 56684, None),
+            (0, 1, 1777209, "VLLMWorker_PP", 56684, None),
+        ],
+        "idle": (5,),
+    },
+    "info_A3-910_93_Warning-one-die_edited.txt": {
+        "versions": ("", ""),
+        "chips": [
+            (0, 0, 0, "Ascend910", OK, "0000:9D:00.0", 161.9, 32, 0, 3101, 65536),
+            (0, 1, 1, "Ascend910", WARNING, "0000:9F:00.0", None, 32, 0, 2887, 65536),
+            (1, 0, 2, "Ascend910", OK, "0000:99:00.0", 164.2, 32, 0, 3101, 65536),
+            (1, 1, 3, "Ascend910", OK, "0000:9B:00.0", None, 32, 0, 2887, 65536),
+        ],
+        "holders": None,
+    },
+    "summary_950DT_25.6.1.b007_Warning-Critical.md.txt": {
+        "versions": ("25.6.1.b007", "25.6.1.b007"),
+        "chips": [
+            (0, 0, None, "Ascend950DT", WARNING, None, 410.3, 36, 0, 48409, 98304),
+            (1, 0, None, "Ascend950DT", WARNING, None, 412.6, 39, 0, 15379, 98304),
+            (2, 0, None, "Ascend950DT", WARNING, None, 415.1, 38, 0, 15374, 98304),
+            (3, 0, None, "Ascend950DT", WARNING, None, 413.3, 38, 0, 15376, 98304),
+            (4, 0, None, "Ascend950DT", WARNING, None, 409.6, 37, 0, 15373, 98304),
+            (5, 0, None, "Ascend950DT", WARNING, None, 411.4, 41, 0, 15368, 98304),
+            (6, 0, None, "Ascend950DT", CRITICAL, None, 426.9, 41, 0, 15372, 98304),
+            (7, 0, None, "Ascend950DT", WARNING, None, 410.8, 43, 0, 15372, 98304),
+        ],
+        "holders": None,
+    },
+}
+ERRORS = {
+    "error_container_-8005_occupied-or-no-privilege.txt": (-8005,),
+    "error_container_-8020_-9005_torch_npu-count0.txt": (-8020, -9005),
+    "error_container_-8020_device-used.txt": (-8020,),
+    "error_container_-9005_but-torch_npu-works.txt": (-9005,),
+    "error_host_-8005_non-root-user.txt": (-8005,),
+}
+CARDS = {
+    "info-l_310B_CardCount_doc.txt": [(0, 1)],
+    "info-l_310P_product-name.txt": [(8, 1)],
+    "info-l_910B_8x.txt": [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1)],
+    "info-l_A3_doc.txt": [(0, 2)],
+}
+MAPPINGS = {  # (npu, chip, logic, physical, name)
+    "info-m_310P_duo_4card.txt": [
+        (1, 0, 0, None, "Ascend xxx"), (1, 1, 1, None, "Ascend xxx"),
+        (2, 0, 2, None, "Ascend xxx"), (2, 1, 3, None, "Ascend xxx"),
+        (4, 0, 4, None, "Ascend xxx"), (4, 1, 5, None, "Ascend xxx"),
+        (5, 0, 6, None, "Ascend xxx"), (5, 1, 7, None, "Ascend xxx"),
+    ],
+    "info-m_310_minid.txt": [
+        (6, 0, 0, None, "MiniD"), (6, 1, 1, None, "MiniD"), (6, 2, 2, None, "MiniD"), (6, 3, 3, None, "MiniD"),
+    ],
+    "info-m_910A_24.1.RC2.txt": [(n, 0, n, None, "Ascend 910A") for n in range(8)],
+    "info-m_910B3_1x_mcu.txt": [(0, 0, 0, None, "Ascend 910B3")],
+    "info-m_910B_8x_mcu.txt": [(n, 0, n, None, "Ascend xxx") for n in range(8)],
+    "info-m_950DT_slotid_no-logic-id.txt": [
+        (0, 0, None, 0, "Ascend950DT"), (1, 0, None, 1, "Ascend950DT"), (2, 0, None, 2, "Ascend950DT"),
+    ],
+    "info-m_A3_phyid.txt": [(0, 0, 0, 0, "Ascend"), (0, 1, 1, 1, "Ascend")],
+}  # fmt: skip
+FIELDS = {  # what is said of the card, and of each chip; some of the lines of each
+    "hccn_tool-link-g_DOWN.txt": ({"link status": "DOWN"}, {}),
+    "info-t-board-c_310P.txt": (
+        {},
+        {0: {"Chip Name": "xxx", "PCIe Bus Info": "0000:81:00.0", "Firmware Version": "7.1.0.4", "Board ID": "0x64"}},
+    ),
+    "info-t-board-c_910B.txt": ({}, {0: {"Firmware Version": "7.1.0.4.218", "Chip Position ID": "1", "PCB ID": "NA"}}),
+    "info-t-board_910B_25.5.1.txt": (
+        {"Software Version": "25.5.1", "Firmware Version": "7.8.0.6.201", "Compatibility": "OK",
+         "Product Name": "IT21HMDC_Bin5", "PCI Device ID": "0xD802", "Chip Count": "1"},
+        {},
+    ),
+    "info-t-common_310P.txt": (
+        {"NPU ID": "1", "Chip Count": "2"},
+        {
+            0: {"Memory Usage Rate(%)": "3", "Aicore Freq(MHZ)": "1080", "Temperature(C)": "60"},
+            1: {"Memory Usage Rate(%)": "3", "Aicore curFreq(MHZ)": "960", "Temperature(C)": "59"},
+        },
+    ),
+    "info-t-common_910B.txt": (
+        {"NPU ID": "0", "Chip Count": "1"},
+        {0: {"HBM Usage Rate(%)": "0", "Aicore Count": "32", "Temperature(C)": "46", "NPU Real-time Power(W)": "69.0"}},
+    ),
+    "info-t-ecc-c_310B_doc.txt": ({"Single-bit Error Count": "0", "Double-bit Error Count": "0"}, {}),
+    "info-t-health_OK_mcu_doc.txt": ({"NPU ID": "0", "Chip Count": "1"}, {0: {"Health": "OK"}}),
+    "info-t-memory-c_910B3_64G.txt": ({"HBM Capacity(MB)": "65536", "HBM Temperature(C)": "52", "DDR Capacity(MB)": "0"}, {}),
+    "info-t-memory_310B_doc.txt": ({}, {0: {"Total Capacity(MB)": "12288", "Capacity(MB)": "10810"}}),
+    "info-t-power_910B.txt": ({"NPU ID": "0"}, {0: {"NPU Real-time Power(W)": "103.5"}}),
+    "info-t-temp_910B.txt": ({"NPU ID": "0"}, {0: {"NPU Temperature (C)": "39"}}),
+    "info-t-usages_310P.txt": (
+        {"NPU ID": "1", "Chip Count": "2"},
+        {
+            0: {"DDR Capacity(MB)": "44280", "DDR Usage Rate(%)": "3", "Ctrlcpu Usage Rate(%)": "2"},
+            1: {"DDR Capacity(MB)": "43693", "DDR Usage Rate(%)": "3", "Ctrlcpu Usage Rate(%)": "3"},
+        },
+    ),
+    "info-t-usages_910B_32G.txt": (
+        {"NPU ID": "0"},
+        {0: {"DDR Capacity(MB)": "15171", "HBM Capacity(MB)": "32768", "HBM Usage Rate(%)": "0", "Ctrlcpu Usage Rate(%)": "9"}},
+    ),
+    "info-t-usages_910B_64G_25.5.1.txt": (
+        {"NPU ID": "0"},
+        {0: {"HBM Capacity(MB)": "65536", "HBM Usage Rate(%)": "5", "Ctrlcpu Usage Rate(%)": "6", "NPU Utilization(%)": "0"}},
+    ),
+    "version_npu-smi-v.txt": ({"npu-smi version": "25.2.0"}, {}),
+}  # fmt: skip
+REFUSED = ("error_unsupported-subqueries.txt",)
+PROCESS_MEMORY = {"info-t-proc-mem_910B3.txt": [(0, 0, 207795, "VLLMEngineCor", 55436, None)]}

@@ -1,0 +1,103 @@
+"""The parser on outputs of our own: five layouts, every health, and damage of any kind."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.errors import KitError
+from healthcheck.runner import npu_smi, npu_smi_queries
+from healthcheck.runner.npu_smi import HEALTHS
+from tests.runner.tables import LAYOUTS, Row, info
+
+HOLDERS = [(0, 0, 4711, "VLLMEngineCor", 56313)]
+ROWS = [Row(npu=0, used=41697), Row(npu=5, health="Warning"), Row(npu=224, chip=1, name="310P3", total=43693)]
+SAMPLES = [info(layout, ROWS, HOLDERS) for layout in LAYOUTS]
+MAPPING = "NPU ID    Chip ID    Chip Logic ID    Chip Name\n0   0   0   Ascend 910B3\n0   1   -   Mcu\n"
+BOARD = "  NPU ID : 0\n  Compatibility : NOK\n\n  Chip ID : 0\n  Health : OK\n\n  Chip Name : MCU\n"
+
+
+@pytest.mark.parametrize("health", HEALTHS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_with_every_health(layout, health):
+    rows = [Row(npu=0), Row(npu=5, health=health, used=61125), Row(npu=32896, name="Ascend910", total=43693)]
+    table = npu_smi.parse(info(layout, rows, HOLDERS))
+    assert [(c.npu, c.name, c.health, c.used_mib, c.total_mib) for c in table.chips] == [
+        (0, "910B3", "OK", 3400, 65536),
+        (5, "910B3", health, 61125, 65536),
+        (32896, "Ascend910", "OK", 3400, 43693),
+    ]
+    assert [(h.npu, h.chip, h.pid, h.name, h.memory_mib) for h in table.holders] == HOLDERS
+    assert table.idle == (5, 32896)
+    assert table.driver.startswith(("25.", "26."))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_row_that_was_cut_is_no_chip_of_wrong_figures(layout):
+    whole = info(layout, [Row(npu=0), Row(npu=1, used=61125)])
+    at = whole.index("61125")
+    table = npu_smi.parse(whole[: at + 3])
+    assert [chip.npu for chip in table.chips] == [0]
+
+
+@pytest.mark.parametrize("text", ["", "bash: npu-smi: command not found", "+---+\n| a | b | c |\n+---+"])
+def test_what_is_no_table_is_said_in_words(text):
+    with pytest.raises(npu_smi.SmiError, match="no table of chips"):
+        npu_smi.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("dcmi module initialize failed. ret is -8005", (-8005,)),
+        ("x ret is -8020\ny ret is -9005.\nz ret is -8020", (-8020, -9005)),
+        ("ret is ", ()),
+        ("ret is 0", ()),
+        ("ret is -" + "9" * 5000, ()),
+    ],
+)
+def test_codes(text, codes):
+    assert npu_smi.error_codes(text) == codes
+
+
+def read_all(text: str) -> None:
+    """Everything that reads an output; the kit's own error is the only one that may come."""
+    npu_smi.error_codes(text)
+    npu_smi_queries.cards(text)
+    npu_smi_queries.mapping(text)
+    npu_smi_queries.fields(text)
+    npu_smi_queries.process_memory(text, npu=0, chip=0)
+    try:
+        npu_smi.parse(text)
+    except KitError:
+        pass
+
+
+@given(st.sampled_from([*SAMPLES, MAPPING, BOARD]), st.data())
+def test_any_truncation_is_read_or_refused(text, data):
+    read_all(text[: data.draw(st.integers(0, len(text)))])
+    read_all(text[data.draw(st.integers(0, len(text))) :])
+
+
+@given(st.sampled_from([*SAMPLES, MAPPING, BOARD]), st.lists(st.tuples(st.integers(0, 9000), st.text(max_size=5))))
+def test_any_corruption_is_read_or_refused(text, edits):
+    for at, instead in edits:
+        at %= len(text)
+        text = text[:at] + instead + text[at + len(instead) :]
+    read_all(text)
+
+
+@given(st.text(alphabet="|+-=:/ 0123456789.OKNAaé٣²\n", max_size=400))
+def test_any_text_of_the_same_characters(text):
+    read_all(text)
+
+
+@given(st.sampled_from(SAMPLES), st.data())
+def test_a_truncated_table_has_only_chips_of_the_whole_one(text, data):
+    whole = npu_smi.parse(text).chips
+    try:
+        part = npu_smi.parse(text[: data.draw(st.integers(0, len(text)))]).chips
+    except KitError:
+        return
+    assert part == whole[: len(part)]
