@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from healthcheck.check import Check, Facts
 from healthcheck.contract import Rule, Status
 from healthcheck.endpoint import checks as endpoint
+from healthcheck.errors import UsageError
+from healthcheck.nearest import hint
 from healthcheck.plan import checks as plan
 from healthcheck.plan import flags
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo
+from healthcheck.runner import checks as runner
 from healthcheck.service import checks as service
 from healthcheck.weights import checks as weights
 
@@ -40,7 +43,21 @@ def pages() -> tuple[Page, ...]:
         *map(_page, endpoint.CHECKS),
         *map(_page, probe.CHECKS),
         *map(_page, service.END_CHECKS),
+        *map(_page, runner.CHECKS),
     )
+
+
+def page(check_id: str) -> Page:
+    """The page of one check.
+
+    Raises:
+        UsageError: there is no such check; the message names what is near.
+    """
+    known = {each.id: each for each in pages()}
+    if check_id not in known:
+        near = hint(check_id, known)
+        raise UsageError(f"there is no check {check_id!r}{near} (`npu-adapter explain` lists them all)")
+    return known[check_id]
 
 
 def _page(check: Check[Facts]) -> Page:

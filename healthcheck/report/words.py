@@ -98,6 +98,8 @@ def _headline(report: Report) -> str:
             return f"inconclusive: the kit itself failed in {_listed(broken)}"
         open_ = [result.id for result in report.results if not result.settled]
         return f"inconclusive: {report.stopped or (_listed(open_) + ' could not be settled')}"
+    if report.asked == Stage.RUNNER.value:
+        return "ready: this machine can run adapters"
     whole = report.asked == f"{Stage.REPO.value} to {Stage.PROBE.value}"
     partial = "" if whole else f", as far as it was asked ({report.asked})"
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
@@ -115,7 +117,8 @@ def next_step(report: Report) -> str:
             return (fix(result) or detail(result)).split("\n")[0]
     if report.verdict is Verdict.READY:
         warned = sum(result.outcome is Outcome.WARN for result in report.results)
-        return f"read the {warned} warning(s), then submit" if warned else "submit"
+        last = "run adapters on this machine" if report.asked.startswith(Stage.RUNNER.value) else "submit"
+        return f"read the {warned} warning(s), then {last}" if warned else last
     return "run it again"
 
 

@@ -1,0 +1,96 @@
+"""npu-adapter runner: can this machine, or this CI runner, run adapters?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from healthcheck import provenance
+from healthcheck.engine import Ledger
+from healthcheck.errors import UsageError
+from healthcheck.files import write_atomically
+from healthcheck.progress import Progress
+from healthcheck.records import Report, Stage, exit_status, verdict_of
+from healthcheck.report import github, junit, machine, terminal
+from healthcheck.runner.checks import CHECKS
+from healthcheck.runner.facts import gather
+from healthcheck.runner.machine import Machine
+from healthcheck.runner.real import RealMachine
+from healthcheck.runner.recording import RecordedMachine, Recorder, load
+from healthcheck.runner.records import Wanted
+
+MAX_NPUS = 1024
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--npus", type=int, metavar="N", help="how many NPU devices there must be (default: any)")
+    parser.add_argument(
+        "--allow-none", action="store_true", help="a machine without NPUs is meant: skip their checks"
+    )
+    parser.add_argument("--stack", default="", metavar="ROW",
+                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the report as JUnit XML")
+    parser.add_argument("--save", type=Path, metavar="FILE",
+                        help="record the machine, without secrets and host names, for --replay")  # fmt: skip
+    parser.add_argument(
+        "--replay", type=Path, metavar="FILE", help="look at a recorded machine instead of this one"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look, judge, print: 0 ready, 1 not ready, 3 inconclusive."""
+    wanted = _wanted(options)
+    source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
+    recorder = Recorder(source) if options.save else None
+    progress = terminal.TerminalProgress()
+    try:
+        report = judge(recorder or source, wanted, progress)
+    finally:
+        progress.close()
+        if recorder:
+            recorder.save(options.save)
+    _write(options, report)
+    return exit_status(report)
+
+
+def judge(machine_: Machine, wanted: Wanted, progress: Progress) -> Report:
+    """The report on a machine.
+
+    Raises:
+        UsageError: `wanted.stack` names no row of the version matrix.
+    """
+    ledger = Ledger(progress)
+    progress.stage(Stage.RUNNER, "can this machine run adapters?")
+    facts = ledger.judge(CHECKS, lambda: gather(machine_, wanted, progress))
+    there = facts is None or facts.present
+    return Report(
+        verdict=verdict_of(ledger.results),
+        results=ledger.results,
+        asked=Stage.RUNNER.value if there else f"{Stage.RUNNER.value}, without NPUs",
+        provenance=provenance.kit(),
+    )
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    if options.npus is not None and not 1 <= options.npus <= MAX_NPUS:
+        raise UsageError(f"--npus {options.npus}: a number from 1 to {MAX_NPUS}; for none, write --allow-none")
+    if options.npus and options.allow_none:
+        raise UsageError("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+    return Wanted(npus=options.npus, allow_none=options.allow_none, stack=options.stack)
+
+
+def _write(options: argparse.Namespace, report: Report) -> None:
+    text = machine.render(report)
+    if options.junit:
+        write_atomically(options.junit, junit.render(report))
+    if options.json and str(options.json) != "-":
+        write_atomically(options.json, text)
+    if str(options.json) == "-":
+        sys.stdout.buffer.write(text)
+    else:
+        terminal.show(report)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        github.publish(report)
