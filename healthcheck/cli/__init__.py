@@ -9,9 +9,9 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from healthcheck import __version__
+from healthcheck.cli.parsing import Parser, Version
 from healthcheck.errors import Blocked, KitError, UsageError
 
 COMMANDS = {
@@ -25,6 +25,8 @@ COMMANDS = {
     "runner": "check that this machine can run adapters",
     "simulate": "serve a simulated endpoint with a known accuracy and chosen faults",
     "explain": "explain a check",
+    "doctor": "show which optional parts of the kit's own environment are there",
+    "completion": "print a completion script for a shell",
 }
 EXIT_STATUSES = """\
 exit status:
@@ -36,8 +38,10 @@ exit status:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser(arguments)
-    options = parser.parse_args(arguments)
+    asked = next((word for word in arguments if not word.startswith("-")), "")
+    options, unknown = parser_for({asked}).parse_known_args(arguments)
+    if unknown:
+        options.parser.unknown(unknown)
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -60,24 +64,24 @@ def _say(error: KitError | str, status: int) -> int:
     return status
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser_for(wanted: Collection[str]) -> Parser:
+    """The parser of the command line; only the commands that are wanted have their options."""
+    parser = Parser(
         prog="npu-adapter",
         description="Scaffold, verify and validate model adapter repositories for Ascend NPU evaluation "
         "services. A pass here is a pass there.",
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"npu-adapter-kit {__version__}")
+    parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    asked = next((word for word in arguments if not word.startswith("-")), None)
     for name, text in COMMANDS.items():
         command = commands.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
-        if name == asked:
+        if name in wanted:
             module = importlib.import_module(f"healthcheck.cli.{name}")
             module.arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, parser=command)
     return parser

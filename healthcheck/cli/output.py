@@ -1,4 +1,4 @@
-"""Where the commands that judge put their report: the terminal, files, a folder, GitHub."""
+"""Where the commands that judge put their report, and how they tell of their progress: terminal, files, GitHub."""
 
 from __future__ import annotations
 
@@ -6,16 +6,39 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Protocol
 
 from healthcheck.probe.records import ProbeRun
+from healthcheck.progress import Progress
 from healthcheck.records import Report
-from healthcheck.report import folder, github, junit, machine, terminal
+from healthcheck.report import folder, github, junit, lines, machine, terminal
 
 
 def arguments(group: argparse._ActionsContainer) -> None:
     """Declare the options."""
     group.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
     group.add_argument("--junit", type=Path, metavar="FILE", help="write the report as JUnit XML")
+    loudness = group.add_mutually_exclusive_group()
+    loudness.add_argument(
+        "--quiet", action="store_true", help="no progress; only what stands in the way, and the verdict"
+    )
+    loudness.add_argument(
+        "--verbose", action="store_true", help="every step and result as a line on standard error"
+    )
+
+
+class ProgressToClose(Progress, Protocol):
+    """Progress that may have to clear up after itself."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+def progress(options: argparse.Namespace) -> ProgressToClose:
+    """The listener that was asked for."""
+    if options.quiet:
+        return lines.NoProgress()
+    return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
 
 
 def publish(
@@ -38,5 +61,7 @@ def publish(
         github.publish(report)
     if to_stdout:
         sys.stdout.buffer.write(text)
+    elif options.quiet:
+        print("\n".join(lines.brief(report)))
     else:
         terminal.show(report)

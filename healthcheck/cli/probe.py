@@ -17,7 +17,6 @@ from healthcheck.probe.metrics import CLIENT
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, exit_status, verdict_of
-from healthcheck.report import terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +34,14 @@ def run(options: argparse.Namespace) -> int:
     if options.resume and options.out:
         raise UsageError("--resume names the folder already: leave --out away")
     folder: Path = options.resume or options.out or Path(time.strftime("probe-%Y%m%d-%H%M%S"))
-    progress = terminal.TerminalProgress()
+    progress = output.progress(options)
     try:
         report, probed = _report(options, progress, folder)
     finally:
         progress.close()
     output.publish(options, report, folder, probed)
     printed = report.metrics.get(CLIENT)
-    if str(options.json) == "-":
+    if options.quiet or str(options.json) == "-":
         return exit_status(report)
     if isinstance(printed, dict):
         print(f"{CLIENT}: {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")

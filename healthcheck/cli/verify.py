@@ -8,13 +8,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, fix
+from healthcheck import catalogue, contract, fix
 from healthcheck.cli import output, sampling
 from healthcheck.errors import UsageError
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage, exit_status
-from healthcheck.report import folder, terminal
+from healthcheck.report import folder
 from healthcheck.verify import Request, Verification
 
 FIX_ROUNDS = 3
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
     request = _request(options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    progress = terminal.TerminalProgress()
+    progress = output.progress(options)
     try:
         if options.fix:
             request = _repaired(request, progress)
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     launched = options.out or STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     output.publish(options, report, request.out if launched else None, verification.measured)
-    if launched and str(options.json) != "-":
+    if launched and not options.quiet and str(options.json) != "-":
         print(f"Report: {request.out / folder.PAGE}")
     return exit_status(report)
 
@@ -102,7 +102,7 @@ def _request(options: argparse.Namespace) -> Request:
         task=options.task,
         stack=options.stack,
         until=Stage(options.until),
-        waived=tuple(options.skip),
+        waived=tuple(catalogue.page(check).id for check in options.skip),
         environment=dict(map(_variable, options.env)),
         deadline_s=options.deadline,
         weight_limit_bytes=limit,

@@ -1,0 +1,162 @@
+"""`npu-adapter doctor`: what the kit finds of what it can use on this machine, and what each part is for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from healthcheck import contract, json_text, scaffold
+from healthcheck.cli.parsing import version
+from healthcheck.files import write_atomically
+from healthcheck.plan.sandbox.box import Setting, rehearse_isolated
+from healthcheck.plan.sandbox.job import Limits
+from healthcheck.processes import holders
+
+_ASK_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that the kit can use.
+
+    Attributes:
+        found: its version, place or state; "" where it is not there.
+        needed: nothing works without it.
+        without: what is missing or what to do where it is not there.
+    """
+
+    name: str
+    found: str
+    use: str
+    without: str
+    needed: bool = False
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = "exit status: 0 everything that the kit needs is there, 1 something is not"
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the list as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look and print; 1 where a needed part is missing."""
+    parts = tuple(look())
+    if options.json:
+        write_atomically(options.json, json_text.dump({"schema": 1, "version": version(), "parts": parts}))
+    print(version())
+    for part in parts:
+        mark = "yes" if part.found else "NO " if part.needed else "no "
+        print(f"{mark}  {part.name:<22} {part.found or part.without}")
+        print(f"     {'':<22} for {part.use}")
+    return int(any(part.needed and not part.found for part in parts))
+
+
+def look() -> Iterator[Part]:
+    """What there is, the needed parts first."""
+    yield Part(
+        name="git", found=_version_of("git", "--version"), needed=True, without="install git",
+        use="everything about a repository: what is committed is what the service gets",
+    )  # fmt: skip
+    yield Part(
+        name="sh", found=_real_place("sh"), needed=True, without="install a POSIX shell",
+        use="reading deploy.sh as its own shell does",
+    )  # fmt: skip
+    yield from _shells()
+    yield Part(
+        name="namespaces", found=_namespaces(), without="not allowed here; the plan stage says so",
+        use="a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)",
+    )  # fmt: skip
+    yield Part(
+        name=f"port {contract.PORT}", found=_free(), without=f"taken by {_holder()}: end it before a launch",
+        use="the service stage: deploy.sh serves there",
+    )  # fmt: skip
+    yield Part(
+        name="copier", found=_distribution("copier"), without=scaffold.INSTALL,
+        use="npu-adapter new and update",
+    )  # fmt: skip
+    yield from _engines()
+
+
+def _shells() -> Iterator[Part]:
+    for name in ("dash", "bash"):
+        yield Part(
+            name=name, found=_real_place(name), without=f"install {name}",
+            use="finding what only one of the two understands; which one is sh at the service is unknown",
+        )  # fmt: skip
+
+
+def _engines() -> Iterator[Part]:
+    launch = "the stages up to weights run without it; a launch on this machine does not"
+    yield Part(
+        name="vllm", found=_command("vllm") or _distribution("vllm"), without=launch,
+        use="the launch, and its own list of options and architectures instead of the kit's catalogue",
+    )  # fmt: skip
+    yield Part(
+        name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use="vLLM on an Ascend NPU",
+    )  # fmt: skip
+    yield Part(
+        name="npu-smi", found=_command("npu-smi"), without="no NPU driver tools here",
+        use="npu-adapter runner: the devices and their health",
+    )  # fmt: skip
+    yield Part(
+        name="pytest", found=_distribution("pytest"), without="pip install pytest",
+        use="the tests of an adapter repository",
+    )  # fmt: skip
+
+
+def _version_of(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
+
+
+def _command(name: str) -> str:
+    return shutil.which(name) or ""
+
+
+def _real_place(name: str) -> str:
+    """Where a program is and what it is a link to, as sh mostly is."""
+    place = shutil.which(name)
+    real = os.path.realpath(place) if place else ""
+    return f"{place} (is {real})" if place and os.path.basename(real) != name else place or ""
+
+
+def _distribution(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _namespaces() -> str:
+    """Try the sandbox on a script that does nothing."""
+    with tempfile.TemporaryDirectory(prefix="npu-adapter-doctor-") as folder:
+        os.chmod(folder, 0o755)  # noqa: S103 - the sandboxed program may be another user
+        Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
+        setting = Setting(  # noqa: S604 - a description; no process is started here
+            source=Path(folder),
+            script="deploy.sh",
+            shell=("/bin/sh",),
+            weights=Path(folder),
+            weights_name="weights",
+            limits=Limits(),
+        )
+        _, recording = rehearse_isolated(setting)
+    return "" if recording.ended_by == "setup" else "allowed"
+
+
+def _holder() -> str:
+    return ", ".join(map(str, holders(contract.PORT))) or "a process of another user"
+
+
+def _free() -> str:
+    return "" if holders(contract.PORT) else "free"

@@ -1,0 +1,69 @@
+"""An argument parser that names the nearest thing it knows for what it does not know, and the version."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import NoReturn
+
+from healthcheck import __version__
+from healthcheck.nearest import hint
+
+_INVALID_CHOICE = re.compile(r"invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.DOTALL)
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_GIT_S = 5.0
+
+
+class Parser(argparse.ArgumentParser):
+    """Says "did you mean" for a wrong command, choice or option."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message with a suggestion; exit with status 2."""
+        wrong = _INVALID_CHOICE.search(message)
+        if wrong:
+            known = [word.strip(" '") for word in wrong["known"].split(",")]
+            message += hint(wrong["given"], known)
+        super().error(message)
+
+    def unknown(self, words: list[str]) -> NoReturn:
+        """Refuse what no option or argument takes."""
+        options = [name for action in self._actions for name in action.option_strings]
+        first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
+        self.error(f"unrecognized arguments: {' '.join(words)}{hint(first, options)}")
+
+
+def version() -> str:
+    """The kit's version, and the commit where it runs from a checkout."""
+    commit = _git("rev-parse", "--short=12", "HEAD") if (_CHECKOUT / ".git").exists() else ""
+    if not commit:
+        return f"npu-adapter-kit {__version__}"
+    changed = ", with uncommitted changes" if _git("status", "--porcelain", "--untracked-files=no") else ""
+    return f"npu-adapter-kit {__version__} (commit {commit}{changed})"
+
+
+def _git(*arguments: str) -> str:
+    import subprocess  # noqa: PLC0415 - every command would pay for it
+
+    command = ("git", "--no-optional-locks", "-C", str(_CHECKOUT), *arguments)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+class Version(argparse.Action):
+    """`--version`, worked out only when it is asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Print it and exit."""
+        del namespace, values, option_string
+        print(version())
+        parser.exit()
