@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from healthcheck import provenance
 from healthcheck.cli import output, sampling
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
@@ -64,6 +65,6 @@ def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tu
         results=ledger.results,
         asked=f"probe of {settings.url}",
         metrics=facts.metrics(probed) if probed else {},
-        provenance=facts.provenance(probed) if probed else {},
+        provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},
     )
     return report, probed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck.contract import UNKNOWN
 from healthcheck.probe.records import ProbeRun
@@ -14,6 +14,7 @@ from healthcheck.report import words
 from healthcheck.report.charts import Span
 from healthcheck.report.measured import Measured, measured
 
+SAME = "For the same reason."
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
 MOST_VALUE_CHARACTERS = 600
@@ -86,7 +87,7 @@ class Page:
 
 def page(report: Report, run: ProbeRun | None) -> Page:
     """The page's content: a function of the report, and of the measurement where there is one."""
-    checks = [_check(result) for result in report.results]
+    checks = _checks(report)
     label, headline = words.labelled_headline(report)
     return Page(
         verdict=report.verdict.value,
@@ -103,6 +104,15 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         provenance=tuple(_provenance(report.provenance)),
         unknown=UNKNOWN,
     )
+
+
+def _checks(report: Report) -> list[CheckView]:
+    """The checks in their order; what stood in the way of several in a row is said once."""
+    checks = [_check(result) for result in report.results]
+    for place in range(len(checks) - 1, 0, -1):
+        if checks[place].because and checks[place].because == checks[place - 1].because:
+            checks[place] = replace(checks[place], because=SAME)
+    return checks
 
 
 def _check(result: CheckResult) -> CheckView:
@@ -185,7 +195,8 @@ def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
 def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
     """Groups of names and values: first what is not nested, then each nested record."""
     flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
-    yield "this run", tuple(_values(flat))
+    if flat:
+        yield "this run", tuple(_values(flat))
     for name, value in provenance.items():
         if isinstance(value, dict) and name != "stages":
             yield name, tuple(_values({key: item for key, item in value.items() if key != "phases"}))

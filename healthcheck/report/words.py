@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from healthcheck.contract import Rule
@@ -14,6 +15,7 @@ SAID = {
     Outcome.FAIL: "failed",
     Outcome.ERROR: "the kit's own error",
 }
+_PLACE = re.compile(r"[^\s:]+:\d+")
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -111,15 +113,24 @@ def next_step(report: Report) -> str:
     for wanted in (Outcome.FAIL, Outcome.ERROR):
         for result in report.results:
             if result.outcome is wanted:
-                return fix(result).split("\n")[0] or detail(result).split("\n")[0]
+                return _placed_fix(result) or detail(result).split("\n")[0]
     for result in report.results:
         if not result.settled:
             return (fix(result) or detail(result)).split("\n")[0]
     if report.verdict is Verdict.READY:
         warned = sum(result.outcome is Outcome.WARN for result in report.results)
-        last = "run adapters on this machine" if report.asked.startswith(Stage.RUNNER.value) else "submit"
+        last = "use this machine" if report.asked.startswith(Stage.RUNNER.value) else "submit"
         return f"read the {warned} warning(s), then {last}" if warned else last
     return "run it again"
+
+
+def _placed_fix(result: CheckResult) -> str:
+    """The first line of the gravest repair, after its file and line where it has one; "" where there is none."""
+    for finding in findings(result):
+        if finding.fix:
+            where = f"{finding.where}: " if _PLACE.fullmatch(finding.where) else ""
+            return plain(where + finding.fix).split("\n")[0]
+    return ""
 
 
 def _listed(ids: list[str]) -> str:
