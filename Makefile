@@ -14,9 +14,13 @@ WEIGHTS_CACHE ?= .cache/weights
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-.venv-vllm/ready: examples/cpu_engine/make_environment.py
+.venv-vllm/ready: examples/cpu_engine/make_environment.py scripts/environments.py
 	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm
 	touch $@
+
+# Other evaluation tools, each in its own environment: .venv-aisbench, .venv-lm-eval, .venv-evalscope
+.venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready: .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
+	$(PYTHON) scripts/make_peer_environment.py $*
 
 demo: .venv/ready
 	PYTHON=$(PYTHON) sh examples/demo.sh $(ENGINE)
@@ -24,7 +28,7 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest
 
-test-slow: .venv/ready .venv-vllm/ready
+test-slow: .venv/ready .venv-vllm/ready .venv-aisbench/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready

@@ -8,8 +8,6 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from healthcheck.probe.export import gold
 from healthcheck.probe.problems import Problem, instruction
 from tests.support.template import ROOT
@@ -58,8 +56,7 @@ class AISBench:
     def __init__(
         self, folder: Path, problems: Sequence[Problem], *, samples: int, abbr: str = "arithmetic"
     ) -> None:
-        if not (ENVIRONMENT / "ready").exists():
-            pytest.skip("needs AISBench: python3 scripts/make_aisbench_environment.py")
+        assert (ENVIRONMENT / "ready").is_file(), "there is no .venv-aisbench: run `make test-slow`, which makes it"
         self.folder, self.samples = folder, samples
         data = folder / "data"
         data.mkdir(parents=True)

@@ -1,0 +1,75 @@
+# ruff: noqa: INP001 - scripts are no package
+"""Virtual environments for other programs, installed by uv with a torch for the CPU and nothing of CUDA beside it.
+
+Runs on a plain Python, before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+LEFT_OUT = ("torchvision", "torchaudio", "torchcodec", "triton")
+"""What comes along with torch; the registry's builds are for CUDA and break beside a torch for the CPU."""
+STAMP = "npu-adapter-kit.txt"
+
+
+def make(
+    environment: Path,
+    what: str,
+    requirements: Sequence[str],
+    *,
+    constraints: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    find_links: Sequence[Path] = (),
+) -> None:
+    """Make the environment anew, unless it holds just this.
+
+    Args:
+        environment: the folder; emptied first.
+        what: what it holds, with the versions, in a line.
+        requirements: what is installed; the wheels of `find_links` are among what is found.
+        constraints: versions of what comes along.
+        overrides: requirements that stand in place of what packages ask for themselves.
+        find_links: folders with wheels.
+    """
+    stamp = environment / STAMP
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == f"{what}\n":
+        print(f"{environment}: {what} is there")
+        return
+    venv.create(environment, with_pip=True, clear=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        left_out = [f"{name} ; sys_platform == 'never'" for name in LEFT_OUT]
+        files = {"constraint": constraints, "override": [*left_out, *overrides]}
+        command = [python, "-m", "uv", "pip", "install", "--python", python, "--compile-bytecode", *requirements]
+        for kind, lines in files.items():
+            path = Path(folder, f"{kind}s.txt")
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            command += [f"--{kind}", path]
+        for place in find_links:
+            command += ["--find-links", place]
+        subprocess.run([*command, *torch_source(python)], check=True)
+    stamp.write_text(f"{what}\n", encoding="utf-8")
+
+
+def torch_source(python: Path) -> list[str]:
+    """Where torch for the CPU is found, as options for uv: wheels on this machine, as its pip is configured.
+
+    Where there are none, uv itself is asked for the CPU build.
+    """
+    found = subprocess.run(
+        [python, "-m", "pip", "config", "get", "global.find-links"], capture_output=True, text=True, check=False
+    ).stdout.split()
+    found += os.environ.get("PIP_FIND_LINKS", "").split()
+    folders = [
+        folder for folder in dict.fromkeys(found) if Path(folder).is_dir() and any(Path(folder).glob("torch-*"))
+    ]
+    if folders:
+        return [word for folder in folders for word in ("--find-links", folder)]
+    return ["--torch-backend=cpu"]
