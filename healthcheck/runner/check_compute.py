@@ -60,9 +60,10 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     elif not seen.imported:
         yield _no_import(facts)
     elif not seen.count:
-        words = " ".join(text for _, text in seen.errors) + seen.output.text
-        fix = _known(words, _RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
-        said = next((text for _, text in seen.errors), "") or last_line(seen.output) or "nothing"
+        lines = [text for _, text in seen.errors] + seen.output.text.splitlines()
+        told = [line for line in lines if _known(line, _RUNTIME_ERRORS)]
+        fix = _known(" ".join(told), _RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
+        said = (told or lines[: len(seen.errors)] or [last_line(seen.output) or "nothing"])[0]
         yield fail(
             expected="at least one device",
             seen=f"torch_npu counts none and says: {said[:300]}",
@@ -139,29 +140,35 @@ def compute(facts: RunnerFacts) -> Findings:
     if not seen.count:
         raise NotApplicable("torch_npu counts no device, see runner/torch-npu")
     for device in seen.devices:
-        for product in device.products:
-            if product.wrong:
-                yield fail(
-                    expected=f"the {product.of} elements that the CPU computes",
-                    seen=f"device {device.index}: {product.wrong} differ in {product.kind}",
-                    fix=f"leave device {device.index} out (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
-                    "npu-smi info -t ecc",
-                )
+        yield from _wrong(device, used=facts.wanted.npus is None or device.index < facts.wanted.npus)
     for at, text in seen.errors:
         fix = _known(text, _RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
         yield fail(expected="no error of the runtime", seen=text[:400], fix=fix, where=at)
-    tried = len(seen.devices)
+    without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
-        how = seen.output.trouble or f"it ended with status {seen.output.status}"
         yield fail(
             expected="a product on every device",
-            seen=f"{how}, at {seen.last}",
+            seen=f"{seen.output.trouble or f'it ended with status {seen.output.status}'}, at {seen.last}",
             fix="reset that chip (npu-smi set -t reset) or leave it out with ASCEND_RT_VISIBLE_DEVICES",
         )
-    elif not all(device.products for device in seen.devices) and not seen.errors:
-        yield _unanswered("the trial ended without a result for every device")
-    if tried and not seen.devices[0].bfloat16:
+    elif without > 0 and not seen.errors:
+        yield _unanswered(f"the trial ended without a result for {without} of {seen.count} devices")
+    if seen.devices and seen.devices[0].bfloat16 is False:
         yield note("no bfloat16 on this device: serve with --dtype float16")
+
+
+def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
+    for product in device.products:
+        seen = f"device {device.index}: {product.wrong} of {product.of} elements differ in {product.kind}"
+        if product.wrong and not used:
+            yield note(f"{seen}; it will not be used")
+        elif product.wrong:
+            yield fail(
+                expected="the elements that the CPU computes",
+                seen=seen,
+                fix=f"leave device {device.index} out (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
+                "npu-smi info -t ecc",
+            )
 
 
 @check(

@@ -120,6 +120,7 @@ def npu_smi(facts: RunnerFacts) -> Findings:
         cause, fix = _CAUSES.get(
             code, ("the driver's library reports an error", "look the code up in the DCMI API")
         )
+        fix = _specific(facts, code) or fix
         seen = f"ret is {code}: {cause}"
         if code == -9005:
             yield warn(expected="npu-smi without errors", seen=seen, fix=fix, where=where)
@@ -146,6 +147,18 @@ def npu_smi(facts: RunnerFacts) -> Findings:
         yield note(
             f"{len(smi.chips)} × {smi.chips[0].name}, npu-smi {smi.table.tool or 'of unknown version'}", where=where
         )
+
+
+def _specific(facts: RunnerFacts, code: int) -> str:
+    """The repair of a code of several causes, where the machine shows which one it is."""
+    if code != -8005:
+        return ""
+    if facts.driver.newer_than_boot:
+        return "restart the machine: its driver was installed after its last start"
+    closed = next((node for node in facts.nodes if not (node.readable and node.writable)), None)
+    if closed:
+        return f"as root: usermod -a -G {closed.group or 'HwHiAiUser'} USER, then log in again; or run as root"
+    return ""
 
 
 def _no_table(facts: RunnerFacts, where: str) -> Finding:
@@ -245,7 +258,7 @@ def driver(facts: RunnerFacts) -> Findings:
         yield fault(
             facts,
             expected="a driver that was loaded after it was installed",
-            seen=f"driver {on_disk or 'files'} installed after the machine's last start, and npu-smi ends with -8005",
+            seen=f"driver {on_disk or 'files'} installed after the machine's last start; npu-smi ends with -8005",
             fix="restart the machine",
             where=facts.driver.path,
         )

@@ -117,9 +117,10 @@ def stack(facts: RunnerFacts) -> Findings:
 
     To repair: use the official image of one release, or install the versions of one row.
     """
+    if not facts.wanted.stack:
+        needs_npu(facts)
     known = {name: text for name, text in versions(facts.software, facts.cann).items() if text and name != "python"}
     if not known.keys() - {"torch"}:
-        needs_npu(facts)
         raise NotApplicable("none of vllm, vllm-ascend, torch-npu and CANN is installed")
     row = facts.row
     torch, npu = known.get("torch", ""), known.get("torch_npu", "")

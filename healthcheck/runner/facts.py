@@ -127,9 +127,8 @@ def _torch(machine: Machine, software: Software, cann: Cann, progress: Progress)
 
 
 def _hccl(machine: Machine, torch: Torch, wanted: Wanted, cann: Cann, progress: Progress) -> Hccl | None:
-    able = sum(device.right for device in torch.devices)
-    world = min(wanted.npus or able, able)
-    if world < 2 or able < len(torch.devices):
+    world = min(wanted.npus or len(torch.devices), len(torch.devices))
+    if world < 2 or not all(device.right for device in torch.devices[:world]):
         return None
     progress.update(f"an all-reduce over {world} devices")
     output = machine.python(Child.HCCL, str(world), sourced=cann.scripts, timeout_s=HCCL_S)

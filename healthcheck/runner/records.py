@@ -237,8 +237,9 @@ class RunnerFacts:
     @property
     def computed(self) -> bool:
         """Whether every device that is wanted computed right: the proof that stands above all others."""
-        devices = self.torch.devices
-        return bool(devices) and len(devices) >= (self.wanted.npus or 1) and all(each.right for each in devices)
+        needed = self.wanted.npus or self.torch.count or 1
+        devices = self.torch.devices[:needed]
+        return len(devices) == needed and all(device.right for device in devices)
 
     @property
     def visible(self) -> tuple[int, ...] | None:

@@ -62,7 +62,7 @@ def main() -> None:
         say("imported", module=name, version=str(getattr(module, "__version__", "")))
     torch: Any = importlib.import_module("torch")
     count = attempt("device count", lambda: int(torch.npu.device_count()))
-    say("count", count=count)
+    say("count", count=count and min(count, MOST_DEVICES))
     for index in range(min(count or 0, MOST_DEVICES)):
         device(torch, index)
     say("end")
