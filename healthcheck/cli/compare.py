@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import json_text
+from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
 from healthcheck.probe.folder import load
@@ -25,8 +26,8 @@ _STORED_CHARS = 4000
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("first", type=Path, metavar="RUN_A", help="run folder of the reference, such as the GPU")
-    parser.add_argument("second", type=Path, metavar="RUN_B", help="run folder of what is held against it")
+    parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
+    parser.add_argument("second", type=place, metavar="RUN_B", help="run folder of what is held against it")
     margin = f"loss of accuracy that is still no degradation (default: {MARGIN})"
     parser.add_argument("--margin", type=float, default=MARGIN, metavar="D", help=margin)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")

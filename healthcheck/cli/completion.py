@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import catalogue, cli
+from healthcheck.cli.places import place
 
 SHELLS = ("bash", "zsh", "fish")
 INSTALL = """\
@@ -70,7 +71,7 @@ def _word(action: argparse.Action, checks: tuple[str, ...]) -> Word:
         .replace("%(default)g", str(action.default)),
         takes_value=action.nargs != 0,
         choices=choices,
-        files=action.type is Path or str(action.metavar) in {"FILE", "DIR", "R"},
+        files=action.type in {Path, place} or str(action.metavar) in {"FILE", "DIR", "R"},
     )
 
 
@@ -97,8 +98,8 @@ def _bash(table: dict[str, tuple[Word, ...]]) -> Iterator[str]:
     yield "    esac\n    case $command:$word in"
     for name, words in table.items():
         yield f"    {name}:-*) COMPREPLY=($(compgen -W '{' '.join(_options(words))}' -- \"$word\")) ;;"
-        for place in _places(words)[:1]:
-            yield f"    {name}:*) {_bash_value(place)} ;;"
+        for first in _places(words)[:1]:
+            yield f"    {name}:*) {_bash_value(first)} ;;"
     yield "    esac\n}\ncomplete -o filenames -F _npu_adapter npu-adapter"
 
 

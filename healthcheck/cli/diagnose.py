@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
 from healthcheck.json_text import dump
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "lines, the cause, the fix and the source; else the last error block. The log may be of any size."
     )
     parser.epilog = "exit status: 0 a cause was found, 3 none was, 2 the log cannot be read"
-    parser.add_argument("log", metavar="LOGFILE", help="the log; - reads standard input")
+    parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the diagnosis there as JSON")
 
 

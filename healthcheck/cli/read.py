@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck import json_text
+from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
 from healthcheck.probe.aisbench.archive import open_reports
@@ -26,7 +27,7 @@ _LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Lev
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "report", type=Path, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
+        "report", type=place, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from healthcheck import catalogue, contract, fix
 from healthcheck.cli import output, sampling
+from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
@@ -23,8 +24,8 @@ STAGES = [stage.value for stage in Stage if stage is not Stage.RUNNER]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("repo", nargs="?", type=Path, default=Path(), help="the repository (default: this folder)")
-    parser.add_argument("--weights", type=Path, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
+    parser.add_argument("repo", nargs="?", type=place, default=Path(), help="the repository (default: this folder)")
+    parser.add_argument("--weights", type=place, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument("--until", choices=STAGES, default=STAGES[-1], metavar="STAGE",
                         help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip

@@ -1,0 +1,29 @@
+"""Paths as people type them, those of a Windows laptop too."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+_DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
+
+
+def place(text: str) -> Path:
+    r"""The path; where it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
+
+    Raises:
+        ArgumentTypeError: a drive is named that is not mounted here.
+    """
+    path = Path(text)
+    drive = _DRIVE.fullmatch(text)
+    if path.exists() or ("\\" not in text and not drive):
+        return path
+    if not drive:
+        slashed = Path(text.replace("\\", "/"))
+        return slashed if slashed.exists() else path
+    rest = drive["rest"].replace("\\", "/")
+    mounted = Path("/mnt", drive["drive"].lower(), rest)
+    if mounted.exists():
+        return mounted
+    raise argparse.ArgumentTypeError(f"{text} is a Windows path; in WSL it would be {mounted}, which is not there")
