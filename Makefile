@@ -14,12 +14,20 @@ WEIGHTS_CACHE ?= .cache/weights
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+.venv/peer-ready: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peer]'
+	touch $@
+
 .venv-vllm/ready: examples/cpu_engine/make_environment.py scripts/environments.py
 	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm
 	touch $@
 
-# Other evaluation tools, each in its own environment: .venv-aisbench, .venv-lm-eval, .venv-evalscope
-.venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready: .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
+.venv-vllm-0.23/ready: examples/cpu_engine/make_environment.py scripts/environments.py
+	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm-0.23 --vllm 0.23.0 --torch 2.11.0
+	touch $@
+
+# Other tools, each in its own environment: .venv-aisbench, .venv-lm-eval, .venv-evalscope, .venv-transformers
+.venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-transformers/ready: .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
 demo: .venv/ready
@@ -28,7 +36,7 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest
 
-test-slow: .venv/ready .venv-vllm/ready .venv-aisbench/ready
+test-slow: .venv/peer-ready .venv-vllm/ready .venv-aisbench/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready
