@@ -1,0 +1,108 @@
+"""A torch, a torch_npu and a torch.distributed that compute on lists, for the programs that try the real ones.
+
+Their behaviour is told by STANDIN, a JSON object in the environment: what fails, what is wrong, what hangs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TORCH = """
+import json, os, sys, time, types
+TOLD = json.loads(os.environ.get("STANDIN", "{}"))
+__version__ = "2.9.0"
+float16, bfloat16, float32 = "float16", "bfloat16", "float32"
+
+class Tensor:
+    def __init__(self, rows, place="cpu"):
+        self.rows, self.place = rows, place
+    def to(self, what):
+        return Tensor(self.rows, what if str(what).startswith("npu") else self.place)
+    def float(self):
+        return self
+    def cpu(self):
+        return Tensor(self.rows)
+    def tolist(self):
+        return self.rows
+    def __matmul__(self, other):
+        if self.place == TOLD.get("hangs_on"):
+            time.sleep(60)
+        if self.place == TOLD.get("crashes_on"):
+            os.abort()
+        if self.place == TOLD.get("fails_on"):
+            raise RuntimeError("NPU function error: aclnnMatmul, error code is 561103")
+        columns = list(zip(*other.rows))
+        rows = [[sum(a * b for a, b in zip(row, column)) for column in columns] for row in self.rows]
+        if self.place == TOLD.get("wrong_on"):
+            rows[3][5] += 1
+        return Tensor(rows, self.place)
+
+def tensor(rows):
+    return Tensor(rows)
+
+def _count():
+    print("[W compiler.ts:1] noise of the driver", flush=True)
+    if "count_error" in TOLD:
+        raise RuntimeError(TOLD["count_error"])
+    return TOLD.get("count", 1)
+
+npu = types.SimpleNamespace(
+    device_count=_count,
+    set_device=lambda index: None,
+    mem_get_info=lambda index: (60 * 2**30, 61 * 2**30),
+    get_device_name=lambda index: "Ascend910B3",
+    is_bf16_supported=lambda: TOLD.get("bfloat16", True),
+)
+"""
+TORCH_NPU = """
+import torch
+__version__ = "2.9.0.post1+gitabc"
+if "import_error" in torch.TOLD:
+    raise ImportError(torch.TOLD["import_error"])
+if "import_exit" in torch.TOLD:
+    raise SystemExit(torch.TOLD["import_exit"])
+"""
+DISTRIBUTED = """
+import os, time
+from torch import TOLD, Tensor
+_group = {}
+
+def init_process_group(backend, init_method, rank, world_size, timeout):
+    assert backend == "hccl" and init_method.startswith("tcp://127.0.0.1:")
+    if TOLD.get("lost_rank") == rank:
+        raise RuntimeError("EI0006: getting socket times out")
+    _group.update(rank=rank, world=world_size)
+
+def all_reduce(values):
+    folder = TOLD["meeting"]
+    mine = os.path.join(folder, str(_group["rank"]))
+    with open(mine + ".new", "w") as file:
+        file.write(str(values.rows[0]))
+    os.rename(mine + ".new", mine)
+    given = []
+    for rank in range(_group["world"]):
+        path = os.path.join(folder, str(rank))
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        given.append(float(open(path).read()))
+    total = sum(given) + (1 if TOLD.get("wrong_rank") == _group["rank"] else 0)
+    values.rows = [total] * len(values.rows)
+
+def destroy_process_group():
+    pass
+"""
+
+
+def write(folder: Path) -> Path:
+    """A folder for PYTHONPATH with the stand-ins, as installed packages."""
+    (folder / "torch").mkdir(parents=True)
+    (folder / "torch" / "__init__.py").write_text(TORCH, encoding="utf-8")
+    (folder / "torch" / "distributed.py").write_text(DISTRIBUTED, encoding="utf-8")
+    (folder / "torch_npu").mkdir()
+    (folder / "torch_npu" / "__init__.py").write_text(TORCH_NPU, encoding="utf-8")
+    for name, version in (("torch", "2.9.0"), ("torch_npu", "2.9.0.post1"), ("vllm_ascend", "0.18.0")):
+        info = folder / f"{name}-{version}.dist-info"
+        info.mkdir()
+        text = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
+        (info / "METADATA").write_text(text, encoding="utf-8")
+    return folder
