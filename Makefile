@@ -14,10 +14,6 @@ WEIGHTS_CACHE ?= .cache/weights
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-.venv/peer-ready: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peer]'
-	touch $@
-
 .venv-vllm/ready: examples/cpu_engine/make_environment.py scripts/environments.py
 	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm
 	touch $@
@@ -36,7 +32,7 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest
 
-test-slow: .venv/peer-ready .venv-vllm/ready .venv-aisbench/ready
+test-slow: .venv/ready .venv-vllm/ready .venv-aisbench/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready
