@@ -21,7 +21,8 @@ RIGHT = 12
 TOP = 10
 ROW = 34
 MOST_DOTS = 2000
-LABEL_CHARACTERS = 12
+LABEL_CHARACTERS = 9
+PHASE_CHARACTERS = 34
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
     for place, row in enumerate(rows):
         y = TOP + ROW * (place + 0.5)
         parts += [
-            _text(LEFT - 8, y + 4, _cut(row.label), "label", anchor="end"),
+            _text(LEFT - 8, y + 4, _cut(row.label, LABEL_CHARACTERS), "label", anchor="end"),
             _line(across.at(row.outer[0]), y, across.at(row.outer[1]), y, "outer"),
             _line(across.at(row.inner[0]), y, across.at(row.inner[1]), y, "inner"),
             _circle(across.at(row.value), y, 4.5, "dot"),
@@ -124,9 +125,9 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Mark
 
 def waterfall(spans: Sequence[Span], title: str) -> Markup:
     """Phases below each other, each where it lies in time."""
-    row, wide = 30, 640
+    row = 30
     height = 6 + row * len(spans)
-    across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=wide - 2)
+    across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=WIDTH - 2)
     parts = []
     for place, span in enumerate(spans):
         y = 6 + row * place
@@ -136,10 +137,10 @@ def waterfall(spans: Sequence[Span], title: str) -> Markup:
                 f"{begin:.1f}", y + 15, f"{max(end - begin, 2):.1f}"
             )
         )
-        anchor, x = ("start", begin) if begin < wide / 2 else ("end", wide - 2.0)
-        text = f"{span.label} · {_seconds(span.end_s - span.begin_s)}"
+        anchor, x = ("start", begin) if begin < WIDTH / 2 else ("end", WIDTH - 2.0)
+        text = f"{_cut(span.label, PHASE_CHARACTERS)} · {_seconds(span.end_s - span.begin_s)}"
         parts.append(_text(x, y + 10, text, "label", anchor=anchor))
-    return _svg(height, title, parts, width=wide)
+    return _svg(height, title, parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +156,8 @@ class _Scale:
         return self.begin + (self.end - self.begin) * (value - self.low) / (self.high - self.low)
 
 
-def _svg(height: float, title: str, parts: Sequence[Markup], *, width: int = WIDTH) -> Markup:
-    head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(width, round(height), title)
+def _svg(height: float, title: str, parts: Sequence[Markup]) -> Markup:
+    head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(WIDTH, round(height), title)
     return head + Markup("").join(parts) + Markup("</svg>")
 
 
@@ -189,7 +190,7 @@ def _points(values: Sequence[tuple[float, float]], across: _Scale, up: _Scale) -
 
 def _running(values: Sequence[tuple[int, float]], most: float) -> list[tuple[float, float]]:
     width = max(len(values) // 10, 1)
-    steps = range(0, len(values), max(width // 4, 1))
+    steps = [*range(0, len(values), max(width // 4, 1)), len(values) - 1]
     windows = [values[max(at - width // 2, 0) : at + width // 2 + 1] for at in steps]
     return [
         (statistics.fmean(order for order, _ in part), min(statistics.median(value for _, value in part), most))
@@ -228,5 +229,5 @@ def _seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LABEL_CHARACTERS else text[: LABEL_CHARACTERS - 1] + "…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

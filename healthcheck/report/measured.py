@@ -175,7 +175,12 @@ def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
         if sample.completion_tokens and sample.seconds > 0
     ]
     return (
-        _over_run(first, "Time to first token", "seconds", "Time in the server's queue is part of it."),
+        _over_run(
+            first,
+            "Time to first token",
+            "seconds",
+            "To the first byte of the stream; time in the server's queue is part of it.",
+        ),
         _over_run(speed, "Tokens per second", "tokens/s", "Of each answer, from its request to its end."),
     )
 

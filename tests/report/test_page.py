@@ -1,0 +1,130 @@
+"""The page as text: what is in it, and that nothing of a stranger is markup. What it looks like: test_browser.py."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from healthcheck.contract import UNKNOWN
+from healthcheck.report import page
+from healthcheck.report.excerpts import excerpts, script_json
+from tests.support import reports
+
+
+class Seen(HTMLParser):
+    """The elements of a page with their attributes, and the texts of scripts and styles."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+    def handle_data(self, data):
+        self.texts.append((self._open, data))
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page.render(reports.report(), reports.run()).decode()
+
+
+def test_nothing_that_a_stranger_wrote_is_markup(html: str) -> None:
+    seen = Seen(html)
+    plain = Seen(page.render(reports.report(), reports.run(answer="The answer is 1.")).decode())
+    assert [tag for tag, _ in seen.elements] == [tag for tag, _ in plain.elements]
+    assert len(seen.of("script")) == 2
+    assert not any(name.startswith("on") or name in {"style", "src"} for _, a in seen.elements for name in a)
+    assert "\x1b" not in html
+    assert "\u202e" not in html
+
+
+def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(html: str) -> None:
+    seen = Seen(html)
+    (policy,) = (a["content"] for a in seen.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for tag, mark in (("script", "script-src"), ("style", "style-src")):
+        text = next(text for name, text in reversed(seen.texts) if name == tag)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[mark] == f"'sha256-{digest}'"
+
+
+def test_the_first_words_of_a_simulated_endpoint_say_so() -> None:
+    seen = Seen(page.render(reports.report(simulated=True)).decode())
+    words = [text.strip() for tag, text in seen.texts if tag not in {"style", "script"} and text.strip()]
+    assert words[0].startswith("SIMULATED endpoint")
+    (first, *_) = (text for tag, text in seen.texts if tag == "span" and len(text) > 1)
+    assert first.startswith("SIMULATED endpoint")
+
+
+def test_fails_come_first_and_carry_the_rule_and_the_repair(html: str) -> None:
+    places = [
+        html.index(f"npu-adapter explain {check}<")
+        for check in ("plan/port", "endpoint/stream", "service/port-free")
+    ]
+    assert places == sorted(places)
+    for needed in ("deploy.sh:7: write --port 8000", "the HTTP server must listen on port 8000.", *UNKNOWN):
+        assert needed in html
+
+
+def test_the_data_is_what_was_measured() -> None:
+    run = reports.run()
+    html = page.render(reports.report(), run).decode()
+    data = json.loads(html.split('id="data">')[1].split("</script>")[0])
+    assert len(data["samples"]) == len(run.samples)
+    outcomes = [sample["o"] for sample in data["samples"]]
+    assert outcomes.count("failed") == 1
+    assert outcomes.count("right") + outcomes.count("loose") == sum(grade.correct for grade in run.grades)
+    assert data["samples"][1]["text"] == run.samples[1].text
+
+
+def test_no_number_of_answers_makes_a_page_too_large() -> None:
+    for problems, answer in ((120, "long " * 5000), (120, "<" * 9000), (1200, "字" * 900)):
+        size = len(page.render(reports.report(), reports.run(problems=problems, answer=answer)))
+        assert size < 3 * 10**6, (problems, answer[:5])
+
+
+def test_a_cut_answer_says_so_and_short_ones_stay_whole() -> None:
+    html = page.render(reports.report(), reports.run(problems=120, answer="long " * 5000)).decode()
+    data = json.loads(html.split('id="data">')[1].split("</script>")[0])
+    cut, whole = data["samples"][0], data["samples"][1]
+    assert cut["text_whole"] == 25_000
+    assert len(cut["text"]) < 25_000
+    assert "text_whole" not in whole
+    assert data["journal"] == "logs/samples.jsonl"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(), max_size=8), st.integers(0, 400))
+def test_excerpts_fit_their_budget(texts: list[str], budget: int) -> None:
+    shown = excerpts(texts, budget)
+    assert sum(len(script_json(excerpt.text).encode()) - 2 for excerpt in shown) <= budget
+    for excerpt, text in zip(shown, texts, strict=True):
+        assert excerpt.whole == len(text)
+        assert excerpt.cut or len(excerpt.text) >= len(text)
+
+
+@given(st.text())
+def test_script_json_is_json_that_no_text_can_leave(text: str) -> None:
+    made = script_json({"text": text.encode("utf-8", "replace").decode()})
+    assert not set(made) & set("<>&\u2028\u2029")
+    assert json.loads(made)["text"] == text.encode("utf-8", "replace").decode()

@@ -1,0 +1,164 @@
+"""A headless Chromium over its debugging pipe: what a page shows, in the browser that people have."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless=new", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
+)  # fmt: skip
+PATIENCE_S = 60
+# The browser reads commands from descriptor 3 and writes answers to 4.
+STARTER = """import fcntl, os, sys
+kept = [fcntl.fcntl(int(text), fcntl.F_DUPFD, 10) for text in sys.argv[1:3]]
+for place in (3, 4):
+    os.dup2(kept[place - 3], place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def found() -> str | None:
+    """The browser that is installed, None where there is none."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One browser; `open` gives tabs."""
+
+    def __init__(self) -> None:
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        commands, self._to = os.pipe()
+        self._from, answers = os.pipe()
+        root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+        program = [str(found()), *FLAGS, *root, f"--user-data-dir={self._profile.name}", "about:blank"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", STARTER, str(commands), str(answers), *program],
+            pass_fds=(commands, answers),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(commands)
+        os.close(answers)
+        self._held = b""
+        self._last = 0
+        self.events: list[dict] = []
+
+    def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> Tab:
+        """Load a file into a new tab of this size; returns when it is loaded."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tab = Tab(self, session)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            tab.call(f"{domain}.enable")
+        tab.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        tab.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.events.clear()
+        tab.call("Page.navigate", url=path.resolve().as_uri())
+        self._until(lambda message: message.get("method") == "Page.loadEventFired")
+        return tab
+
+    def call(self, method: str, session: str = "", **parameters: object) -> dict:
+        """One command and its answer."""
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": parameters}
+        os.write(self._to, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
+        answer = self._until(lambda got: got.get("id") == message["id"])
+        assert "error" not in answer, f"{method}: {answer['error']}"
+        return answer["result"]
+
+    def close(self) -> None:
+        os.close(self._to)
+        self._process.terminate()
+        self._process.wait(PATIENCE_S)
+        os.close(self._from)
+        self._profile.cleanup()
+
+    def _until(self, wanted) -> dict:
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            message = self._message(end)
+            if "method" in message:
+                self.events.append(message)
+            if wanted(message):
+                return message
+
+    def _message(self, end: float) -> dict:
+        while b"\0" not in self._held:
+            assert select.select([self._from], [], [], max(end - time.monotonic(), 0))[0], "the browser is silent"
+            data = os.read(self._from, 2**20)
+            assert data, f"the browser ended with status {self._process.poll()}"
+            self._held += data
+        text, _, self._held = self._held.partition(b"\0")
+        return json.loads(text)
+
+
+class Tab:
+    """One page in the browser."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser = browser
+        self._session = session
+
+    def call(self, method: str, **parameters: object) -> dict:
+        return self._browser.call(method, self._session, **parameters)
+
+    def evaluate(self, expression: str) -> object:
+        """The value of an expression in the page."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def text(self, selector: str = "body") -> str:
+        """What is rendered of an element, as a reader would copy it."""
+        return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def click(self, selector: str) -> None:
+        """A real mouse click in the middle of an element."""
+        place = self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'"
+            ", behavior: 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+
+    def press(self, key: str) -> None:
+        """A key that types nothing: Tab, ArrowRight."""
+        codes = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key])
+
+    def complaints(self) -> list[dict]:
+        """Errors, exceptions and refusals since the page began to load."""
+        return [
+            event
+            for event in self._browser.events
+            if event["method"] == "Runtime.exceptionThrown"
+            or (event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in {"error", "assert"})
+            or (event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] in {"error", "warning"})
+        ]
+
+    def requests(self) -> list[str]:
+        """What the page asked for since it began to load, itself included."""
+        sent = [event for event in self._browser.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in sent]
+
+    def screenshot(self) -> bytes:
+        """The whole page as PNG."""
+        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+
+    def pdf(self) -> bytes:
+        return base64.b64decode(self.call("Page.printToPDF")["data"])
