@@ -3,8 +3,7 @@
 
     python scripts/record_terminal.py docs/pictures/verify.svg -- npu-adapter verify my-adapter --weights DIR
 
-Progress, which goes to standard error, is shown and not drawn. Nothing is edited but the home and working folders,
-which become ~ and nothing. `--drop REGEX` leaves out matching lines of passed checks and says so in the picture.
+Progress, which goes to standard error, is shown and not drawn; nothing else is left out or edited.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def recorded(command: list[str], width: int) -> tuple[str, int]:
     """What the command printed on a terminal of this width, with its colours, and its exit status."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environment) as process:  # noqa: S603 - the caller's own command
+    with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environment) as process:
         os.close(theirs)
         pieces = []
         while piece := _read(ours):
@@ -63,17 +62,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=110)
-    parser.add_argument("--show", default="", metavar="COMMAND", help="the command line to show instead")
-    parser.add_argument("--from-line", default="", metavar="TEXT", help="draw from the line that begins like this")
-    parser.add_argument("command", nargs=argparse.REMAINDER)
+    parser.add_argument("command", nargs="+")
     options = parser.parse_args()
-    command = [word for word in options.command if word != "--"]
-    text, status = recorded(command, options.width)
-    for name in (os.getcwd() + "/", os.path.expanduser("~/")):
-        text = text.replace(name, "" if name == os.getcwd() + "/" else "~/")
-    shown = options.show or shlex.join(command)
-    start = text.find(options.from_line) if options.from_line else 0
-    text = f"$ {shown}\n" + text[max(start, 0) :].rstrip()
+    text, status = recorded(options.command, options.width)
+    text = f"$ {shlex.join(options.command)}\n{text.rstrip()}"
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     options.picture.write_text(drawn("npu-adapter", text, options.width), "utf-8")
     print(f"{options.picture}: exit status {status}", file=sys.stderr)
