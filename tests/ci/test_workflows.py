@@ -1,0 +1,171 @@
+"""The pipelines of a generated repository and the action: valid for their schema, and green with their own commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from healthcheck import cli, contract
+from healthcheck.yaml_text import load
+from tests.support.template import ROOT, template_in
+
+BIN = Path(sys.executable).parent
+GITHUB = ".github/workflows/adapter.yml"
+GITCODE = ".gitcode/workflows/adapter.yml"
+ACTION = ROOT / "action.yml"
+
+
+def generated(folder: Path, task: str) -> Path:
+    destination = folder / f"adapter-{task}"
+    template = template_in(folder / f"template-{task}")
+    command = ["new", str(destination), "--template", str(template), "--defaults", "--task", task]
+    assert cli.main(command) == 0
+    return destination
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory) -> Path:
+    return generated(tmp_path_factory.mktemp("ci"), "text-generation")
+
+
+def run(script: str, *, cwd: Path, scratch: Path, path: Path = BIN, **variables: str):
+    """As a runner runs a step: bash -e, with the variables that GitHub sets."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "GITHUB", "SMOKE"))}
+    environment = kept | {"PATH": f"{path}:{kept['PATH']}", "GITHUB_ACTIONS": "true", "RUNNER_TEMP": str(scratch),
+                          "GITHUB_STEP_SUMMARY": str(scratch / "summary.md"),
+                          "GITHUB_OUTPUT": str(scratch / "output"), "GITHUB_WORKSPACE": str(cwd)}  # fmt: skip
+    return subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        cwd=cwd, env=environment | variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def scripts(job) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def assert_valid(schema: str, path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", str(path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_schema_check_finds_a_misspelt_key(repository, tmp_path):
+    broken = tmp_path / "adapter.yml"
+    broken.write_text((repository / GITHUB).read_text("utf-8").replace("runs-on:", "run-on:"), "utf-8")
+    with pytest.raises(AssertionError, match="run-on"):
+        assert_valid("github-workflows", broken)
+
+
+@pytest.mark.parametrize("task", [task.value for task in contract.Task])
+def test_the_workflow_keeps_to_the_schema_of_github(task, tmp_path):
+    assert_valid("github-workflows", generated(tmp_path, task) / GITHUB)
+
+
+def test_the_action_keeps_to_the_schema_of_github():
+    assert_valid("github-actions", ACTION)
+
+
+def test_every_step_of_the_pipelines_is_a_script_that_bash_can_read(repository):
+    for path in (repository / GITHUB, repository / GITCODE):
+        for job in load(path.read_bytes())["jobs"].values():
+            for script in scripts(job):
+                assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0, script
+
+
+def test_the_cpu_job_is_green_with_its_own_commands(repository, tmp_path):
+    install, *rest = scripts(load((repository / GITHUB).read_bytes())["jobs"]["cpu"])
+    assert "pip install" in install
+    for script in rest:
+        done = run(script, cwd=repository, scratch=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
+    assert (repository / "report" / "junit.xml").is_file()
+
+
+def test_the_cpu_job_is_red_for_a_broken_repository(tmp_path):
+    repository = generated(tmp_path, "text-generation")
+    deploy = repository / "deploy.sh"
+    deploy.write_text(deploy.read_text("utf-8").replace("exec", "echo exec"), "utf-8")
+    subprocess.run(["git", "commit", "-aqm", "broken"], cwd=repository, check=True, env=_author())
+    *_, verify = scripts(load((repository / GITHUB).read_bytes())["jobs"]["cpu"])
+    done = run(verify, cwd=repository, scratch=tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "::error" in done.stderr
+
+
+def test_the_npu_job_validates_then_verifies_and_keeps_the_report(repository):
+    job = load((repository / GITHUB).read_bytes())["jobs"]["npu"]
+    commands = [script for script in scripts(job) if script.startswith("npu-adapter")]
+    assert [command.split()[1] for command in commands] == ["runner", "verify"]
+    assert job["steps"][-1]["if"] == "always()"
+    assert job["steps"][-1]["with"]["path"] in commands[-1]
+    for command in commands:  # every option is one that the command has
+        options = [word for word in command.split() if word.startswith("--")]
+        shown = run(f"{' '.join(command.split()[:2])} --help", cwd=repository, scratch=repository).stdout
+        assert [option for option in options if option not in shown] == []
+
+
+def test_no_pipeline_names_a_package_registry(repository):
+    for path in (repository / GITHUB, repository / GITCODE, ACTION):
+        text = path.read_text("utf-8")
+        assert "index-url" not in text
+        assert "pypi" not in text.lower()
+
+
+def action_steps(tmp_path: Path, repository: Path, **inputs: str):
+    """The steps of the action with its defaults, over an environment that is made of this one."""
+    action = load(ACTION.read_bytes())
+    values = {name: value["default"] for name, value in action["inputs"].items()} | inputs
+    for step in action["runs"]["steps"]:
+        if "if" in step and values["runner"] != "true":
+            continue
+        variables = {
+            name: values[text.removeprefix("${{ inputs.").removesuffix(" }}")]
+            for name, text in step.get("env", {}).items()
+        }
+        yield step, run(step["run"], cwd=repository, scratch=tmp_path, GITHUB_ACTION_PATH=str(ROOT), **variables)
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_action_verify_another_repository(repository, tmp_path):
+    for step, done in action_steps(tmp_path, repository):
+        assert done.returncode == 0, (step["name"], done.stdout, done.stderr)
+    assert (tmp_path / "output").read_text("utf-8") == "verdict=ready\n"
+    assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
+
+
+def test_the_action_says_not_ready_for_a_folder_without_deploy_sh(tmp_path):
+    kit = tmp_path / "npu-adapter-kit" / "bin"
+    kit.mkdir(parents=True)
+    (kit / "npu-adapter").symlink_to(BIN / "npu-adapter")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    step = load(ACTION.read_bytes())["runs"]["steps"][-1]
+    done = run(step["run"], cwd=empty, scratch=tmp_path, REPOSITORY=".", TASK="text-generation", UNTIL="plan",
+               WEIGHTS="", REPORT="report")  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (tmp_path / "output").read_text("utf-8") == "verdict=not-ready\n"
+    assert (empty / "report" / "junit.xml").is_file()
+
+
+@pytest.mark.slow
+def test_the_whole_cpu_job_is_green_in_a_fresh_environment(repository, tmp_path):
+    venv.create(tmp_path / "python", with_pip=True)
+    for script in scripts(load((repository / GITHUB).read_bytes())["jobs"]["cpu"]):
+        done = run(
+            script, cwd=repository, scratch=tmp_path, path=tmp_path / "python" / "bin", NPU_ADAPTER_KIT=str(ROOT)
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _author() -> dict[str, str]:
+    names = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    return os.environ | names
