@@ -23,6 +23,9 @@ GAVE_UP = "requests failed"
 MAX_ANSWER_BYTES = 64 * 2**20
 _FEED_BYTES = 2**16
 _LONGEST_WAIT_S = 30.0
+_IDLE_S = 2.0
+"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s, and a process
+that got no processor meanwhile would not have noticed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +130,7 @@ class Sampler:
 def open_session(patience: Patience) -> aiohttp.ClientSession:
     """A session without proxies, cookies or a limit on connections; the caller closes it."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S),
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         timeout=aiohttp.ClientTimeout(
