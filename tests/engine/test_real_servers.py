@@ -1,0 +1,110 @@
+"""The endpoint stage on real vLLM servers: nothing to object to, and the openai client reads what the kit reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from healthcheck.contract import Task
+from healthcheck.endpoint.checks import CHECKS
+from healthcheck.endpoint.facts import interview
+from healthcheck.endpoint.records import Interview, every_stream
+from healthcheck.engine import Ledger
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome
+from tests.engine.conftest import QUIET, ROOT
+from tests.support.servers import heard_by_kit, heard_by_openai, replaying, serving
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+OF_PICTURES = ("--skip-mm-profiling", "--limit-mm-per-prompt", '{"image": 1}')
+TEXT, PICTURES = Task.TEXT_GENERATION, Task.IMAGE_TEXT_TO_TEXT
+SERVERS = {
+    "text on the engine of today": (".venv-vllm", TEXT, ()),
+    "text on the version that vllm-ascend 0.23.0 pairs with": (".venv-vllm-0.23", TEXT, ()),
+    "pictures on the engine of today": (".venv-vllm", PICTURES, OF_PICTURES),
+}
+ONLY_FOR_PICTURES = {"endpoint/image"}
+
+
+@pytest.fixture(scope="session")
+def seeing_weights() -> Path:
+    """A vision-language model of random parameters."""
+    command = [ROOT / ".venv-vllm" / "bin" / "python", ROOT / "examples" / "tiny_vlm" / "make_weights.py"]
+    made = subprocess.run(
+        [*command, "--cache", ROOT / ".cache" / "weights"], check=True, capture_output=True, text=True
+    )
+    return Path(made.stdout.strip())
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def talk(request, tiny_weights: Path, seeing_weights: Path, tmp_path_factory) -> Interview:
+    """One interview of each server, after which the server is gone."""
+    name, task, more = SERVERS[request.param]
+    program = ROOT / name / "bin" / "vllm"
+    assert program.is_file(), f"there is no {name}: run `make test-slow`, which makes it"
+    weights = tiny_weights if task is TEXT else seeing_weights
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    command = [program, "serve", weights, "--enforce-eager", *more]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with serving(command, environment={**QUIET, "PATH": path}, log=log) as url:
+        return interview(url, weights=str(weights), task=task)
+
+
+def test_a_real_server_passes_with_no_finding(talk: Interview) -> None:
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: talk)
+    objections = {r.id: r.findings for r in ledger.results if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
+    assert not objections
+    skipped = {result.id for result in ledger.results if result.outcome is Outcome.SKIP}
+    assert skipped == (set() if talk.shown else ONLY_FOR_PICTURES)
+
+
+def test_the_openai_client_reads_every_stream_alike(talk: Interview) -> None:
+    streams = list(every_stream(talk))
+    assert len(streams) > 40
+    with replaying([stream.body for stream in streams]) as url:
+        for index, stream in enumerate(streams):
+            heard = heard_by_kit(f"{url}/{index}", stream.sent or {})
+            assert heard == heard_by_openai(f"{url}/{index}", stream.sent or {})
+            assert heard.text == (stream.completion and stream.completion.text)
+            assert heard.finish_reason in {"stop", "length"}
+            assert heard.tokens
+
+
+@pytest.fixture
+def start(tmp_path: Path, engine_environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `npu-adapter verify` of a fresh vision-language adapter from the template."""
+
+    def run(weights: Path, *more: str) -> subprocess.CompletedProcess[str]:
+        kit = [sys.executable, "-m", "healthcheck"]
+        adapter, task = tmp_path / "my-adapter", PICTURES.value
+        subprocess.run([*kit, "new", adapter, "--defaults", "--task", task], check=True, capture_output=True)
+        variables = [word for name, value in engine_environment.items() for word in ("--env", f"{name}={value}")]
+        command = [*kit, "verify", adapter, "--weights", weights, "--out", tmp_path / "out", *variables, *more]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=800,
+            env={**os.environ, **engine_environment},
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_vision_adapter_from_the_template_serves_and_its_noise_is_called_noise(
+    start, seeing_weights: Path, tmp_path: Path
+) -> None:
+    """Random parameters: everything up to the pictures at the endpoint is sound, and what the model says is not."""
+    done = start(seeing_weights, "--problems", "24")
+    seen = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    outcomes = {check["id"]: check["outcome"] for check in seen["checks"]}
+    assert outcomes["endpoint/image"] == "pass"
+    assert outcomes["task/matches-weights"] == "pass"
+    objections = {name: outcome for name, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
+    assert objections == {"probe/degenerate": "fail"}, done.stdout
+    assert seen["verdict"] == "not-ready"
+    assert done.returncode == 1
