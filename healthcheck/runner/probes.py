@@ -18,8 +18,7 @@ Step = dict[str, JsonValue]
 def steps(output: Output) -> Iterator[Step]:
     """The steps in order; lines that are none, or were cut, are passed over."""
     for line in output.stdout.splitlines():
-        _, mark, text = line.partition(MARK)
-        if mark:
+        for text in line.split(MARK)[1:]:
             try:
                 step = json_text.load(text)
             except JsonError:

@@ -134,7 +134,7 @@ class Recorder:
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)
-        self.recording.commands[" ".join(command)] = self._said(output)
+        self.recording.commands[self._redact(" ".join(command))] = self._said(output)
         return output
 
     def python(

@@ -17,7 +17,7 @@ _SECRETS = (
     (re.compile(rf"(?i)\b(\w*{_WORD}\w*[\"']?)(\s*[=:]\s*[\"']?){_VALUE}"), rf"\1\2{REMOVED}"),
     (re.compile(r"(?i)\bbearer\s+[\w.=~+/-]+"), f"Bearer {REMOVED}"),
     (re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|ms-|AKIA)[\w-]{12,}"), REMOVED),
-    (re.compile(r"\beyJ[\w-]{10,}\.[\w-]+\.[\w-]*"), REMOVED),
+    (re.compile(r"\beyJ[\w-]{6,}\.[\w-]+\.[\w-]*"), REMOVED),
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"), REMOVED),
     (re.compile(r"(?m)^(\s*(?:Serial Number|V?N?Die ID|UUID)\s*:\s*).+$"), rf"\1{REMOVED}"),
     (re.compile(r"(://)(?!localhost\b|127\.|\[::1\]|0\.0\.0\.0|removed)[^/\s:,;'\"]+"), rf"\1{REMOVED}"),

@@ -188,6 +188,13 @@ def test_an_import_without_end_settles_nothing():
     assert not result.settled
 
 
+def test_ranks_that_write_on_one_line_are_all_heard():
+    def change(machine):
+        machine["children"]["hccl_probe 8"]["stdout"] = ["".join(machine["children"]["hccl_probe 8"]["stdout"])]
+
+    assert changed(HOST, change)["runner/hccl"].outcome is PASS
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     ("health", "outcome"),

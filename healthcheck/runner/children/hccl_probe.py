@@ -9,13 +9,17 @@ import json
 import socket
 import subprocess
 import sys
+import time
 from typing import Any
 
 INIT_S = 150
+GRACE_S = 3
 
 
 def say(step: str, **fields: object) -> None:
-    print("@npu-adapter " + json.dumps({"step": step, **fields}), flush=True)
+    """One write, with a line end before it: other ranks and libraries write to the same stream."""
+    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
+    sys.stdout.flush()
 
 
 def rank_main(rank: int, world: int, port: int) -> None:
@@ -36,8 +40,9 @@ def rank_main(rank: int, world: int, port: int) -> None:
         seen = values.cpu().tolist()
         say("reduced", rank=rank, right=seen == [world * (world + 1) / 2] * 256, seen=seen[0])
         distributed.destroy_process_group()
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the finding
+    except BaseException as error:
         say("error", at=f"rank {rank}", text=f"{type(error).__name__}: {error}"[:2000])
+        raise SystemExit(1) from error
 
 
 def main() -> None:
@@ -48,9 +53,21 @@ def main() -> None:
     say("begin", world=world)
     command = [sys.executable, __file__, str(world)]
     ranks = [subprocess.Popen([*command, str(rank), str(port)]) for rank in range(world)]
+    wait_for(ranks)
     for rank, process in enumerate(ranks):
         say("ended", rank=rank, status=process.wait())
     say("end")
+
+
+def wait_for(ranks: "list[subprocess.Popen[bytes]]") -> None:
+    """Until all have ended; where one failed, the others wait for it in vain and are ended after a grace."""
+    while None in [process.poll() for process in ranks]:
+        if any(process.returncode for process in ranks):
+            time.sleep(GRACE_S)
+            for process in ranks:
+                process.kill()
+            return
+        time.sleep(0.1)
 
 
 if len(sys.argv) > 2:

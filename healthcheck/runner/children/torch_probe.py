@@ -6,6 +6,7 @@ bfloat16 alike: a device that computes right gives the very numbers of the CPU.
 
 import importlib
 import json
+import sys
 import traceback
 from typing import Any
 
@@ -14,7 +15,9 @@ MOST_DEVICES = 64
 
 
 def say(step: str, **fields: object) -> None:
-    print("@npu-adapter " + json.dumps({"step": step, **fields}), flush=True)
+    """One write, with a line end before it: other ranks and libraries write to the same stream."""
+    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
+    sys.stdout.flush()
 
 
 def attempt(what: str, action: Any) -> Any:

@@ -1,0 +1,177 @@
+"""Recordings: what is asked is kept, what is private is not, and what others wrote cannot break the reader."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from healthcheck.errors import UsageError
+from healthcheck.processes import Listener, Process
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome
+from healthcheck.runner import facts
+from healthcheck.runner.machine import NOT_RECORDED, Child
+from healthcheck.runner.real import RealMachine
+from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, load
+from healthcheck.runner.records import Wanted
+from healthcheck.runner.redact import redactor
+from tests.runner.replaying import MACHINES, NAMES, plain, report
+
+
+def test_a_recorded_machine_is_the_machine(tmp_path):
+    recorder = Recorder(RealMachine())
+    real = facts.gather(recorder, Wanted(allow_none=True), Silent())
+    recorder.save(tmp_path / "machine.json")
+    replayed = facts.gather(RecordedMachine(load(tmp_path / "machine.json")), Wanted(allow_none=True), Silent())
+    assert replayed.software == real.software
+    assert replayed.host.disk == real.host.disk
+    assert replayed.host.open_files == real.host.open_files
+    assert (replayed.nodes, replayed.smi.codes, replayed.present) == (real.nodes, real.smi.codes, real.present)
+
+
+def test_what_was_not_asked_is_unknown():
+    machine = RecordedMachine(Recording())
+    assert machine.run("npu-smi", "info").trouble == NOT_RECORDED
+    assert machine.python(Child.TORCH).trouble == NOT_RECORDED
+    assert machine.read("/etc/passwd") is None
+    assert machine.paths("/dev/*") == ()
+    assert machine.space("/") is machine.read_speed("/") is machine.variable("HOME") is None
+    assert machine.holders(8000) == ()
+
+
+@pytest.mark.parametrize(
+    ("private", "kept"),
+    [
+        ("vllm serve /m --api-key s3cr3tvalue --port 8000", "vllm serve /m --api-key removed --port 8000"),
+        ("OPENAI_API_KEY=s3cr3tvalue x", "OPENAI_API_KEY=removed x"),
+        ('{"password": "s3cr3tvalue", "a": 1}', '{"password": "removed", "a": 1}'),
+        ("http://s3cr3tvalue:pw@proxy.corp.example:3128/x", "http://removed:3128/x"),
+        ("token hf_AbCdEfGhIjKlMnOpQrStUvWx", "token removed"),
+        ("Authorization: Bearer s3cr3tvalue", "Authorization: Bearer removed"),
+        ("eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", "removed"),
+        ("mail s3cr3tvalue@example.org", "mail removed"),
+        (
+            "        Serial Number                  : 1025C9048791",
+            "        Serial Number                  : removed",
+        ),
+        ("VDie ID    : 901421D4 02103514", "VDie ID    : removed"),
+        ("/home/s3cr3tvalue/models", "/home/removed/models"),
+        ("http://127.0.0.1:8000/v1 http://localhost:1", "http://127.0.0.1:8000/v1 http://localhost:1"),
+        ("/models/tokenizer.json tokenizer: x", "/models/tokenizer.json tokenizer: x"),
+        ("npu-smi 22.0.3.1 Version: 22.0.3.1", "npu-smi 22.0.3.1 Version: 22.0.3.1"),
+    ],
+)
+def test_what_is_private_is_removed(private, kept):
+    assert redactor()(private) == kept
+
+
+def test_names_of_the_host_are_removed_wherever_they_stand(monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "box7.corp.example")
+    monkeypatch.setenv("HOSTNAME", "pod-abc")
+    monkeypatch.setenv("LOGNAME", "wangxiaoming")
+    redact = redactor()
+    assert (
+        redact("on box7.corp.example, box7: pod-abc of wangxiaoming") == "on removed, removed: removed of removed"
+    )
+    assert redact("box70 and sandbox7") == "box70 and sandbox7"
+
+
+def test_a_recorder_removes_it_from_every_answer(tmp_path, monkeypatch):
+    secret = "hf_AbCdEfGhIjKlMnOpQrStUvWx"
+    (tmp_path / secret).write_text(secret)
+    monkeypatch.setenv("MODEL_PATH", secret)
+    machine = RealMachine()
+    monkeypatch.setattr(
+        RealMachine, "holders", lambda *_: (Listener(address="::", port=1, process=Process(pid=1, command=secret)),)
+    )
+    recorder = Recorder(machine)
+    assert recorder.run("echo", secret).stdout == f"{secret}\n"
+    assert recorder.read(str(tmp_path / secret)) == secret
+    assert recorder.paths(f"{tmp_path}/*")[0].path.endswith(secret)
+    assert recorder.variable("MODEL_PATH") == secret
+    assert recorder.holders(1)[0].process.command == secret
+    recorder.save(tmp_path / "saved.json")
+    assert secret not in (tmp_path / "saved.json").read_text()
+
+
+def test_only_the_variables_that_were_asked_for_are_kept(monkeypatch):
+    monkeypatch.setenv("SOMETHING_PRIVATE", "s3cr3tvalue")
+    recorder = Recorder(RealMachine())
+    facts.gather(recorder, Wanted(), Silent())
+    assert "s3cr3tvalue" not in str(recorder.recording.variables)
+    assert set(recorder.recording.variables) >= {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_HOME_PATH"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no recorded machine"),
+        ("[]", "no recorded machine"),
+        ('{"commands": {"npu-smi info": {"status": "0"}}}', "Expected `int | null`"),
+        ('{"files": {"/x": "text"}}', "files"),
+        ('{"schema": 2}', "schema 2"),
+        ("[" * 100_000, "no recorded machine"),
+    ],
+)
+def test_what_is_no_recording_is_refused_in_words(tmp_path, text, words):
+    (tmp_path / "machine.json").write_text(text)
+    with pytest.raises(UsageError, match=words.replace("|", r"\|")):
+        load(tmp_path / "machine.json")
+
+
+def test_a_recording_too_long_or_absent(tmp_path):
+    (tmp_path / "long.json").write_bytes(b" " * (16 * 2**20 + 1))
+    for name in ("long.json", "absent.json", "."):
+        with pytest.raises(UsageError):
+            load(tmp_path / name)
+
+
+def test_the_machines_of_these_tests_name_nobody():
+    for path in MACHINES.glob("*.json"):
+        text = path.read_text("utf-8")
+        assert "/home/" not in text
+        assert redactor()(text) == text
+
+
+JUNK = st.one_of(
+    st.text(max_size=30), st.sampled_from(["-1", "9" * 40, "0", "{}", "@npu-adapter {", "| 0 | OK | / |"])
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+@given(st.sampled_from(NAMES), st.data())
+def test_no_recording_breaks_a_check(name, data):
+    machine = plain(name)
+    for _ in range(data.draw(st.integers(1, 4))):
+        _damage(machine, data)
+    try:
+        found = report(machine)
+    except Exception as error:
+        raise AssertionError(json.dumps(machine)[:3000]) from error
+    assert not [result for result in found.results if result.outcome is Outcome.ERROR]
+
+
+def _damage(machine, data):
+    """Change, empty or drop one answer; the file stays a recording."""
+    part = data.draw(st.sampled_from(["commands", "children", "files", "variables", "paths", "spaces"]))
+    answers = machine[part]
+    if not answers:
+        return
+    key = data.draw(st.sampled_from(sorted(answers)))
+    value = answers[key]
+    if part in {"commands", "children"} and data.draw(st.booleans()):
+        lines = value["stdout"] or [""]
+        at = data.draw(st.integers(0, len(lines) - 1))
+        cut = data.draw(st.integers(0, len(lines[at])))
+        value["stdout"] = [*lines[:at], lines[at][:cut] + data.draw(JUNK), *lines[at + 1 :]]
+        value["status"] = data.draw(st.sampled_from([0, 1, -9, None]))
+    elif part == "files":
+        answers[key] = data.draw(st.one_of(st.none(), st.lists(JUNK, max_size=3)))
+    elif part == "variables":
+        answers[key] = data.draw(JUNK)
+    else:
+        del answers[key]
