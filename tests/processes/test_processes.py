@@ -55,7 +55,7 @@ def test_a_connection_in_time_wait_does_not_hold_the_port():
 
 def test_descendants_marks_and_activity():
     token = uuid.uuid4().hex
-    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); import time; time.sleep(600)'])"
+    script = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(5_000_000)); print(1, flush=True); import time; time.sleep(600)'])"
     parent = subprocess.Popen(
         [sys.executable, "-c", script], env={**os.environ, "KIT_TEST_MARK": token}, stdout=subprocess.PIPE
     )
