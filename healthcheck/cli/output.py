@@ -57,11 +57,11 @@ def publish(
         folder.save(options.json, text)
     if options.junit:
         folder.save(options.junit, junit.render(report))
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        github.publish(report)
     if to_stdout:
         sys.stdout.buffer.write(text)
     elif options.quiet:
         print("\n".join(lines.brief(report)))
     else:
         terminal.show(report)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        github.publish(report)

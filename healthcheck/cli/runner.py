@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 
-from healthcheck import provenance
+from healthcheck import provenance, stacks
+from healthcheck.cli import output
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
-from healthcheck.files import write_atomically
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, exit_status, verdict_of
-from healthcheck.report import github, junit, machine, terminal
+from healthcheck.report import terminal
 from healthcheck.runner.checks import CHECKS
 from healthcheck.runner.facts import gather
 from healthcheck.runner.machine import Machine
@@ -31,8 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", default="", metavar="ROW",
                         help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the report as JUnit XML")
+    output.arguments(parser)
     parser.add_argument("--save", type=Path, metavar="FILE",
                         help="record the machine, without secrets and host names, for --replay")  # fmt: skip
     parser.add_argument(
@@ -52,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
         if recorder:
             recorder.save(options.save)
-    _write(options, report)
+    output.publish(options, report)
     return exit_status(report)
 
 
@@ -79,18 +76,6 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError(f"--npus {options.npus}: a number from 1 to {MAX_NPUS}; for none, write --allow-none")
     if options.npus and options.allow_none:
         raise UsageError("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+    if options.stack:
+        stacks.row(options.stack)
     return Wanted(npus=options.npus, allow_none=options.allow_none, stack=options.stack)
-
-
-def _write(options: argparse.Namespace, report: Report) -> None:
-    text = machine.render(report)
-    if options.junit:
-        write_atomically(options.junit, junit.render(report))
-    if options.json and str(options.json) != "-":
-        write_atomically(options.json, text)
-    if str(options.json) == "-":
-        sys.stdout.buffer.write(text)
-    else:
-        terminal.show(report)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        github.publish(report)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from healthcheck.errors import UsageError
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
 
@@ -21,13 +22,20 @@ _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
 
 
 def publish(report: Report) -> None:
-    """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names."""
+    """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names.
+
+    Raises:
+        UsageError: that file cannot be written.
+    """
     for line in commands(report):
         print(line, file=sys.stderr)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(summary.render(report))
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(summary.render(report))
+        except OSError as error:
+            raise UsageError(f"cannot write GITHUB_STEP_SUMMARY, {path}: {error.strerror}") from error
 
 
 def commands(report: Report) -> Iterator[str]:
