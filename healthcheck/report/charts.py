@@ -124,7 +124,7 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Mark
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Markup:
-    """Phases below each other, each where it lies in time."""
+    """Phases below each other, each where it lies in time; one without length is a moment."""
     row = 30
     height = 6 + row * len(spans)
     across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=WIDTH - 2)
@@ -138,7 +138,8 @@ def waterfall(spans: Sequence[Span], title: str) -> Markup:
             )
         )
         anchor, x = ("start", begin) if begin < WIDTH / 2 else ("end", WIDTH - 2.0)
-        text = f"{_cut(span.label, PHASE_CHARACTERS)} · {_seconds(span.end_s - span.begin_s)}"
+        lasted = _seconds(span.end_s - span.begin_s) if span.end_s > span.begin_s else f"at {_seconds(span.end_s)}"
+        text = f"{_cut(span.label, PHASE_CHARACTERS)} · {lasted}"
         parts.append(_text(x, y + 10, text, "label", anchor=anchor))
     return _svg(height, title, parts)
 

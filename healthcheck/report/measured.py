@@ -100,7 +100,7 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     if len(chosen.flat) < len(run.samples):
         said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
     if run.failed:
-        said.append(f"{len(run.failed)} requests failed and count as wrong, as with the service.")
+        said.append(f"Failed requests, which count as wrong, as with the service: {len(run.failed)}.")
     return tuple(said)
 
 

@@ -181,7 +181,8 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         if end is not None
         else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {_duration(last)}."
     )
-    return LaunchView(said=said, spans=spans)
+    first = (Span(label="first token", begin_s=last, end_s=last),) if end is not None else ()
+    return LaunchView(said=said, spans=spans + first)
 
 
 def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
