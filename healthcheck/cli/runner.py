@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import provenance, stacks
@@ -11,7 +12,6 @@ from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, exit_status, verdict_of
-from healthcheck.report import terminal
 from healthcheck.runner.checks import CHECKS
 from healthcheck.runner.facts import gather
 from healthcheck.runner.machine import Machine
@@ -42,18 +42,20 @@ def run(options: argparse.Namespace) -> int:
     wanted = _wanted(options)
     source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
     recorder = Recorder(source) if options.save else None
-    progress = terminal.TerminalProgress()
+    progress = output.progress(options)
     try:
         report = judge(recorder or source, wanted, progress)
     finally:
         progress.close()
         if recorder:
             recorder.save(options.save)
+    if options.replay:
+        report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
     output.publish(options, report)
     return exit_status(report)
 
 
-def judge(machine_: Machine, wanted: Wanted, progress: Progress) -> Report:
+def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
     """The report on a machine.
 
     Raises:
@@ -61,7 +63,7 @@ def judge(machine_: Machine, wanted: Wanted, progress: Progress) -> Report:
     """
     ledger = Ledger(progress)
     progress.stage(Stage.RUNNER, "can this machine run adapters?")
-    facts = ledger.judge(CHECKS, lambda: gather(machine_, wanted, progress))
+    facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
     there = facts is None or facts.present
     return Report(
         verdict=verdict_of(ledger.results),

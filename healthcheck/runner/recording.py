@@ -129,8 +129,15 @@ class Recorder:
         self.recording = Recording(kit=__version__)
 
     def save(self, path: Path) -> None:
-        """Write the recording."""
-        write_atomically(path, json_text.dump(self.recording))
+        """Write the recording.
+
+        Raises:
+            UsageError: it cannot be written there.
+        """
+        try:
+            write_atomically(path, json_text.dump(self.recording))
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)

@@ -12,7 +12,7 @@ import pytest
 
 from healthcheck.catalogue import pages
 from tests.runner import standins
-from tests.runner.replaying import MACHINES, NAMES
+from tests.runner.replaying import MACHINES, plain
 from tests.runner.tables import Row, info
 
 DESIGNED = {
@@ -38,11 +38,14 @@ def test_a_machine_without_npu_is_told_so_in_one_sentence(tmp_path):
     assert [check["id"] for check in report["checks"] if check["outcome"] == "fail"] == ["runner/device-nodes"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_exit_status_is_that_of_the_verdict(name):
-    done = command("--json", "-", "--replay", MACHINES / f"{name}.json")
+@pytest.mark.parametrize(("missing", "status"), [("", 0), ("hccl_probe 8", 3), ("versions", 1)])
+def test_the_exit_status_is_that_of_the_verdict(tmp_path, missing, status):
+    machine = plain("healthy-910b3-x8")
+    machine["children"].pop(missing, None)
+    (tmp_path / "machine.json").write_text(json.dumps(machine))
+    done = command("--json", "-", "--replay", tmp_path / "machine.json")
     report = json.loads(done.stdout)
-    assert done.returncode == {"ready": 0, "not-ready": 1, "inconclusive": 3}[report["verdict"]]
+    assert (done.returncode, report["verdict"]) == (status, ("ready", "not-ready", "", "inconclusive")[status])
     assert {check["stage"] for check in report["checks"]} == {"runner"}
 
 
@@ -100,6 +103,7 @@ def test_elsewhere_nothing_is_annotated():
         (("--npus", "2", "--allow-none"), "write one of them"),
         (("--stack", "0.0.1"), "no vllm-ascend '0.0.1'"),
         (("--replay", "absent.json"), "absent.json is not a file"),
+        (("--allow-none", "--save", "/proc/x/y.json"), "cannot write /proc/x/y.json"),
     ],
 )
 def test_wrong_usage(arguments, words):

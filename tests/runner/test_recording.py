@@ -142,7 +142,7 @@ JUNK = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(st.sampled_from(NAMES), st.data())
 def test_no_recording_breaks_a_check(name, data):
     machine = plain(name)
