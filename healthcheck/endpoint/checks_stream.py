@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.records import Interview, every_stream
+from healthcheck.endpoint.prompts import FILLER_WORDS
+from healthcheck.endpoint.records import Interview, every_stream, miscount, prompt_tokens, words_in
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.chat import Completion
@@ -195,7 +196,7 @@ def stream_incremental(interview: Interview) -> Findings:
     Simulated by: npu-adapter simulate --fault burst
     """
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
-    telling = [(e, c) for e, c in streams if _words(c) >= _TELLING_WORDS]
+    telling = [(e, c) for e, c in streams if words_in(c) >= _TELLING_WORDS]
     whole = [(e, c) for e, c in telling if c.deltas == 1]
     timed = [e for e, c in streams if c.deltas >= _TELLING_EVENTS and e.arrivals_s[-1] >= _MEASURABLE_S]
     bursts = [e for e in timed if e.arrivals_s[-1] - e.arrivals_s[0] < _BURST_SHARE * e.arrivals_s[-1]]
@@ -203,7 +204,8 @@ def stream_incremental(interview: Interview) -> Findings:
     if whole and len(whole) == len(telling):
         yield fail(
             expected="an answer in many events",
-            seen=f"each of {len(whole)} answers came in one event, up to {max(_words(c) for _, c in whole)} words",
+            seen=f"each of {len(whole)} answers came in one event, "
+            f"up to {max(words_in(c) for _, c in whole)} words",
             fix=fix,
             where=asked(whole[0][0]),
         )
@@ -234,10 +236,6 @@ def _not_by_chance(interview: Interview, bursts: list[Exchange]) -> bool:
     return long.arrivals_s[0] > max(_SLOW_S, 3 * short.arrivals_s[0])
 
 
-def _words(completion: Completion) -> int:
-    return len(completion.text.split()) + len(completion.reasoning.split())
-
-
 @check(
     "endpoint/stream-usage",
     "Token counts make sense",
@@ -247,7 +245,8 @@ def _words(completion: Completion) -> int:
 )
 def stream_usage(interview: Interview) -> Findings:
     """The client asks for token counts with stream_options.include_usage. It can do without them; where they come,
-    they must be whole numbers, of at least one token for a prompt and for a text, and in proportion to the text.
+    they must be whole numbers, of at least one token for a prompt and for a text, in proportion to the text, and a
+    longer prompt must count more. Counts that cannot be true are not used by any other check.
 
     Repair: count the tokens of the templated prompt and of the answer, reasoning included.
     Simulated by: npu-adapter simulate --fault wrong-usage
@@ -256,7 +255,7 @@ def stream_usage(interview: Interview) -> Findings:
     if not any(completion.usage_sent for _, completion in streams):
         yield note("the server sends no usage in its streams; the evaluation client does without")
     for exchange, completion in streams:
-        if problem := _miscount(completion):
+        if problem := miscount(exchange):
             yield fail(
                 expected="prompt_tokens and completion_tokens that can be true",
                 seen=f"{problem}: {completion.usage_sent} for {shown(completion.text, 120)}",
@@ -264,17 +263,12 @@ def stream_usage(interview: Interview) -> Findings:
                 where=asked(exchange),
             )
             return
-
-
-def _miscount(completion: Completion) -> str:
-    """What cannot be true of the counts, in words."""
-    usage = completion.usage
-    if usage is None:
-        return "no whole numbers" if completion.usage_sent else ""
-    if usage.prompt_tokens <= 0:
-        return "a prompt of no tokens"
-    if usage.completion_tokens < 0 or (usage.completion_tokens == 0 and completion.deltas):
-        return "a text of no tokens"
-    if _words(completion) > 2 * usage.completion_tokens + 8:
-        return f"{_words(completion)} words in {usage.completion_tokens} tokens"
-    return ""
+    talk = interview.conversation
+    alone, same = (prompt_tokens(talk.alone), prompt_tokens(talk.same)) if talk else (None, None)
+    if talk and alone and same and same - alone < FILLER_WORDS // 3:
+        yield fail(
+            expected=f"more than {alone} prompt tokens for a prompt of {FILLER_WORDS} words more",
+            seen=f"{same}",
+            fix="count the tokens of the templated prompt; where the count is right, the prompt was cut",
+            where=asked(talk.same),
+        )

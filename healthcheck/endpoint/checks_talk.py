@@ -11,6 +11,7 @@ from healthcheck.endpoint.records import (
     Interview,
     answered,
     context_tokens,
+    counts_hold,
     first_choice,
     plain_texts,
     prompt_tokens,
@@ -53,7 +54,7 @@ def multi_turn(interview: Interview) -> Findings:
                 where=asked(exchange),
             )
             return
-    yield from _heard(talk, talk.history, "an earlier turn")
+    yield from _heard(interview, talk, talk.history, "an earlier turn")
 
 
 @check(
@@ -81,7 +82,7 @@ def system_role(interview: Interview) -> Findings:
             where=asked(talk.system),
         )
         return
-    yield from _heard(talk, talk.system, "the system message")
+    yield from _heard(interview, talk, talk.system, "the system message")
 
 
 def _conversation(interview: Interview) -> Conversation:
@@ -90,12 +91,18 @@ def _conversation(interview: Interview) -> Conversation:
     return interview.conversation
 
 
-def _heard(talk: Conversation, exchange: Exchange, what: str) -> Findings:
+def _counts(interview: Interview, talk: Conversation) -> bool:
+    """Whether the server counts prompt tokens such that a longer prompt has more of them."""
+    alone, same = prompt_tokens(talk.alone), prompt_tokens(talk.same)
+    return bool(alone and same and same - alone >= FILLER_WORDS // 3 and counts_hold(interview))
+
+
+def _heard(interview: Interview, talk: Conversation, exchange: Exchange, what: str) -> Findings:
     """Whether the prompt grew by what was said before, or else the code word came back."""
     alone, grown = prompt_tokens(talk.alone), prompt_tokens(exchange)
     able, recalls = _recalls(talk, talk.same), _recalls(talk, exchange)
     fix = "apply the model's chat template to the whole list of messages"
-    if alone and grown:
+    if alone and grown and _counts(interview, talk):
         if grown - alone < FILLER_WORDS // 3:
             yield fail(
                 expected=f"{what} in the prompt: some {FILLER_WORDS} words more than the {alone} tokens without",
@@ -142,7 +149,8 @@ def long_prompt(interview: Interview) -> Findings:
     """
     talk = _conversation(interview)
     alone, same, far = prompt_tokens(talk.alone), prompt_tokens(talk.same), prompt_tokens(talk.far)
-    expected = alone + (same - alone) * talk.far_paragraphs if alone and same and same > alone else None
+    counted = bool(alone and same) and _counts(interview, talk)
+    expected = alone + (same - alone) * talk.far_paragraphs if alone and same and counted else None
     if talk.far.status != 200:
         words = talk.far.body.decode("utf-8", "replace").lower()
         context = context_tokens(interview)

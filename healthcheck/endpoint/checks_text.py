@@ -13,13 +13,16 @@ from healthcheck.endpoint.records import (
     Interview,
     answered,
     context_tokens,
+    counts_hold,
     every_stream,
     plain_texts,
     said,
     texts,
+    token_limit,
 )
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Finding, Stage
+from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -151,36 +154,36 @@ def max_tokens(interview: Interview) -> Findings:
     """
     if interview.limited is None or interview.long is None:
         raise NotApplicable("no answer with a limit was asked for")
-    yield from _exceeds(interview.limited)
+    yield from _exceeds(interview.limited, _usage(interview, interview.limited))
     yield from _hidden_cut(interview)
     for exchange in (interview.long, *interview.streams):
-        if finding := _own_limit(exchange, context_tokens(interview)):
+        if finding := _own_limit(exchange, _usage(interview, exchange), context_tokens(interview)):
             yield finding
             break
     context = context_tokens(interview)
-    if interview.long.status != 200 and context and context > 2 * _limit(interview.long):
+    if interview.long.status != 200 and context and context > 2 * token_limit(interview.long):
         yield warn(
-            expected=f"an answer of up to {_limit(interview.long)} tokens within a context of {context}",
+            expected=f"an answer of up to {token_limit(interview.long)} tokens within a context of {context}",
             seen=what_came(interview.long),
             fix="raise the server's limit on new tokens: the evaluation client asks for 512 unless told otherwise",
             where=asked(interview.long),
         )
 
 
-def _limit(exchange: Exchange) -> int:
-    value = (exchange.sent or {}).get("max_tokens")
-    return value if isinstance(value, int) else 0
+def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
+    """The token counts, where those of the whole interview hold (endpoint/stream-usage)."""
+    return exchange.completion.usage if exchange.completion and counts_hold(interview) else None
 
 
-def _exceeds(exchange: Exchange) -> Findings:
+def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
     completion = exchange.completion
     if completion is None:
         return
-    counted = completion.usage.completion_tokens if completion.usage else None
+    counted = usage.completion_tokens if usage else None
     words = len(f"{completion.reasoning} {completion.text}".split())
-    if (counted or 0) > _limit(exchange) or words > _WORDS_PER_TOKEN * _limit(exchange):
+    if (counted or 0) > token_limit(exchange) or words > _WORDS_PER_TOKEN * token_limit(exchange):
         yield fail(
-            expected=f"at most {_limit(exchange)} tokens",
+            expected=f"at most {token_limit(exchange)} tokens",
             seen=f"{'?' if counted is None else counted} tokens, {words} words: {shown(completion.text)}",
             fix="pass max_tokens on to the engine",
             where=asked(exchange),
@@ -207,12 +210,12 @@ def _hidden_cut(interview: Interview) -> Findings:
         )
 
 
-def _own_limit(exchange: Exchange, context: int | None) -> Finding | None:
+def _own_limit(exchange: Exchange, usage: Usage | None, context: int | None) -> Finding | None:
     """A cut well before max_tokens, which the end of the context does not explain."""
     completion = exchange.completion
     if completion is None or completion.finish_reason != "length":
         return None
-    usage, limit = completion.usage, _limit(exchange)
+    limit = token_limit(exchange)
     text = said(exchange)
     made = usage.completion_tokens if usage else max(completion.deltas, len(text.split()), len(text) // 6)
     seen = f'cut after {made} tokens, finish_reason "length"'
@@ -286,7 +289,9 @@ def sampling(interview: Interview) -> Findings:
     Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
     """
     unsteady = _unsteady(interview)
-    if unsteady:
+    if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
+        yield note(f"the server refuses temperature 0: answers meant to be alike were asked for at {cold}")
+    elif unsteady:
         yield unsteady
     sampled = [said(exchange) for exchange in interview.sampled if answered(exchange)]
     hot = [said(exchange) for exchange in interview.hot if answered(exchange)]

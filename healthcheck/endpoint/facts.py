@@ -52,6 +52,8 @@ PATIENCE = Limits(connect_s=20, first_event_s=120, between_events_s=60, total_s=
 SHORT_TOKENS, LIMITED_TOKENS, LONG_TOKENS = 24, 8, 520
 """The long answer is longer than the 512 tokens at which some servers stop by default."""
 OPENING_TOKENS = 32
+CLIENT_TEMPERATURE = 0.01
+"""The evaluation client's own. Some servers refuse 0 and take this (sampling "must be strictly positive")."""
 STREAMS_AT_ONCE = 16
 SIDE_BY_SIDE = 8
 FAR_TOKENS = 5000
@@ -112,24 +114,35 @@ def interview(
 
 @dataclass(frozen=True, slots=True)
 class _Talk:
-    """How to ask: under which name, with which fields."""
+    """How to ask: under which name, without which fields, at which temperature where answers are to be steady."""
 
     client: Client
     name: str
     left_out: tuple[str, ...]
     progress: Progress
+    cold: float = 0
 
     def say(self, text: str, done: int = 0) -> None:
         self.progress.update(f"endpoint: {text}", done=done, total=6)
 
     def body(
-        self, messages: Sequence[Message], *, max_tokens: int, temperature: float = 0, **fields: JsonValue
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float | None = None,
+        **fields: JsonValue,
     ) -> Mapping[str, JsonValue]:
-        whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=temperature)
+        heat = self.cold if temperature is None else temperature
+        whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=heat)
         return {key: value for key, value in (whole | fields).items() if key not in self.left_out}
 
     def stream(
-        self, *messages: Message, max_tokens: int = SHORT_TOKENS, temperature: float = 0, **fields: JsonValue
+        self,
+        *messages: Message,
+        max_tokens: int = SHORT_TOKENS,
+        temperature: float | None = None,
+        **fields: JsonValue,
     ) -> Exchange:
         return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
 
@@ -146,7 +159,7 @@ def _openings(talk: _Talk, names: Sequence[str]) -> tuple[Opening, ...]:
     for name, left_out in tries:
         talk.say("a first answer")
         asking = replace(talk, name=name, left_out=left_out)
-        exchange = asking.stream(user(STORY), max_tokens=OPENING_TOKENS, temperature=0.01)
+        exchange = asking.stream(user(STORY), max_tokens=OPENING_TOKENS, temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
         if exchange.status not in _REFUSALS and not _several(exchange):
             return tuple(openings)
@@ -164,7 +177,11 @@ def _misread(exchange: Exchange) -> bool:
 
 def _go_on(talk: _Talk, facts: Interview) -> Interview:
     talk.say("the same answer again, streamed and plain", 1)
-    pairs = [(talk.stream(user(STORY)), talk.plain(user(STORY))) for _ in range(2)]
+    first = talk.stream(user(STORY))
+    if first.status in _REFUSALS:
+        talk = replace(talk, cold=CLIENT_TEMPERATURE)
+        first = talk.stream(user(STORY))
+    pairs = [(first, talk.plain(user(STORY))), (talk.stream(user(STORY)), talk.plain(user(STORY)))]
     streams, plains = tuple(s for s, _ in pairs), tuple(p for _, p in pairs)
     talk.say(f"{STREAMS_AT_ONCE} streams at once", 2)
     crowd = _crowd(talk)

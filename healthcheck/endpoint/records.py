@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from healthcheck.contract import Task
 from healthcheck.json_text import JsonError, load
+from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 STREAM_OPTIONS = "stream_options"
+_SLACK = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +195,41 @@ def prompt_tokens(exchange: Exchange | None) -> int | None:
     completion = exchange.completion if exchange else None
     usage = completion.usage if completion else None
     return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
+
+
+def words_in(completion: Completion) -> int:
+    """Words of text and reasoning, by white space."""
+    return len(completion.text.split()) + len(completion.reasoning.split())
+
+
+def miscount(exchange: Exchange) -> str:
+    """What cannot be true of a stream's token counts, in words; "" where nothing is, or nothing was counted."""
+    completion = exchange.completion
+    usage = completion.usage if completion else None
+    if completion is None or usage is None:
+        return "no whole numbers" if completion and completion.usage_sent else ""
+    made, words = usage.completion_tokens, words_in(completion)
+    size = len(said(exchange).encode("utf-8", "replace"))
+    if usage.prompt_tokens <= 0:
+        return "a prompt of no tokens"
+    if made < 0 or (made == 0 and completion.deltas):
+        return "a text of no tokens"
+    if words > 2 * made + _SLACK:
+        return f"{words} words in {made} tokens"
+    if made > token_limit(exchange) > 0 and made > size + _SLACK:
+        return f"{made} tokens, of {token_limit(exchange)} allowed, for {size} bytes"
+    return ""
+
+
+def counts_hold(interview: Interview) -> bool:
+    """Whether the server's token counts can be relied on: none of them is plainly wrong."""
+    return not any(miscount(exchange) for exchange in every_stream(interview))
+
+
+def token_limit(exchange: Exchange) -> int:
+    """The max_tokens of a request, 0 where it has none."""
+    value = (exchange.sent or {}).get("max_tokens")
+    return value if isinstance(value, int) else 0
 
 
 def context_tokens(interview: Interview) -> int | None:

@@ -37,6 +37,7 @@ class Dialect:
         comments: a comment stands before the first event and between events.
         any_model: the model name of a request is not looked at.
         logprobs: log-probabilities are given in a plain answer.
+        takes_zero: temperature 0 is taken; some servers want it strictly positive.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Dialect:
     comments: bool = False
     any_model: bool = False
     logprobs: bool = True
+    takes_zero: bool = True
     gzip: bool = False
     content_type: str = "text/event-stream; charset=utf-8"
 
@@ -81,6 +83,7 @@ DIALECTS: dict[str, Dialect] = {
         replace(_VLLM, name="reasoning", reasoning="reasoning_content"),
         replace(_VLLM, name="reasoning-new", reasoning="reasoning", role="joined"),
         replace(_VLLM, name="gzip", gzip=True),
+        replace(_VLLM, name="strictly-positive", takes_zero=False),
         replace(_VLLM, name="plain-type", content_type="text/plain"),
     )
 }  # fmt: skip

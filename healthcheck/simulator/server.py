@@ -251,6 +251,8 @@ class _Service:
         name = "another-model" if "other-name" in self._names else behaviour.model
         if not self._dialect.any_model and body.get("model", name) != name:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
+        if not self._dialect.takes_zero and body.get("temperature") == 0:
+            return refusal(422, "Input validation error: `temperature` must be strictly positive")
         wanted = count_tokens(request.messages) + int(request.number_of("max_tokens", 0))
         if wanted > behaviour.context_tokens:
             return refusal(

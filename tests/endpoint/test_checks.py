@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint import checks_load, checks_reach, checks_stream, checks_text
+from healthcheck.endpoint import checks_load, checks_reach, checks_stream, checks_talk, checks_text
 from healthcheck.endpoint.pictures import pictures, png
-from healthcheck.endpoint.records import Crowd, Interview, Opening
+from healthcheck.endpoint.records import Conversation, Crowd, Interview, Opening
 from healthcheck.records import Outcome
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
@@ -140,6 +140,41 @@ def test_a_stop_string_at_the_end_of_the_text_was_obeyed() -> None:
     for text, outcome in (("one two", Outcome.PASS), ("one two three", Outcome.PASS), (WORDS, Outcome.WARN)):
         facts = interview(streamed(), stopped=streamed(text), stop_word="three")
         assert checks_text.stop_or_eos.judge(facts).outcome is outcome
+
+
+def talked(*counts: int) -> Conversation:
+    alone, same, history, system, far = (
+        streamed("one code", usage=Usage(prompt_tokens=count, completion_tokens=2)) for count in counts
+    )
+    return Conversation(
+        word="kalo77", alone=alone, same=same, history=history, system=system, shots=same, far=far, far_paragraphs=9
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage", "turns"),
+    [
+        ((20, 100, 105, 105, 800), Outcome.PASS, Outcome.PASS),
+        ((20, 100, 21, 21, 800), Outcome.PASS, Outcome.FAIL),
+        ((20, 20, 20, 20, 20), Outcome.FAIL, Outcome.SKIP),
+    ],
+)
+def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns(
+    counts: tuple[int, ...], usage: Outcome, turns: Outcome
+) -> None:
+    facts = interview(streamed(), conversation=talked(*counts))
+    assert checks_stream.stream_usage.judge(facts).outcome is usage
+    assert checks_talk.multi_turn.judge(facts).outcome is turns
+    assert checks_talk.system_role.judge(facts).outcome is turns
+
+
+@pytest.mark.parametrize("made", [-1, 1, 5000])
+def test_impossible_counts_are_told_once(made: int) -> None:
+    wrong = Usage(prompt_tokens=9, completion_tokens=made)
+    first = streamed(" ".join([WORDS] * 2), usage=wrong)
+    facts = interview(first, streams=(first, first), limited=streamed("one two", usage=wrong), long=first)
+    assert checks_stream.stream_usage.judge(facts).outcome is Outcome.FAIL
+    assert checks_text.max_tokens.judge(facts).outcome is Outcome.PASS
 
 
 def test_pictures_differ() -> None:

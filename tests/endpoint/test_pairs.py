@@ -16,6 +16,9 @@ from healthcheck.wire.client import Limits
 WEIGHTS = "/weights/模型 a"
 IMPATIENT = Limits(first_event_s=1.5, between_events_s=1.0, total_s=6.0)
 
+# Answers at the least temperature that it takes may differ, and then the two forms cannot be compared.
+OPEN = {"strictly-positive": {"endpoint/stream-equals-plain"}}
+
 
 def judge(behaviour: Behaviour, task: Task = Task.IMAGE_TEXT_TO_TEXT) -> dict[str, CheckResult]:
     with Simulator(behaviour) as simulator:
@@ -33,7 +36,7 @@ def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect))
     assert objections(results) == {}
     skipped = {name for name, result in results.items() if result.outcome is Outcome.SKIP}
-    assert skipped <= {"endpoint/stream-incremental"}, "only an instant answer may leave a question open"
+    assert skipped <= {"endpoint/stream-incremental", *OPEN.get(dialect, ())}, "an instant answer may leave it open"
 
 
 @pytest.mark.parametrize("dialect", ["vllm", "split", "reasoning", "usage-always"])
