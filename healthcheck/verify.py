@@ -10,7 +10,7 @@ from healthcheck import contract, provenance
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.engine import Ledger
-from healthcheck.fix import Repair, proposals
+from healthcheck.fix import Repair, left_alone, proposals
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan.facts import LaunchPlan, rehearse
 from healthcheck.plan.flags import FLAG_CHECKS
@@ -104,6 +104,10 @@ class Verification:
         """The safe repairs of the working copy that the repository and the plan call for."""
         submission, plan = self._rehearse(weights)
         return proposals(submission, plan, self._ledger.results)
+
+    def left_alone(self) -> tuple[str, ...]:
+        """What repairs() proposes nothing for, in words."""
+        return left_alone(self._ledger.results)
 
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""

@@ -76,8 +76,10 @@ def _repaired(request: Request, progress: Progress) -> Request:
     if request.url or request.weights is None:
         raise UsageError("--fix repairs a repository: give one, and --weights DIR")
     for _ in range(FIX_ROUNDS):
-        repairs = Verification(replace(request, until=Stage.PLAN), progress).repairs(request.weights)
+        verification = Verification(replace(request, until=Stage.PLAN), progress)
+        repairs = verification.repairs(request.weights)
         if not repairs:
+            print("".join(f"{text}\n" for text in verification.left_alone()), end="")
             break
         print(fix.diff(repairs), end="")
         for repair in repairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck import contract
 from healthcheck.repo import shell
@@ -14,6 +14,7 @@ BEFORE = {"exec", "nohup", "time", "command", "setsid"}
 GAP = re.compile(r"(?:[ \t]|\\\n)*")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 VARIABLE = re.compile(r"\$MODEL_PATH|\$\{MODEL_PATH\}")
+MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
 LITERAL = re.compile(r"""(?P<quote>["']?)(?P<value>[\w.:/@+-]+)(?P=quote)""")
 
 
@@ -28,17 +29,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """The one command of a script that starts vLLM: its arguments, and the words before them."""
+    """The one command of a script that starts vLLM.
+
+    Attributes:
+        arguments: the words behind `vllm serve`.
+        names: how many served model names a run recorded; 0 where that is unknown.
+    """
 
     script: shell.Script
     command: Command
     arguments: tuple[Token, ...]
+    names: int = 0
 
 
-def find(script: shell.Script, line: int) -> Launch | None:
+def find(script: shell.Script, line: int, names: int = 0) -> Launch | None:
     """The launch command, where there is no doubt which one it is; `line` is where a run recorded it, 0 unknown."""
     found = [launch for launch in _all(script) if not line or _spans(launch, line)]
-    return found[0] if len(found) == 1 else None
+    return replace(found[0], names=names) if len(found) == 1 else None
 
 
 def port(launch: Launch) -> Iterator[Change]:
@@ -58,7 +65,7 @@ def host(launch: Launch) -> Iterator[Change]:
 
 
 def served_name(launch: Launch) -> Iterator[Change]:
-    """The option --served-model-name with its names."""
+    """The option --served-model-name with its names, as many as a run recorded where words like "$@" follow."""
     words = launch.arguments
     given = [at for at, word in enumerate(words) if _name(word) == "--served-model-name"]
     if len(given) != 1 or given[0] == 0:
@@ -67,6 +74,8 @@ def served_name(launch: Launch) -> Iterator[Change]:
     if "=" not in words[at].text:
         while last + 1 < len(words) and not words[last + 1].text.startswith("-"):
             last += 1
+        if MANY_WORDS.fullmatch(words[last].text) and last - at == launch.names + 1:
+            last -= 1  # it was empty in the run: the names are those before it
         if last == at or any(not _one_word(word) for word in words[at + 1 : last + 1]):
             return
     before = words[at - 1].end

@@ -44,6 +44,17 @@ def proposals(
     return tuple(found)
 
 
+def left_alone(results: Iterable[CheckResult]) -> tuple[str, ...]:
+    """What no repair was proposed for though its kind is repaired, in words, with what to do by hand."""
+    titles = {check: title for check, title, _ in LAUNCH_REPAIRS}
+    return tuple(
+        f"not repaired for {result.id}: could not {titles[result.id]} in one plain word of the command in {NAME}; "
+        + next((f"by hand: {finding.fix}" for finding in result.findings if finding.fix), "see the check")
+        for result in results
+        if result.outcome is Outcome.FAIL and result.id in titles
+    )
+
+
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
     check, seen = "repo/deploy-sh-syntax", submission.deploy_sh or b""
     if check not in wrong:
@@ -63,7 +74,7 @@ def _of_launch(plan: LaunchPlan | None, data: bytes, wrong: set[str]) -> Iterato
     if server is None or server.engine != "vllm":
         return
     text, places = _as_read(data)
-    found = launch.find(shell.read(text), _line_in_deploy_sh(server.where))
+    found = launch.find(shell.read(text), _line_in_deploy_sh(server.where), len(server.served_names))
     if found is None or (server.where and not server.where.startswith(f"{NAME}:")):
         return
     for check, title, propose in LAUNCH_REPAIRS:

@@ -11,7 +11,7 @@ from healthcheck.plan import script
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.recognise import UNRESOLVED
 from healthcheck.plan.start import starts_server
-from healthcheck.plan.surroundings import committed, self_contained
+from healthcheck.plan.surroundings import self_contained
 from healthcheck.records import Finding, Stage
 
 _STARTED = ("plan/starts-server",)
@@ -108,6 +108,8 @@ def model_path(plan: LaunchPlan) -> Findings:
     """
     server = served(plan)
     models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    if not models and server.model is not None:
+        models = [server.model]
     if not models:
         yield _unresolved(plan, f"the weights in {plan.model_path} ($MODEL_PATH)", "which weights are served")
         return
@@ -119,7 +121,8 @@ def model_path(plan: LaunchPlan) -> Findings:
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if _is_within(model, plan.model_path)), models[-1])
-    seen = f"the model is {model or 'empty'!r}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
+    shown = repr(model) if model else "empty"
+    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
     if UNRESOLVED in model:
         yield _unresolved(plan, "the weights in $MODEL_PATH", f"which weights {model} are")
     elif not _is_within(model, plan.model_path):
@@ -357,7 +360,6 @@ def one_port_each(plan: LaunchPlan) -> Findings:
 CHECKS: tuple[Check[LaunchPlan], ...] = (
     starts_server,
     self_contained,
-    committed,
     chat_api,
     model_path,
     port,

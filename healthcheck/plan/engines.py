@@ -108,7 +108,7 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         name="ollama", programs=("ollama serve", "ollama"), port=11434, host=LOOPBACK, model_options=(),
-        name_is="?",
+        name_is="?", port_variables=("OLLAMA_HOST",), host_variables=("OLLAMA_HOST",),
     ),
     Engine(name="xinference", programs=("xinference", "xinference-local"), port=9997, host=LOOPBACK, name_is="?"),
     Engine(

@@ -44,6 +44,7 @@ class ServerCommand:
         port: None is unknown; `port_source` says where it comes from, or why it is unknown.
         served_names: under which the model is served, the engine's default included; empty where it is unknown.
         api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
+        missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
         options: every option of the command line and of its configuration file by long name without dashes in
             front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
     """
@@ -62,6 +63,7 @@ class ServerCommand:
     served_names: tuple[str, ...] = ()
     api_key: str | None = None
     where: str = ""
+    missing_files: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
     def option(self, name: str) -> str | None:
@@ -107,7 +109,6 @@ class LaunchPlan:
         script: the text of deploy.sh.
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
-        changed: files of the commit that the author's working tree has otherwise.
         unshipped: files that the author's working tree has and the committed tree has not.
         stack: the chosen row of the version matrix; "" is the default one.
     """
@@ -125,7 +126,6 @@ class LaunchPlan:
     script: str = ""
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()
     stack: str = ""
 

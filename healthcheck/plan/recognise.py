@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from healthcheck import json_text, yaml_text
@@ -19,7 +19,13 @@ from healthcheck.records import JsonValue
 
 UNRESOLVED = "<unresolved:"
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
+_ADDRESS = re.compile(r"(.+):(\d{2,5})")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
+_FILE_OPTIONS = {
+    "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
+    "log-config-file",
+}  # fmt: skip
+_PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
 
@@ -53,13 +59,14 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         env=record.env,
         cwd=record.cwd,
         foreground=foreground,
-        model=_resolved(model, record) if model else next(iter(loaded), None),
+        model=_resolved(model, record) if model else next(iter(loaded), model),
         port=port,
         port_source=port_source,
         host=_host(engine, options, line, record),
         served_names=_names(engine, line, options, model),
         api_key=_key(engine, options, record.env),
         where=where,
+        missing_files=tuple(_missing_files(line, record)),
         options=options,
     )
 
@@ -122,6 +129,15 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
     return found
 
 
+def _missing_files(line: CommandLine, record: Record) -> Iterator[str]:
+    """The options that name a file which was not there when the server was started."""
+    for name in sorted(_FILE_OPTIONS & line.options.keys()):
+        value = line.options[name]
+        template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
+        if value and not template and UNRESOLVED not in value and value not in record.paths:
+            yield line.spelled[name]
+
+
 def _plain(value: JsonValue) -> str:
     if value is True:
         return ""
@@ -146,6 +162,8 @@ def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record
         return variable[1]
     if engine.positional_model and line.options and (stray := _stray_path(line, record)):
         return stray
+    if any(name in options for name in engine.model_options):
+        return ""
     return engine.default_model if engine.api == "openai-chat" else None
 
 
@@ -185,7 +203,10 @@ def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], 
     if listening:
         return Given(value=listening[1], source=listening[0])
     variable = by_variable(engine.port_variables, record.env)
-    return Given(value=variable[1], source=f"{variable[0]}={variable[1]}") if variable else None
+    if variable is None:
+        return None
+    bound = _ADDRESS.fullmatch(variable[1])
+    return Given(value=bound[2] if bound else variable[1], source=f"{variable[0]}={variable[1]}")
 
 
 def _number(text: str, source: str) -> tuple[int | None, str]:
@@ -200,7 +221,10 @@ def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record:
         if name in line.options:
             return line.options[name].rpartition(":")[0] or EVERYWHERE
     variable = by_variable(engine.host_variables, record.env)
-    return variable[1] if variable else engine.host
+    if variable is None:
+        return engine.host
+    bound = _ADDRESS.fullmatch(variable[1])
+    return bound[1] if bound else variable[1]
 
 
 def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:

@@ -71,7 +71,6 @@ class _Rehearsal:
             script=self.text,
             unresolved=first.run.unresolved,
             notes=first.recording.notes,
-            changed=submission.changed,
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
         )

@@ -73,8 +73,18 @@ def unquoted_line(text: str, variable: str) -> int | None:
 
 
 def argument_line(text: str) -> int | None:
-    """The first line that uses a positional parameter without a default, outside functions."""
-    use = re.compile(r"\$(?:[1-9]\b|\{[1-9]\}|\{[1-9]:?\?|#|\{#\})")
+    """The first line that uses a positional parameter without a default, or their number, outside functions."""
+    return _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9]\}|\{[1-9]:?\?|#|\{#\})"))
+
+
+def empty_line(text: str) -> tuple[str, int]:
+    """What leaves a value empty that deploy.sh uses: ("an argument", line), ("input", line), or ("", 0)."""
+    argument = _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9]\})"))
+    asked = _outside_functions(text, re.compile(r"^\s*read\s(?!.*(?:<|\bdo\b))"))
+    return ("an argument", argument) if argument else ("input from a terminal", asked) if asked else ("", 0)
+
+
+def _outside_functions(text: str, use: re.Pattern[str]) -> int | None:
     depth = 0
     for number, line in _code_lines(text):
         if re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line):

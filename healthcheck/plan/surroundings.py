@@ -10,9 +10,10 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
-from healthcheck.plan.facts import LaunchPlan, RecordedCommand
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.start import is_real_program
 from healthcheck.records import Finding, Stage
+from healthcheck.repo import packages
 
 _EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
 _FOREIGN = {
@@ -56,39 +57,17 @@ def self_contained(plan: LaunchPlan) -> Findings:
     if plan.server is not None:
         said = tuple(each for each in said if not each.guarded)
     for each in said:
-        if is_real_program(plan, each):
+        if is_real_program(plan, each) or "#!" in each.name:
             continue
         if (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)
+    yield from _missing_option_files(plan)
+    yield from _emptied(plan)
     yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
     yield from _downloads(plan.commands)
-    yield from _installs(plan.commands)
+    yield from _installs(plan)
     yield from _environment_scripts(plan)
-
-
-@check(
-    "plan/committed",
-    "The commit is what the folder shows",
-    stage=Stage.PLAN,
-    why="The service clones the repository: what is not committed is not there.",
-    requires=("repo/deploy-sh-present",),
-)
-def committed(plan: LaunchPlan) -> Findings:
-    """What is verified is the last commit, as a fresh clone has it, and not the files in your folder.
-
-    Where a file in the folder differs from the commit, what you see and what the service gets are two things.
-    Commit the changes and verify again, or undo them.
-    """
-    if plan.changed:
-        more = len(plan.changed) - 5
-        names = ", ".join(plan.changed[:5]) + (f" and {more} more" if more > 0 else "")
-        yield warn(
-            expected="no difference between the folder and the commit",
-            seen=f"changed since the commit: {names}",
-            fix="git commit -a, then verify again",
-            where=plan.changed[0],
-        )
 
 
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
@@ -202,14 +181,56 @@ def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
             )
 
 
-def _installs(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
-    """Packages that the image brings, installed again over it."""
-    for command in commands:
+def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
+    server = plan.server
+    for spelled in server.missing_files if server else ():
+        name = spelled.replace("=", " ", 1).partition(" ")[2]
+        yield fail(
+            expected=_EXPECTED,
+            seen=f"{spelled}: there is no such file when the server starts",
+            fix=f"commit {name.removeprefix(f'{plan.root}/')}, or correct the path"
+            if not name.startswith(plan.model_path)
+            else "name a file that the weights have, or ship it in the repository",
+            where=_option_place(plan, spelled),
+        )
+
+
+def _option_place(plan: LaunchPlan, spelled: str) -> str:
+    line = script.find_line(plan.script, [spelled, *spelled.replace("=", " ").split()])
+    return f"{contract.ENTRY_POINT}:{line}" if line else ""
+
+
+def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
+    """A server that is started without its model or port because an argument or an answer was not given."""
+    server = plan.server
+    if server is None or not (server.model == "" or _lost_value(server)):
+        return
+    what, line = script.empty_line(plan.script)
+    if what:
+        yield fail(
+            expected=_EXPECTED,
+            seen=f"it needs {what}: “{script.line_at(plan.script, line)}” gives nothing, and the server is started "
+            f"with: {server.command}",
+            fix="give everything a default; the service passes no arguments and types nothing",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
+
+
+def _lost_value(server: ServerCommand) -> bool:
+    """Whether the model or the port is an option or a place on the command line with nothing in it."""
+    bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source) is not None
+    return bare or any(server.options.get(name) == "" for name in ("model", "model-path"))
+
+
+def _installs(plan: LaunchPlan) -> Iterator[Finding]:
+    """Packages that the image brings, installed again over it, where deploy.sh itself does not spell them out."""
+    plain = {word for _, word, _ in packages.installed_by(plan.script)}
+    for command in plan.commands:
         words = command.argv[1:]
         if "install" not in words or not (command.program.startswith("pip") or "pip" in words[:3]):
             continue
         for word in words:
-            if _PROVIDED.match(word.lower()):
+            if word not in plain and _PROVIDED.match(word.lower()):
                 yield warn(
                     expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
                     seen=f"{word} is installed: {' '.join(command.argv[:12])}",

@@ -64,6 +64,7 @@ class Submission:
         paths: the tree's files, sorted; links are among them.
         deploy_sh: the bytes of deploy.sh, None unless it is a regular file or a link to one within the tree.
         deploy_sh_mode: its permission bits, None where there is no such file.
+        copy_has_crlf: lines of the deploy.sh in the folder itself end in CRLF, whatever the commit has.
         deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
         requirements: the bytes of requirements.txt, None where there is none.
         texts: requirements.txt and the files of the repository that it includes.
@@ -83,6 +84,7 @@ class Submission:
     deploy_sh_kind: Kind
     deploy_sh_mode: int | None
     deploy_sh_link: str
+    copy_has_crlf: bool
     deploy_sh_elsewhere: tuple[str, ...]
     requirements: bytes | None
     requirements_kind: Kind
@@ -180,6 +182,7 @@ def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> 
         deploy_sh_kind=deploy_sh.kind,
         deploy_sh_mode=deploy_sh.mode,
         deploy_sh_link=deploy_sh.link,
+        copy_has_crlf=b"\r\n" in (read_inside(root, contract.ENTRY_POINT, MAX_TEXT_BYTES) or b""),
         deploy_sh_elsewhere=_elsewhere(paths),
         requirements=wanted.data,
         requirements_kind=wanted.kind,

@@ -19,6 +19,7 @@ from healthcheck.stacks import in_range
 
 NAME = contract.REQUIREMENTS
 MAX_FINDINGS = 20
+PINNING = ("==", "===", "~=", "<", "<=")
 NO_PROJECT = ("pyproject.toml", "setup.py")
 
 
@@ -33,6 +34,19 @@ def entries(submission: Submission) -> Iterator[Entry]:
     for file in files(submission):
         if file.path not in constraints:
             yield from (entry for entry in file.entries if entry.installs and entry.applies())
+
+
+def constrained(submission: Submission) -> frozenset[str]:
+    """The packages that a constraints file (-c) pins to a version or keeps below one."""
+    found = files(submission)
+    constraints = {path for file in found for path in _constrained(file)}
+    return frozenset(
+        entry.name
+        for file in found
+        if file.path in constraints
+        for entry in file.entries
+        if entry.requirement is not None and any(each.operator in PINNING for each in entry.requirement.specifier)
+    )
 
 
 @check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 from packaging.specifiers import SpecifierSet
@@ -14,7 +15,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.repo import shell, shells
 from healthcheck.repo.facts import Submission
-from healthcheck.repo.installs import entries, exact_versions
+from healthcheck.repo.installs import PINNING, constrained, entries, exact_versions
 from healthcheck.repo.requirements import Entry, Form
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
@@ -35,8 +36,12 @@ CUDA_ONLY = {"flash-attn", "xformers", "cupy", "bitsandbytes", "auto-gptq", "aut
              "apex", "deepspeed-kernels", "tensorrt", "tensorrt-llm", "onnxruntime-gpu", "sgl-kernel",
              "faiss-gpu"}  # fmt: skip
 PIP = re.compile(r"(?:.*/)?pip3?|pip3?\.\d+")
-PINNING = ("==", "===", "~=", "<", "<=")
 MAX_FINDINGS = 20
+
+
+def _is_standard(name: str) -> bool:
+    """Whether Python itself has a module of that name."""
+    return name.replace("-", "_") in sys.stdlib_module_names
 
 
 def is_provided(name: str) -> str:
@@ -66,7 +71,7 @@ def requirements_provided(submission: Submission) -> Findings:
     Repair: take the lines out; `npu-adapter verify --fix` does it. A line for another system, such as
     `torch==2.1.0; sys_platform == "darwin"`, does not count.
     """
-    installed = tuple(_installed_by_deploy_sh(submission))
+    installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
     if submission.requirements is None and not installed:
         raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
     for line, text, name in installed:
@@ -95,11 +100,19 @@ def requirements_provided(submission: Submission) -> Findings:
                 where=entry.where,
                 evidence={"package": entry.name},
             )
+        elif _is_standard(entry.name) and entry.form is Form.PACKAGE:
+            yield warn(
+                expected="packages from an index",
+                seen=f"“{entry.text}”, a module of Python itself: pip finds no such package, or a stranger's",
+                fix=f"take line {entry.line} out of {entry.file}",
+                where=entry.where,
+                evidence={"package": entry.name},
+            )
 
 
-def _installed_by_deploy_sh(submission: Submission) -> Iterator[tuple[int, str, str]]:
-    """Plain words of a pip install in deploy.sh that name a part of the environment: line, word, package."""
-    script = shell.read((submission.deploy_sh or b"")[: shells.MAX_SCRIPT_BYTES].decode("utf-8", "replace"))
+def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
+    """Plain words of a pip install in a shell script that name a part of the environment: line, word, package."""
+    script = shell.read(script_text[: shells.MAX_SCRIPT_BYTES])
     for command in script.commands():
         words = [word.text.strip("\"'") for word in command.words]
         if "install" not in words or not any(PIP.fullmatch(word) for word in words[: words.index("install")]):
@@ -142,7 +155,7 @@ def requirements_stack(submission: Submission) -> Findings:
                 fix="take the line out",
                 where=entry.where,
             )
-    yield from _unpinned(lines)
+    yield from _unpinned(lines, constrained(submission))
 
 
 def _needs_requirements(submission: Submission) -> None:
@@ -199,9 +212,13 @@ def _fits(name: str, asked: str, row: stacks.Row) -> bool:
     return bool(said) and _meet([asked, *said])
 
 
-def _unpinned(lines: list[Entry]) -> Iterator[Finding]:
+def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:
+    """`elsewhere` are the packages that a constraints file pins, or that another finding is about."""
     loose = [
-        entry for entry in lines if entry.name not in IMAGE and entry.form is Form.PACKAGE and not _pinned(entry)
+        entry
+        for entry in lines
+        if entry.name not in {*IMAGE, *elsewhere} and not _is_standard(entry.name)
+        if entry.form is Form.PACKAGE and not _pinned(entry)
     ]
     if loose:
         more = f" and {len(loose) - 8} more" if len(loose) > 8 else ""

@@ -6,13 +6,12 @@ import os
 import shlex
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.check import Findings, check, fail
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Kind, Submission
 
 NAME = contract.ENTRY_POINT
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
-MAX_NAMED = 5
 
 
 @check(
@@ -28,15 +27,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
     The check fails where deploy.sh is missing, stands in a subfolder, has another spelling (Deploy.sh), is a
     folder or a link that leads out of the repository, is empty, or is there but not committed. Each message names
     the command that repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
-
-    It warns where the working copy differs from the commit in a file that counts: the verification runs on a clean
-    export of the commit, and the service does the same, so an uncommitted repair changes nothing.
     """
-    yield from _entry(submission)
-    yield from _uncommitted(submission)
-
-
-def _entry(submission: Submission) -> Findings:
     kind, expected = submission.deploy_sh_kind, f"a file {NAME} at the root of the repository"
     if kind is Kind.MISSING:
         yield from _missing(submission, expected)
@@ -92,44 +83,3 @@ def _missing(submission: Submission, expected: str) -> Findings:
             seen=f"no {NAME} among {len(submission.paths)} files",
             fix=f"`npu-adapter new` makes a repository that has one; or write one that ends in: {LAUNCH}",
         )
-
-
-def _uncommitted(submission: Submission) -> Findings:
-    if submission.uncommitted == "nothing is committed yet":
-        yield warn(
-            expected="a commit, which the service clones",
-            seen=f"{submission.uncommitted}; the files of the folder were verified instead",
-            fix='git add -A && git commit -m "First version"',
-        )
-    elif submission.uncommitted:
-        yield note(f"{submission.uncommitted}: its files were verified as they are")
-    if submission.changed:
-        yield warn(
-            expected=f"the working copy as commit {submission.commit[:12]} has it: the service sees the commit",
-            seen=f"changed and not committed: {_some(submission.changed)}",
-            fix="git commit -a, or git stash what is not meant for the service",
-            evidence={"changed": list(submission.changed)},
-        )
-    needed = _named_in_deploy_sh(submission)
-    if needed:
-        yield warn(
-            expected=f"every file that {NAME} names in the commit",
-            seen=f"{NAME} names {_some(needed)}, which the working copy has and the commit lacks",
-            fix=f"git add {'-f ' if set(needed) & set(submission.ignored) else ''}{shlex.join(needed[:MAX_NAMED])} "
-            "&& git commit",
-        )
-
-
-def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
-    """Uncommitted paths whose name stands in deploy.sh as a word of its own; an inference, hence a warning."""
-    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
-    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    for sign in "\"'`$(){};|&<>=\t":
-        code = code.replace(sign, " ")
-    words = {word.removeprefix("./").strip("/") for word in code.split()}
-    return tuple(path for path in (*submission.untracked, *submission.ignored) if path.strip("/") in words)
-
-
-def _some(paths: tuple[str, ...]) -> str:
-    more = len(paths) - MAX_NAMED
-    return ", ".join(paths[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

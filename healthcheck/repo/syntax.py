@@ -124,6 +124,14 @@ def _bytes(data: bytes) -> Findings:
 def _line_ends(text: _Text) -> Findings:
     data = text.data
     if b"\r" not in data:
+        if text.submission.copy_has_crlf:
+            yield warn(
+                expected="lines that end in LF, in the folder as in the commit",
+                seen=f"the commit has LF and the {NAME} in the folder CRLF: where the folder itself is "
+                "copied or mounted, the script does not run",
+                fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
+                where=NAME,
+            )
         return
     if b"\n" not in data:
         yield fail(

@@ -23,8 +23,8 @@ def paths(root: Path) -> tuple[str, ...]:
 
 def read_inside(root: Path, path: str, limit_bytes: int) -> bytes | None:
     """The first bytes of a regular file, None where it is none or a link leads out of `root`."""
-    place = (root / path).resolve()
     try:
+        place = (root / path).resolve()
         if not place.is_relative_to(root.resolve()) or not place.is_file():
             return None
         with place.open("rb") as file:

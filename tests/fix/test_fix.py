@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.fix import Repair, apply, diff, proposals
+from healthcheck.fix import Repair, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
 from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
@@ -25,10 +25,10 @@ def result(check_id: str, outcome: Outcome = Outcome.FAIL) -> CheckResult:
     return CheckResult(id=check_id, stage=Stage.PLAN, title="", outcome=outcome, why="")
 
 
-def recorded(where: str = "", engine: str = "vllm") -> LaunchPlan:
+def recorded(where: str = "", engine: str = "vllm", names: tuple[str, ...] = ()) -> LaunchPlan:
     server = ServerCommand(
         engine=engine, api="openai-chat", argv=(), command="", env={}, cwd="", foreground=True, model=None, port=None,
-        port_source="", host=None, where=where,
+        port_source="", host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(
         shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
@@ -124,6 +124,20 @@ def test_the_recorded_line_decides_between_two_launches(tmp_path: Path):
 def test_a_launch_that_was_recorded_elsewhere_is_left_alone(tmp_path: Path, where: str):
     text = "#!/bin/sh\nvllm serve $MODEL_PATH --port 8001\n"
     assert fixed(tmp_path, text, *ALL, where=where) == text.encode()
+
+
+@pytest.mark.parametrize("rest", ['"$@"', "$@", '"${MORE[@]}"', '"$@" --port 8000'])
+def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
+    root = folder(tmp_path / "r", {"deploy.sh": f'#!/bin/bash\nvllm serve "$MODEL_PATH" --served-model-name a b {rest}\n'})
+    apply(root, fix(root, recorded(names=("a", "b")), "plan/served-name"))
+    assert (root / "deploy.sh").read_text() == f'#!/bin/bash\nvllm serve "$MODEL_PATH" {rest}\n'
+    assert fix(root, recorded(names=("a", "b", "c")), "plan/served-name") == ()
+
+
+def test_what_is_left_alone_is_said() -> None:
+    said = left_alone([result("plan/port"), result("plan/flags"), result("plan/host", Outcome.PASS)])
+    assert len(said) == 1
+    assert "plan/port" in said[0]
 
 
 def test_only_what_is_wrong_is_repaired(tmp_path: Path):

@@ -186,7 +186,7 @@ START: tuple[Case, ...] = (
     case("missing-module", sh("python3 launch.py"), NEEDS, files={"launch.py": "from mytools import serve\nserve()\n"}, says="mytools"),
     case("downloads", sh('huggingface-cli download Qwen/Qwen3-8B --local-dir w\nvllm serve w --served-model-name "$MODEL_PATH"'),
          {"plan/self-contained": "fail", "plan/model-path": "fail"}),
-    case("installs-torch", sh('pip install torch==2.1.0 einops\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
+    case("installs-torch", sh('P=torch==2.1.0\npip install $P einops\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
     case("clones", sh('git clone https://example.org/a/b.git\nvllm serve "$MODEL_PATH"'), {"plan/self-contained": "warn"}),
     case("name-slash", sh('vllm serve "$MODEL_PATH/"'), {"plan/served-name": "fail"}),
     case(

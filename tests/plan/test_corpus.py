@@ -8,11 +8,17 @@ import pytest
 
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import Case
-from tests.plan.corpus_right import PYTHON, RIGHT
+from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
+from tests.plan.corpus_right import KEPT, WRITTEN
+from tests.plan.corpus_right_around import AROUND, ENGINES
+from tests.plan.corpus_right_python import PYTHON
 from tests.plan.corpus_wrong import WRONG
 
+RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS)
+ALL = (*RIGHT, *WRONG, *WRONG_LAUNCHERS)
 
-@pytest.mark.parametrize("case", [*RIGHT, *PYTHON, *WRONG], ids=lambda case: case.name)
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
 def test_a_repository_gets_what_is_written_for_it(case: Case, tmp_path: Path, weights: Path) -> None:
     plan, results = judged(write(case, tmp_path / "repo"), weights)
     found = {id_: r.outcome.value for id_, r in results.items() if r.outcome.value not in {"pass", "skip"}}
@@ -22,7 +28,7 @@ def test_a_repository_gets_what_is_written_for_it(case: Case, tmp_path: Path, we
 
 
 def test_the_corpus_is_wide_enough() -> None:
-    assert len(RIGHT) + len(PYTHON) >= 20
-    assert len(RIGHT) + len(PYTHON) + len(WRONG) >= 60
-    names = [case.name for case in (*RIGHT, *PYTHON, *WRONG)]
+    assert len(RIGHT) >= 20
+    assert len(ALL) >= 60
+    names = [case.name for case in ALL]
     assert len(names) == len(set(names))

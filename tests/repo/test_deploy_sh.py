@@ -13,7 +13,7 @@ from healthcheck.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, folder, git, judged, repository, seen
 from tests.support.shared import shared
 
-PRESENT, SYNTAX = "repo/deploy-sh-present", "repo/deploy-sh-syntax"
+PRESENT, SYNTAX, COMMITTED = "repo/deploy-sh-present", "repo/deploy-sh-syntax", "repo/committed"
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 needs_dash = pytest.mark.skipif(shutil.which("dash") is None, reason="needs dash")
 
@@ -83,10 +83,10 @@ def test_a_link_within_the_repository_is_right(tmp_path: Path):
 
 def test_uncommitted_changes_warn(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexec python3 launch.py\n", "b.py": ""})
-    assert verdict(root, PRESENT).outcome is Outcome.PASS
+    assert verdict(root, COMMITTED).outcome is Outcome.PASS
     folder(root, {"launch.py": "", "unrelated.txt": ""})
     (root / "b.py").write_text("changed")
-    result = verdict(root, PRESENT)
+    result = verdict(root, COMMITTED)
     assert result.outcome is Outcome.WARN
     told = " ".join(seen(result, Level.WARN))
     assert "b.py" in told
@@ -94,7 +94,17 @@ def test_uncommitted_changes_warn(tmp_path: Path):
     assert "unrelated.txt" not in told
     new = folder(tmp_path / "new", {"deploy.sh": GOOD_SCRIPT})
     git(new, "init", "-q")
-    assert "nothing is committed" in seen(verdict(new, PRESENT), Level.WARN)[0]
+    assert "nothing is committed" in seen(verdict(new, COMMITTED), Level.WARN)[0]
+
+
+def test_a_copy_with_windows_line_ends_warns_where_git_hides_them(tmp_path: Path):
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "*.sh text eol=lf\n"})
+    assert verdict(root, SYNTAX).outcome is Outcome.PASS
+    (root / "deploy.sh").write_bytes(GOOD_SCRIPT.replace("\n", "\r\n").encode())
+    result = verdict(root, SYNTAX)
+    assert result.outcome is Outcome.WARN
+    assert "CRLF" in seen(result, Level.WARN)[0]
+    assert verdict(root, COMMITTED).outcome is Outcome.PASS
 
 
 RIGHT = {
@@ -209,7 +219,7 @@ def test_no_executable_bit(tmp_path: Path):
 def test_the_reference_adapter_passes():
     root = Path(__file__).parents[2]
     assert verdict(root, SYNTAX).outcome is Outcome.PASS
-    assert verdict(root, PRESENT).outcome in {Outcome.PASS, Outcome.WARN}, "a warning about uncommitted work"
+    assert verdict(root, PRESENT).outcome is Outcome.PASS
 
 
 def test_nothing_is_run(tmp_path: Path):

@@ -1,0 +1,66 @@
+"""repo/committed: the commit, which is what the service clones, is what the folder shows."""
+
+from __future__ import annotations
+
+import shlex
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.repo.facts import Submission
+
+NAME = contract.ENTRY_POINT
+MAX_NAMED = 5
+
+
+@check(
+    "repo/committed",
+    "The commit is what the folder shows",
+    stage=Stage.REPO,
+    why="The service clones the repository: what is not committed is not there.",
+)
+def committed(submission: Submission) -> Findings:
+    """What is verified is the last commit, as a fresh clone has it, and not the files in your folder.
+
+    Where a file in the folder differs from the commit, or deploy.sh names a file that only the folder has, what
+    you see and what the service gets are two things: a repair that is not committed changes nothing. Commit the
+    changes and verify again, or undo them. A file that .gitignore names is committed with `git add -f`.
+    """
+    if submission.uncommitted == "nothing is committed yet":
+        yield warn(
+            expected="a commit, which the service clones",
+            seen=f"{submission.uncommitted}; the files of the folder were verified instead",
+            fix='git add -A && git commit -m "First version"',
+        )
+    elif submission.uncommitted:
+        yield note(f"{submission.uncommitted}: its files were verified as they are")
+    if submission.changed:
+        yield warn(
+            expected=f"the working copy as commit {submission.commit[:12]} has it: the service sees the commit",
+            seen=f"changed and not committed: {_some(submission.changed)}",
+            fix="git commit -a, or git stash what is not meant for the service",
+            evidence={"changed": list(submission.changed)},
+        )
+    needed = _named_in_deploy_sh(submission)
+    if needed:
+        yield warn(
+            expected=f"every file that {NAME} names in the commit",
+            seen=f"{NAME} names {_some(needed)}, which the working copy has and the commit lacks",
+            fix=f"git add {'-f ' if set(needed) & set(submission.ignored) else ''}{shlex.join(needed[:MAX_NAMED])} "
+            "&& git commit",
+        )
+
+
+def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
+    """Uncommitted paths whose name stands in deploy.sh as a word of its own; an inference, hence a warning."""
+    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    for sign in "\"'`$(){};|&<>=\t":
+        code = code.replace(sign, " ")
+    words = {word.removeprefix("./").strip("/") for word in code.split()}
+    return tuple(path for path in (*submission.untracked, *submission.ignored) if path.strip("/") in words)
+
+
+def _some(paths: tuple[str, ...]) -> str:
+    more = len(paths) - MAX_NAMED
+    return ", ".join(paths[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")

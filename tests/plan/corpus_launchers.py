@@ -1,0 +1,75 @@
+"""Repositories in the manner of public launch scripts: retries, polls, wrappers, options that name files."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case, sh
+
+SELF = {"plan/self-contained": "fail"}
+EMPTIED = {"plan/self-contained": "fail", "plan/port": "fail"}
+
+RIGHT_LAUNCHERS: tuple[Case, ...] = (
+    case(
+        "polls-and-tries-once",
+        bash(
+            """
+            cleanup() { kill -TERM "$PID" 2>/dev/null; wait "$PID"; }
+            trap cleanup SIGTERM SIGINT EXIT
+            vllm serve "$MODEL_PATH" --port 8000 --host 0.0.0.0 > server.log 2>&1 &
+            PID=$!
+            until curl -s -o /dev/null -w '%{http_code}' http://localhost:8000/v1/models | grep -q 200; do
+              ps -p $PID > /dev/null || exit 1
+              sleep 5
+            done
+            curl -s localhost:8000/v1/chat/completions -d '{"model":"'"$MODEL_PATH"'"}' || true
+            wait "$PID"
+            """
+        ),
+    ),
+    case("nohup-tail", bash('nohup vllm serve "$MODEL_PATH" --port 8000 > v.log 2>&1 &\ntail -f v.log')),
+    case("wrapped", bash('exec taskset -c 0-1 stdbuf -oL vllm serve "$MODEL_PATH" --port 8000 --host ::')),
+    case("frees-the-port", bash('lsof -ti:8000 | xargs -r kill -9\nvllm serve "$MODEL_PATH" --port 8000')),
+    case("log-by-process", bash('exec > >(tee -a "run_$(date +%s).log") 2>&1\nvllm serve "$MODEL_PATH"')),
+    case(
+        "parses-options",
+        bash(
+            """
+            port=8000
+            while getopts "p:h" o; do case $o in p) port=$OPTARG;; *) exit 0;; esac; done
+            shift $((OPTIND-1))
+            while [ $# -gt 0 ]; do shift; done
+            vllm serve "$MODEL_PATH" --port "$port" "$@"
+            """
+        ),
+    ),
+    case(
+        "filled-template",
+        bash("envsubst < serve.tpl > /tmp/serve.yaml\nexec vllm serve --config /tmp/serve.yaml"),
+        files={"serve.tpl": 'model: "${MODEL_PATH}"\nport: 8000\n'},
+    ),
+    case(
+        "template-of-the-repository",
+        sh('cd "$(dirname "$0")"\nexec vllm serve "$MODEL_PATH" --chat-template=conf/chat.jinja'),
+        files={"conf/chat.jinja": "{{ messages }}"},
+    ),
+    case("template-of-the-weights", sh('exec vllm serve "$MODEL_PATH" --chat-template "$MODEL_PATH/config.json"')),
+    case("template-in-line", sh("exec vllm serve \"$MODEL_PATH\" --chat-template '{{ messages[0].content }}'")),
+    case("template-by-name", sh(
+        'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 '
+        "--chat-template qwen2-vl"
+    )),
+    case("reads-from-a-file", bash('read -r line < "$MODEL_PATH/config.json"\nexec vllm serve "$MODEL_PATH"')),
+)  # fmt: skip
+
+WRONG_LAUNCHERS: tuple[Case, ...] = (
+    case("empty-variable", sh('vllm serve "$MODEL_DIR" --port 8000'), {"plan/model-path": "fail"}, says="is empty"),
+    case("empty-variable-option", sh('python3 -m sglang.launch_server --model-path "$W" --port 8000 --host 0.0.0.0'),
+         {"plan/model-path": "fail"}),
+    case("argument-without-default", bash('PORT=$2\nvllm serve "$MODEL_PATH" --port $PORT'), EMPTIED, says="$2"),
+    case("asks-for-the-port", bash('read -p "Port? " PORT\nvllm serve "$MODEL_PATH" --port $PORT'), EMPTIED,
+         says="input from a terminal"),
+    case("config-not-shipped", sh('vllm serve "$MODEL_PATH" --config conf/serve.yaml'), SELF, says="deploy.sh:2"),
+    case("template-not-shipped", sh('vllm serve "$MODEL_PATH" \\\n  --chat-template=./chat.jinja'), SELF,
+         says="deploy.sh:3"),
+    case("template-not-in-the-weights", sh('vllm serve "$MODEL_PATH" --chat-template "$MODEL_PATH/x.jinja"'), SELF),
+    case("plug-in-not-shipped", sh('vllm serve "$MODEL_PATH" --tool-parser-plugin ./parser.py'), SELF),
+)  # fmt: skip
