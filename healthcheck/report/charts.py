@@ -14,6 +14,8 @@ from typing import TypeVar
 
 from markupsafe import Markup, escape
 
+from healthcheck.report.words import duration
+
 T = TypeVar("T")
 WIDTH = 340
 LEFT = 58
@@ -21,6 +23,8 @@ RIGHT = 12
 TOP = 10
 ROW = 34
 MOST_DOTS = 2000
+CHARACTER = 6.6
+"""The width of one in a label, about."""
 LABEL_CHARACTERS = 9
 PHASE_CHARACTERS = 34
 
@@ -137,10 +141,11 @@ def waterfall(spans: Sequence[Span], title: str) -> Markup:
                 f"{begin:.1f}", y + 15, f"{max(end - begin, 2):.1f}"
             )
         )
-        anchor, x = ("start", begin) if begin < WIDTH / 2 else ("end", WIDTH - 2.0)
-        lasted = _seconds(span.end_s - span.begin_s) if span.end_s > span.begin_s else f"at {_seconds(span.end_s)}"
+        lasted = duration(span.end_s - span.begin_s) if span.end_s > span.begin_s else f"at {duration(span.end_s)}"
         text = f"{_cut(span.label, PHASE_CHARACTERS)} · {lasted}"
-        parts.append(_text(x, y + 10, text, "label", anchor=anchor))
+        late = begin > WIDTH / 2
+        x = max(end, CHARACTER * len(text)) if late else begin
+        parts.append(_text(x, y + 10, text, "label", anchor="end" if late else "start"))
     return _svg(height, title, parts)
 
 
@@ -224,10 +229,6 @@ def _fractions(low: float) -> tuple[float, ...]:
 
 def _number(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f} s" if value < 100 else f"{value / 60:.1f} min"
 
 
 def _cut(text: str, most: int) -> str:

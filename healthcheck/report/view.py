@@ -160,7 +160,7 @@ def _stages(report: Report) -> Iterator[StageView]:
         yield StageView(
             name=stage.value,
             tone=min(tones, key=GRAVEST.index),
-            time=_duration(seconds) if isinstance(seconds, int | float) else "",
+            time=words.duration(seconds) if isinstance(seconds, int | float) else "",
             counted=f"{count} checks" if count != 1 else "1 check",
         )
 
@@ -177,9 +177,9 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
     said = (
-        f"The first correct streamed answer came {_duration(end)} after the start of deploy.sh."
+        f"The first correct streamed answer came {words.duration(end)} after the start of deploy.sh."
         if end is not None
-        else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {_duration(last)}."
+        else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {words.duration(last)}."
     )
     first = (Span(label="first token", begin_s=last, end_s=last),) if end is not None else ()
     return LaunchView(said=said, spans=spans + first)
@@ -220,14 +220,6 @@ def _value(value: JsonValue) -> str:
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
     return value if isinstance(value, dict) else {}
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 0.95:
-        return f"{max(seconds, 0):.1f} s"
-    if seconds < 99.5:
-        return f"{seconds:.3g} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
 def _short(text: str, most: int = MOST_CHARACTERS) -> str:

@@ -51,6 +51,13 @@ def fix(result: CheckResult) -> str:
     return plain("\n".join(dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
 
 
+def duration(seconds: float) -> str:
+    """A length of time: "0.2 s", "3 min 7 s"."""
+    if seconds < 99.95:
+        return f"{max(seconds, 0):.1f} s"
+    return f"{round(seconds) // 60} min {round(seconds) % 60} s"
+
+
 def counted(report: Report) -> str:
     """How many checks ended how."""
     parts = [(outcome, sum(r.outcome is outcome for r in report.results)) for outcome in Outcome]
