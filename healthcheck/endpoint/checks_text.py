@@ -15,10 +15,12 @@ from healthcheck.endpoint.records import (
     context_tokens,
     counts_hold,
     every_stream,
+    overruns,
     plain_texts,
     said,
     texts,
     token_limit,
+    words_in,
 )
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Finding, Stage
@@ -31,7 +33,6 @@ _SPECIAL = re.compile(
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TELLING_CHARACTERS = 16
-_WORDS_PER_TOKEN = 1.5
 _CONTEXT_STEP = 64
 
 
@@ -154,7 +155,10 @@ def max_tokens(interview: Interview) -> Findings:
     """
     if interview.limited is None or interview.long is None:
         raise NotApplicable("no answer with a limit was asked for")
-    yield from _exceeds(interview.limited, _usage(interview, interview.limited))
+    for exchange in (interview.limited, interview.long, interview.opening.exchange):
+        if finding := _exceeds(exchange, _usage(interview, exchange)):
+            yield finding
+            break
     yield from _hidden_cut(interview)
     for exchange in (interview.long, *interview.streams):
         if finding := _own_limit(exchange, _usage(interview, exchange), context_tokens(interview)):
@@ -175,19 +179,20 @@ def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
     return exchange.completion.usage if exchange.completion and counts_hold(interview) else None
 
 
-def _exceeds(exchange: Exchange, usage: Usage | None) -> Findings:
+def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
     completion = exchange.completion
     if completion is None:
-        return
+        return None
     counted = usage.completion_tokens if usage else None
-    words = len(f"{completion.reasoning} {completion.text}".split())
-    if (counted or 0) > token_limit(exchange) or words > _WORDS_PER_TOKEN * token_limit(exchange):
-        yield fail(
-            expected=f"at most {token_limit(exchange)} tokens",
-            seen=f"{'?' if counted is None else counted} tokens, {words} words: {shown(completion.text)}",
-            fix="pass max_tokens on to the engine",
-            where=asked(exchange),
-        )
+    if (counted or 0) <= token_limit(exchange) and not overruns(exchange):
+        return None
+    return fail(
+        expected=f"at most {token_limit(exchange)} tokens",
+        seen=f"{'?' if counted is None else counted} tokens, {words_in(completion)} words"
+        f"{', and no end: ' + exchange.error if exchange.error else ''}: {shown(completion.text)}",
+        fix="pass max_tokens on to the engine",
+        where=asked(exchange),
+    )
 
 
 def _hidden_cut(interview: Interview) -> Findings:

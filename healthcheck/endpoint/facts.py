@@ -17,6 +17,7 @@ from healthcheck.endpoint.pictures import pictures
 from healthcheck.endpoint.prompts import (
     FILLER_WORDS,
     FOREIGN,
+    GREETING,
     RECALL,
     STORY,
     assistant,
@@ -36,6 +37,7 @@ from healthcheck.endpoint.records import (
     Shown,
     answered,
     context_tokens,
+    every_stream,
     model_cards,
     prompt_tokens,
     said,
@@ -48,10 +50,14 @@ from healthcheck.wire.client import Client, Exchange, Limits
 
 __all__ = ["PATIENCE", "Interview", "crowd_talk", "interview"]
 T = TypeVar("T")
-PATIENCE = Limits(connect_s=20, first_event_s=120, between_events_s=60, total_s=300, max_bytes=8 * 2**20)
+PATIENCE = Limits(
+    connect_s=20, first_event_s=120, between_events_s=60, total_s=300, max_bytes=8 * 2**20, max_events=10_000
+)
 SHORT_TOKENS, LIMITED_TOKENS, LONG_TOKENS = 24, 8, 520
 """The long answer is longer than the 512 tokens at which some servers stop by default."""
 OPENING_TOKENS = 32
+END_TOKENS = 1500
+"""Room for thoughts about a greeting, and for the answer after them."""
 CLIENT_TEMPERATURE = 0.01
 """The evaluation client's own. Some servers refuse 0 and take this (sampling "must be strictly positive")."""
 STREAMS_AT_ONCE = 16
@@ -192,6 +198,8 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
         most = pool.submit(_side_by_side, talk, facts, at_once=at_once)
         shown = pool.submit(_show, talk, at_once) if facts.task is not Task.TEXT_GENERATION else None
     facts = replace(most.result(), shown=shown.result() if shown else None)
+    if not any(texts(exchange)[0] for exchange in every_stream(facts)):
+        facts = replace(facts, to_the_end=talk.stream(user(GREETING), max_tokens=_room(facts)))
     talk.say("a client that goes away", 4)
     leaving = talk.body([user(STORY)], max_tokens=LONG_TOKENS // 2, temperature=1, ignore_eos=True)
     abandoned = _together([lambda: talk.client.abandon(leaving)] * SIDE_BY_SIDE, at_once=at_once)
@@ -201,6 +209,10 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
         return facts
     talk.say("requests that are none", 5)
     return replace(facts, malformed=_malformed(talk), after_malformed=talk.stream(user(STORY)))
+
+
+def _room(facts: Interview) -> int:
+    return min(END_TOKENS, (context_tokens(facts) or 2 * END_TOKENS) // 2)
 
 
 def _malformed(talk: _Talk) -> tuple[Exchange, ...]:

@@ -14,6 +14,7 @@ FILLER = (
     "walks to the market with his dog and buys bread, apples and a small lamp. In the evening he reads a letter "
     "from his sister, who lives near the sea. She writes about the boats, the wind and the long winter. "
 )
+GREETING = "Say hello, in one word."
 FILLER_WORDS = len(FILLER.split())
 _SHOTS = (
     ("There are 3 boxes with 4 pens each. How many pens are there?", "3 times 4 is 12. The answer is 12"),

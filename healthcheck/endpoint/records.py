@@ -13,6 +13,8 @@ from healthcheck.wire.client import Exchange
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 STREAM_OPTIONS = "stream_options"
 _SLACK = 8
+WORDS_PER_TOKEN = 1.5
+"""The most that a tokenizer makes of usual text: some have tokens of two words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,7 @@ class Interview:
         limited: the prompt of `streams` with max_tokens 8. `long`: a long answer, without regard to its end.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         foreign, foreign_plain: a prompt with characters of several bytes.
+        to_the_end: a greeting with room for thoughts, asked where no answer had text.
         abandoned: streams that the client left. after_abandoned: the prompt of `streams` after that.
         malformed: bodies that are no chat request. after_malformed: the prompt of `streams` after that.
     """
@@ -103,6 +106,7 @@ class Interview:
     foreign_plain: Exchange | None = None
     conversation: Conversation | None = None
     shown: Shown | None = None
+    to_the_end: Exchange | None = None
     abandoned: tuple[Exchange, ...] = ()
     after_abandoned: Exchange | None = None
     malformed: tuple[Exchange, ...] = ()
@@ -126,7 +130,7 @@ def every_stream(interview: Interview) -> Iterator[Exchange]:
     asked = (
         *(opening.exchange for opening in interview.openings[-1:]),
         *interview.streams, interview.limited, interview.long, interview.stopped,
-        *interview.sampled, *interview.hot, interview.foreign,
+        *interview.sampled, *interview.hot, interview.foreign, interview.to_the_end,
         *((talk.alone, talk.same, talk.history, talk.system, talk.shots, talk.far) if talk else ()),
         *(exchange for exchanges in (crowd.rounds if crowd else ()) for exchange in exchanges),
         *((*shown.streams, shown.without) if shown else ()),
@@ -219,6 +223,13 @@ def miscount(exchange: Exchange) -> str:
     if made > token_limit(exchange) > 0 and made > size + _SLACK:
         return f"{made} tokens, of {token_limit(exchange)} allowed, for {size} bytes"
     return ""
+
+
+def overruns(exchange: Exchange) -> bool:
+    """Whether an answer has more words than its max_tokens can make, whatever the counts say."""
+    completion = exchange.completion
+    limit = token_limit(exchange)
+    return completion is not None and 0 < limit * WORDS_PER_TOKEN < words_in(completion)
 
 
 def counts_hold(interview: Interview) -> bool:

@@ -177,6 +177,19 @@ def test_impossible_counts_are_told_once(made: int) -> None:
     assert checks_text.max_tokens.judge(facts).outcome is Outcome.PASS
 
 
+def test_an_answer_without_end_is_a_matter_of_max_tokens() -> None:
+    endless = replace(
+        streamed(" ".join([WORDS] * 90), finish_reason="", done=False, usage=None),
+        error="more than 10000 events in one answer",
+        sent={"stream": True, "max_tokens": 520},
+    )
+    facts = interview(streamed(), streams=(streamed(),), limited=streamed(), long=endless)
+    assert checks_stream.stream_finish.judge(facts).outcome is Outcome.PASS
+    assert checks_text.max_tokens.judge(facts).outcome is Outcome.FAIL
+    cut = replace(facts, long=replace(endless, completion=streamed("one two", finish_reason="").completion))
+    assert checks_stream.stream_finish.judge(cut).outcome is Outcome.FAIL
+
+
 def test_pictures_differ() -> None:
     assert len(set(pictures())) == 4
 

@@ -65,6 +65,11 @@ def test_a_short_context_passes() -> None:
         assert objections(judge(Behaviour(model=WEIGHTS, dialect=dialect, context_tokens=512))) == {}
 
 
+def test_long_answers_that_are_all_reasoning_are_told_from_thoughts_that_were_cut() -> None:
+    results = judge(Behaviour(model=WEIGHTS, competent=False, answer_tokens=200, faults=("reasoning-only",)))
+    assert objections(results) == {"endpoint/stream": Outcome.FAIL}
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
