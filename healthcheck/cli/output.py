@@ -44,24 +44,24 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
 ) -> None:
-    """Write the report to `out`, where that is given, and to what the options and the environment name; show it.
+    """Show the report, then write it to what the options name, to the folder `out`, and to GitHub where it runs.
 
     Raises:
         UsageError: a file cannot be written.
     """
-    if out:
-        folder.write(out, report, run)
     text = machine.render(report)
     to_stdout = str(options.json) == "-"
-    if options.json and not to_stdout:
-        folder.save(options.json, text)
-    if options.junit:
-        folder.save(options.junit, junit.render(report))
     if to_stdout:
         sys.stdout.buffer.write(text)
     elif options.quiet:
         print("\n".join(lines.brief(report)))
     else:
         terminal.show(report)
+    if options.json and not to_stdout:
+        folder.save(options.json, text)
+    if options.junit:
+        folder.save(options.junit, junit.render(report))
+    if out:
+        folder.write(out, report, run)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
