@@ -22,7 +22,7 @@ LAYERS = (
     {"report"},
     {"provenance", "fix"},
     {"scaffold", "verify", "catalogue"},
-    {"cli", "__main__"},
+    {"cli", "__main__", "pytest_plugin"},
 )
 OWNERS = {
     "aiohttp": {"probe"},

@@ -1,0 +1,160 @@
+"""`pytest --npu-adapter .`: one item a check, and fixtures for tests that talk to the launched adapter.
+
+Thin, and for comfort: it runs inside a pytest that the submission's own conftest.py can change. The verdict of
+record is that of `npu-adapter verify`, which runs from outside. Unused, it imports nothing
+of the kit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from healthcheck.records import CheckResult
+    from healthcheck.service.facts import Service
+
+STATIC = ("repo", "plan", "weights")
+RESULTS: pytest.StashKey[dict[str, CheckResult]] = pytest.StashKey()
+
+
+class CheckFailed(Exception):  # noqa: N818 - it is shown as a failure
+    """The check failed; the text is the report's."""
+
+
+class CheckBroke(Exception):  # noqa: N818 - it is shown as an error
+    """The kit itself failed in this check."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("npu-adapter")
+    group.addoption("--npu-adapter", metavar="DIR", help="add one item for each check of this adapter repository")
+    group.addoption("--npu-adapter-weights", metavar="DIR", help="the weights; they become MODEL_PATH")
+    group.addoption(
+        "--npu-adapter-until",
+        choices=STATIC,
+        metavar="STAGE",
+        help="the last stage: repo, plan or weights (default: weights where they are given, else plan)",
+    )
+
+
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--npu-adapter"):
+        from healthcheck import catalogue  # noqa: PLC0415
+
+        stages = STATIC[: STATIC.index(_until(config)) + 1]
+        names = [page.id for page in catalogue.pages() if page.stage in stages]
+        items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]
+
+
+class CheckItem(pytest.Item):
+    """One check: an error is the kit's own, and a skip is what gave no answer."""
+
+    def setup(self) -> None:
+        if self.config.stash.get(RESULTS, None) is None:
+            self.config.stash[RESULTS] = _verified(self.config)
+        result = self._result()
+        if result.outcome.value == "error":
+            raise CheckBroke(result.because)
+
+    def runtest(self) -> None:
+        result = self._result()
+        if result.outcome.value == "fail":
+            raise CheckFailed(_text(result))
+        if result.outcome.value == "skip" or not result.settled:
+            pytest.skip(_text(result))
+        if result.findings:
+            self.add_report_section("call", "npu-adapter", _text(result))
+
+    def repr_failure(  # type: ignore[override]
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: None = None
+    ) -> str:
+        del style  # it is for tracebacks
+        return str(excinfo.value)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return Path(str(self.config.getoption("--npu-adapter"))), None, f"npu-adapter {self.name}"
+
+    def _result(self) -> CheckResult:
+        found = self.config.stash[RESULTS].get(self.name)
+        if found is None:
+            pytest.skip("it was not reached")
+        return found
+
+
+@pytest.fixture(scope="session")
+def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The adapter, launched once a session by its deploy.sh from a clean export."""
+    from healthcheck.progress import Silent  # noqa: PLC0415
+    from healthcheck.repo.facts import export, read_submission  # noqa: PLC0415
+    from healthcheck.service.facts import LaunchOutcome, Service  # noqa: PLC0415
+
+    weights = pytestconfig.getoption("--npu-adapter-weights")
+    if not weights:
+        pytest.skip("--npu-adapter-weights DIR names the weights to launch with")
+    root = Path(pytestconfig.getoption("--npu-adapter") or pytestconfig.rootpath)
+    log = tmp_path_factory.mktemp("npu-adapter") / "deploy.log"
+    with export(read_submission(root)) as copy:
+        service = Service(copy, Path(weights).expanduser().absolute(), log=log, progress=Silent())
+        with service:
+            if service.launch.outcome is not LaunchOutcome.READY:
+                pytest.fail(f"deploy.sh: {service.launch.outcome.value}; its output is in {log}", pytrace=False)
+            yield service
+
+
+@pytest.fixture(scope="session")
+def chat(adapter_server: Service) -> Callable[[str], str]:
+    """A function from a prompt to the text of its streamed completion."""
+    from healthcheck.wire.chat import request_body, user  # noqa: PLC0415
+    from healthcheck.wire.client import Client  # noqa: PLC0415
+
+    client = Client(adapter_server.url)
+
+    def ask(prompt: str, *, max_tokens: int = 64, temperature: float = 0.0) -> str:
+        body = request_body(
+            [user(prompt)], model=adapter_server.launch.model, max_tokens=max_tokens, temperature=temperature
+        )
+        exchange = client.chat(body)
+        if exchange.completion is None:
+            pytest.fail(f"no completion: HTTP {exchange.status} {exchange.reason} {exchange.error}", pytrace=False)
+        return exchange.completion.text
+
+    return ask
+
+
+def _until(config: pytest.Config) -> str:
+    given = config.getoption("--npu-adapter-until")
+    return str(given or ("weights" if config.getoption("--npu-adapter-weights") else "plan"))
+
+
+def _verified(config: pytest.Config) -> dict[str, CheckResult]:
+    """The results of the checks by their ids; without weights an empty folder stands in."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+    from healthcheck.progress import Silent  # noqa: PLC0415
+    from healthcheck.records import Stage  # noqa: PLC0415
+    from healthcheck.verify import Request, Verification  # noqa: PLC0415
+
+    given = config.getoption("--npu-adapter-weights")
+    with TemporaryDirectory() as folder:
+        weights = Path(given).expanduser().absolute() if given else Path(folder)
+        request = Request(
+            root=Path(str(config.getoption("--npu-adapter"))),
+            weights=weights,
+            out=Path(folder, "report"),
+            until=Stage(_until(config)),
+        )
+        return {result.id: result for result in Verification(request, Silent()).run().results}
+
+
+def _text(result: CheckResult) -> str:
+    lines = [result.title]
+    for finding in result.findings:
+        place = f"{finding.where}: " if finding.where else ""
+        lines.append(f"{place}{finding.seen}" + (f"\n  expected: {finding.expected}" if finding.expected else ""))
+        if finding.fix:
+            lines.append(f"  fix: {finding.fix}")
+    return "\n".join(lines + ([result.because] if result.because else []))

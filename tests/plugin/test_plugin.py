@@ -1,0 +1,92 @@
+"""`pytest --npu-adapter`: an item a check; no match for the verdict of record, and no burden where it is unused."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from healthcheck import cli
+
+GOOD = """\
+#!/bin/sh
+exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000
+"""
+FOOLING = """\
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    item.setup = item.runtest = lambda: None
+"""
+
+
+@pytest.fixture
+def submission(tmp_path):
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    (folder / "deploy.sh").write_text(GOOD)
+    (folder / "deploy.sh").chmod(0o755)
+    (folder / "requirements.txt").write_text("")
+    return folder
+
+
+def run(folder, *arguments):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def plugged(folder, *arguments):
+    return run(folder, "-p", "healthcheck.pytest_plugin", "--npu-adapter", ".", "-v", *arguments)
+
+
+def test_each_check_is_an_item_and_a_failure_says_what_to_do(submission):
+    deploy = submission / "deploy.sh"
+    deploy.write_text(GOOD.replace("8000", "8080"))
+    done = plugged(submission)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"npu-adapter::plan/host\b.* PASSED", done.stdout), done.stdout
+    assert re.search(r"npu-adapter::plan/port\b.* FAILED", done.stdout), done.stdout
+    assert "fix: " in done.stdout
+    assert "npu-adapter::weights/" not in done.stdout
+
+
+def test_a_good_submission_passes_and_until_ends_it_early(submission):
+    done = plugged(submission, "--npu-adapter-until", "repo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "npu-adapter::plan/" not in done.stdout
+
+
+def test_a_conftest_fools_the_plugin_and_not_the_verdict_of_record(submission, tmp_path):
+    (submission / "deploy.sh").write_text(GOOD.replace("8000", "8080"))
+    (submission / "conftest.py").write_text(FOOLING)
+    assert plugged(submission).returncode == 0
+    empty = tmp_path / "weights"
+    empty.mkdir()
+    assert cli.main(["verify", str(submission), "--weights", str(empty), "--until", "plan", "--quiet"]) == 1
+
+
+def test_an_unused_plugin_imports_nothing_and_adds_nothing(submission):
+    (submission / "test_own.py").write_text(
+        "import sys\n"
+        "def test_own():\n"
+        "    loaded = {name for name in sys.modules if name.startswith('healthcheck.')}\n"
+        "    assert loaded == {'healthcheck.pytest_plugin'}\n"
+    )
+    done = run(submission, "-p", "healthcheck.pytest_plugin", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_the_server_fixtures_skip_without_weights(submission):
+    (submission / "test_chat.py").write_text("def test_chat(chat):\n    assert chat('2+2=')\n")
+    done = run(submission, "-p", "healthcheck.pytest_plugin", "-rs")
+    assert "1 skipped" in done.stdout
+    assert "--npu-adapter-weights" in done.stdout
