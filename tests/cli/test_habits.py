@@ -1,0 +1,256 @@
+"""What a person expects of any command line: hints, quiet and loud, no colours in files, completion, a version."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from healthcheck import __version__, cli
+from healthcheck.cli import main
+from tests.support.repositories import GOOD_SCRIPT, repository
+from tests.support.template import ROOT
+
+WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
+ESCAPE = "\x1b["
+
+
+def ran(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "healthcheck", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
+    """What it prints where standard output is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+        **variables,
+    }
+    command = [sys.executable, "-m", "healthcheck", *words]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        pieces = []
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+        process.wait()
+    os.close(ours)
+    return b"".join(pieces).decode()
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    return repository(tmp_path / "faulty", {"scripts/deploy.sh": GOOD_SCRIPT})
+
+
+def verify(root: Path, *words: str) -> list[str]:
+    return ["verify", str(root), "--weights", str(WEIGHTS), "--until", "repo", *words]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["verfy"], "did you mean verify?"),
+        (["verify", "--wieghts", "x"], "did you mean --weights"),
+        (["verify", "--until", "weigths"], "did you mean weights?"),
+        (["verify", "--weights", "x", "--skip", "plan/prot"], "did you mean plan/port"),
+        (["explain", "plan/hots"], "did you mean plan/host"),
+        (["compare", "--margn", "3", "a", "b"], "did you mean --margin?"),
+        (["completion", "basch"], "did you mean bash?"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(words)
+    except SystemExit as stop:
+        status = stop.code
+    assert status == 2
+    assert meant in capsys.readouterr().err
+
+
+def test_a_check_that_does_not_exist_is_not_skipped_in_silence(
+    adapter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(verify(adapter, "--skip", "no-such-thing-at-all")) == 2
+    assert "there is no check 'no-such-thing-at-all'" in capsys.readouterr().err
+
+
+def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faulty: Path) -> None:
+    good, bad = ran(*verify(adapter, "--quiet")), ran(*verify(faulty, "--quiet"))
+    assert (good.returncode, bad.returncode) == (0, 1)
+    assert good.stderr == bad.stderr == ""
+    assert len(good.stdout.splitlines()) == 1
+    assert re.match(r"repo/deploy-sh-present: .*scripts/deploy.sh.*Fix: git mv", bad.stdout.splitlines()[0])
+    assert bad.stdout.splitlines()[-1] == "Verdict: not ready: repo/deploy-sh-present failed"
+
+
+def test_verbose_tells_every_result_as_a_line(adapter: Path) -> None:
+    done = ran(*verify(adapter, "--verbose"))
+    assert re.search(r"^ +[\d.]+ s  repo/committed passed \(", done.stderr, re.MULTILINE)
+    assert ran(*verify(adapter, "--quiet", "--verbose")).returncode == 2
+
+
+def test_files_and_pipes_get_no_colours(faulty: Path, tmp_path: Path) -> None:
+    done = ran(
+        *verify(
+            faulty,
+            "--json",
+            str(tmp_path / "r.json"),
+            "--junit",
+            str(tmp_path / "r.xml"),
+            "--out",
+            str(tmp_path / "o"),
+        )
+    )
+    assert ESCAPE not in done.stdout + done.stderr
+    written = [path for path in tmp_path.rglob("*") if path.suffix in {".json", ".xml", ".md", ".html"}]
+    assert len(written) >= 5
+    assert not any(ESCAPE.encode() in path.read_bytes() for path in written)
+
+
+def test_a_terminal_gets_colours_unless_no_color_is_set(faulty: Path) -> None:
+    assert ESCAPE + "31m" in on_a_terminal(*verify(faulty))
+    assert ESCAPE + "31m" not in on_a_terminal(*verify(faulty), NO_COLOR="1")
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
+    text = re.sub(r"\x1b\[[\d;]*m", "", on_a_terminal(*verify(faulty), columns=columns))
+    assert max(map(len, text.replace("\r", "").split("\n"))) <= columns
+
+
+def test_the_order_is_the_same_every_time(faulty: Path) -> None:
+    assert ran(*verify(faulty)).stdout == ran(*verify(faulty)).stdout
+
+
+def test_the_version_names_the_commit_of_a_checkout() -> None:
+    said = ran("--version").stdout
+    assert said.startswith(f"npu-adapter-kit {__version__}")
+    if (ROOT / ".git").exists():
+        head = subprocess.run(
+            ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        )
+        assert re.search(r"\(commit (\w{12,})", said)[1] == head.stdout[:12]
+
+
+def test_the_version_of_an_installed_kit_has_no_commit(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
+    assert ran("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout == f"npu-adapter-kit {__version__}\n"
+
+
+def test_help_imports_no_command() -> None:
+    code = "import sys; from healthcheck import cli; cli.parser_for({''}); print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"rich", "aiohttp", "requests", "msgspec", "yaml", "jinja2", "psutil", "subprocess"}
+    assert not {f"healthcheck.cli.{name}" for name in cli.COMMANDS} & loaded
+
+
+def completed(line: str, tmp_path: Path) -> set[str]:
+    """What bash offers after this line."""
+    script = tmp_path / "completion.bash"
+    script.write_text(ran("completion", "bash").stdout)
+    words = line.split(" ")
+    code = (
+        f'. "{script}"; COMP_WORDS=({" ".join(map(repr, words))}); COMP_CWORD={len(words) - 1}; '
+        '_npu_adapter 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("npu-adapter ver", {"verify"}),
+        ("npu-adapter verify --wei", {"--weights", "--weight-limit"}),
+        ("npu-adapter verify --until p", {"plan", "probe"}),
+        ("npu-adapter explain plan/ho", {"plan/host"}),
+        ("npu-adapter verify --skip plan/por", {"plan/port"}),
+        ("npu-adapter completion z", {"zsh"}),
+        ("npu-adapter read rep", {"report.zip"}),
+        ("npu-adapter verify --weights rep", {"report.zip"}),
+    ],
+)
+def test_bash_completes(line: str, offered: set[str], tmp_path: Path) -> None:
+    (tmp_path / "report.zip").touch()
+    assert completed(line, tmp_path) == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
+    script = ran("completion", shell).stdout
+    for name in cli.COMMANDS:
+        assert name in script
+    assert "--until" in script or "-l until" in script
+    if not shutil.which(shell):
+        pytest.skip(f"needs {shell} to read it")
+    (tmp_path / "script").write_text(script)
+    assert subprocess.run([shell, "-n", str(tmp_path / "script")], check=False).returncode == 0
+
+
+def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
+    done = ran("doctor", "--json", str(tmp_path / "parts.json"))
+    assert done.returncode == 0
+    parts = {part["name"]: part for part in json.loads((tmp_path / "parts.json").read_text())["parts"]}
+    assert parts["git"]["found"].startswith("git version")
+    assert parts.keys() >= {"sh", "dash", "bash", "namespaces", "port 8000", "copier", "vllm", "npu-smi"}
+    assert all(part["use"] and part["without"] for part in parts.values())
+    assert all(name in done.stdout for name in parts)
+
+
+def test_doctor_fails_where_a_needed_part_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    done = ran("doctor", PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert re.search(r"^NO +git +install git", done.stdout, re.MULTILINE)
+
+
+def test_windows_paths_are_read(adapter: Path, tmp_path: Path) -> None:
+    weights = os.path.relpath(WEIGHTS, tmp_path).replace("/", "\\")
+    done = ran("verify", ".\\adapter", "--weights", weights, "--until", "repo", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_drive_that_is_not_there_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["diagnose", "Q:\\logs\\deploy.log"])
+    assert stop.value.code == 2
+    assert "/mnt/q/logs/deploy.log" in capsys.readouterr().err
+
+
+def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
+    log = tmp_path / "deploy.log"
+    log.write_bytes(b"INFO\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
+    assert "\r" not in ran("diagnose", str(log)).stdout
+    shutil.copytree(ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "adapter.toml").write_bytes(b"# mine\r\nmax_model_len = 1024\r\n")
+    environment = {**os.environ, "MODEL_PATH": str(WEIGHTS), "PYTHONPATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "adapter"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "--max-model-len 1024" in done.stdout
