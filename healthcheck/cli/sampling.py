@@ -13,7 +13,7 @@ from healthcheck.probe.records import ProbeSettings
 
 _NAMES = (
     "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
-    "threshold",
+    "threshold", "logprobs", "grading_noise",
 )  # fmt: skip
 
 
@@ -32,11 +32,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--temperature", type=float, metavar="T", help="default: 0.7; the service's is unknown, its "
                      "client's stock value is 0.01")  # fmt: skip
     how.add_argument("--max-tokens", type=int, metavar="N", help="default: 4096, or what the context length leaves")
+    how.add_argument("--logprobs", action="store_true", default=None, help="ask for log-probabilities: "
+                     "Brier score, calibration error, best@n by likelihood")  # fmt: skip
+    how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
+                     "the grader misses and of wrong ones that it passes; avg@n and pass@n without them")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
     verdict.add_argument("--threshold", type=float, metavar="T", help="least accuracy, from 0 to 1")
     verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
+
+
+def _rates(text: str) -> tuple[float, float]:
+    missed, passed = map(float, text.split(","))
+    if not (missed >= 0 and passed >= 0 and missed + passed < 1):
+        raise argparse.ArgumentTypeError("two shares whose sum is below 1, such as .05,.02")
+    return missed, passed
 
 
 def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:

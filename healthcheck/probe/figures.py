@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
 from healthcheck.probe.statistics.records import Summary
@@ -76,17 +78,28 @@ def accuracies(run: ProbeRun) -> dict[str, float]:
 
 
 def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
-    """Votes, clustering, gaps and order; the best sample of a problem is the one whose answer was marked best."""
+    """Votes, clustering, gaps, order and calibration.
+
+    The best sample of a problem is the likeliest one where the server gave log-probabilities, else the one whose
+    answer was marked best.
+    """
     grades = [[run.grades[place] for place in row] for row in chosen.rows]
+    logprobs = [[run.samples[place].mean_logprob for place in row] for row in chosen.rows]
+    likelihoods = [[value for value in row if value is not None] for row in logprobs]
+    given = sum(map(len, likelihoods)) == len(chosen.flat)
     return diagnose(
         matrix(run, chosen),
         [run.problems[problem].tier for problem in chosen.problems],
         [[grade.extracted or None for grade in row] for row in grades],
-        ranks=[
-            [float(-_MARKED.index(grade.tier)) if grade.tier in _MARKED else -9.0 for grade in row]
-            for row in grades
-        ],
+        ranks=likelihoods if given else [[_mark(grade) for grade in row] for row in grades],
+        confidences=[[None if value is None else math.exp(value) for value in row] for row in logprobs]
+        if any(likelihoods)
+        else None,
     )
+
+
+def _mark(grade: Grade) -> float:
+    return float(-_MARKED.index(grade.tier)) if grade.tier in _MARKED else -9.0
 
 
 def matrix(run: ProbeRun, chosen: Grid) -> list[list[int]]:

@@ -10,9 +10,10 @@ from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.detectors import flags
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import ProbeRun
-from healthcheck.probe.statistics.intervals import plus_two_t, wilson
+from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
+from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name, per_problem
+from healthcheck.probe.statistics.summary import accuracy_name, per_problem, summarize
 from healthcheck.records import JsonValue
 
 CLIENT = "the service's client will print"
@@ -37,6 +38,8 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "without failures": _json(_without_failures(run, chosen)),
         **counts,
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
+        **_corrected(run, chosen, summary),
+        "bootstrap": _bootstrapped(run, chosen, headline),
         "all": _summary(summary),
         "tiers": {tier.tier: _summary(tier) for tier in figures.tiers(run)},
         "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
@@ -44,6 +47,30 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "signs": _signs(run),
         "grading tiers": {**_counted([run.grades[place].tier or "none" for place in chosen.flat])},
         "verdict": _verdict(run),
+    }
+
+
+def _bootstrapped(run: ProbeRun, chosen: Grid, names: Sequence[str]) -> dict[str, JsonValue]:
+    """The headline with percentile bootstrap intervals over problems, as many papers print them."""
+    summary = summarize(
+        figures.matrix(run, chosen),
+        scores=figures.scores(run, chosen),
+        maker=lambda values, level: bootstrap(values, seed=run.settings.seed, level=level),
+    )
+    return {name: _json(estimate) for name in names if (estimate := summary.estimate(name))}
+
+
+def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:
+    """avg@n and pass@n without the grader's errors, where their rates were given."""
+    fn, fp = run.settings.grading_noise
+    average = summary.estimate(f"avg@{summary.repeats}")
+    if not (fn or fp) or average is None:
+        return {}
+    counts = [(len(row), sum(row)) for row in figures.matrix(run, chosen)]
+    passed = corrected_pass_at_k(counts, summary.repeats, fn, fp)
+    return {
+        f"{estimate.name} without grading noise": _json(estimate)
+        for estimate in (corrected_avg(average, fn, fp), passed)
     }
 
 

@@ -49,6 +49,8 @@ class ProbeSettings:
         references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
             with it the run gives a verdict.
         threshold: the least accuracy that passes; judged by its interval.
+        logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
+        grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
         full: measure every sample even when the verdict is already clear.
     """
 
@@ -64,6 +66,8 @@ class ProbeSettings:
     seed: int = 0
     references: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
+    logprobs: bool = False
+    grading_noise: tuple[float, float] = (0.0, 0.0)
     full: bool = False
     patience: Patience = field(default_factory=Patience)
 
@@ -81,6 +85,7 @@ class Sample:
         retried: the errors of earlier tries.
         faults: what the evaluation client would have misread in the stream.
         finish_reason: "" where the server sent none.
+        mean_logprob: of its tokens, None where the server gave none.
         first_s, seconds: from the request to the first byte and to the end, of the try that counted.
     """
 
@@ -94,6 +99,7 @@ class Sample:
     retried: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     completion_tokens: int | None = None
+    mean_logprob: float | None = None
     first_s: float = 0.0
     seconds: float = 0.0
 

@@ -116,15 +116,14 @@ class Sampler:
         )
 
     def _body(self, problem: Problem) -> bytes:
-        return json_text.dump_line(
-            request_body(
-                [message(problem)],
-                model=self._settings.model,
-                max_tokens=self._settings.max_tokens,
-                temperature=self._settings.temperature,
-                samples=self._settings.samples,
-            )
+        body = request_body(
+            [message(problem)],
+            model=self._settings.model,
+            max_tokens=self._settings.max_tokens,
+            temperature=self._settings.temperature,
+            samples=self._settings.samples,
         )
+        return json_text.dump_line(body | {"logprobs": True} if self._settings.logprobs else body)
 
 
 def open_session(patience: Patience) -> aiohttp.ClientSession:
@@ -223,6 +222,7 @@ def _sample_of(slot: Slot, answer: _Answer, retried: tuple[str, ...]) -> Sample:
         faults=completion.faults
         + (() if completion.done or completion.finish_reason else ("the stream did not end",)),
         completion_tokens=completion.usage.completion_tokens if completion.usage else None,
+        mean_logprob=completion.mean_logprob,
         first_s=round(answer.first_s, 6),
         seconds=round(answer.seconds, 6),
     )

@@ -17,6 +17,8 @@ Message = dict[str, JsonValue]
 _DATA_LINE = re.compile(r"[\r\n]data:")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _FEW, _MANY = 8, 20
+_LEAST_LOGPROB = 10_000.0
+"""vLLM writes -9999 for minus infinity."""
 _QUOTED_CHARACTERS = 120
 
 
@@ -76,6 +78,7 @@ class Completion:
         error: the text of an error event inside the stream, "" where there was none.
         choices: one more than the highest choice index: the client joins the texts of all choices.
         identities: the different `id`s of the events, the first eight.
+        mean_logprob: the mean log-probability of the tokens, None where the server gave none.
         torn: how often U+FFFD stands on both sides of the border of two deltas: a character that was cut there.
     """
 
@@ -94,6 +97,7 @@ class Completion:
     choices: int = 0
     identities: tuple[str, ...] = ()
     torn: int = 0
+    mean_logprob: float | None = None
 
     @property
     def prediction(self) -> str:
@@ -113,6 +117,7 @@ class _Choice(msgspec.Struct):
     delta: _Delta
     index: int = 0
     finish_reason: str | None = None
+    logprobs: None = None
 
 
 class _TextEvent(msgspec.Struct):
@@ -154,6 +159,8 @@ class Reader:
     _model: str = ""
     _usage: JsonValue = None
     _error: str = ""
+    _logprobs: float = 0.0
+    _tokens: int = 0
 
     def feed(self, data: bytes) -> int:
         """Take bytes; returns how many events with text they completed."""
@@ -187,6 +194,7 @@ class Reader:
             choices=self._choices,
             identities=tuple(self._identities),
             torn=self._torn,
+            mean_logprob=self._logprobs / self._tokens if self._tokens else None,
         )
 
     def _take(self, block: Block) -> None:
@@ -275,10 +283,19 @@ class Reader:
             kind = "a choice without `delta`" if "delta" not in choice else "`delta` is no object"
             _note(self._faults, f"{kind}: {_quoted(choice)}")
             return
+        self._weigh(choice.get("logprobs"))
         text = self._append(self._text, delta.get("content"), "content")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if self._append(self._reasoning, reasoning, "reasoning") or text:
             self._deltas += 1
+
+    def _weigh(self, logprobs: JsonValue) -> None:
+        tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+        for token in tokens if isinstance(tokens, list) else []:
+            value = token.get("logprob") if isinstance(token, dict) else None
+            if isinstance(value, int | float) and -_LEAST_LOGPROB <= value <= 0:
+                self._logprobs += value
+                self._tokens += 1
 
     def _append(self, pieces: list[str], piece: JsonValue, name: str) -> bool:
         if not piece:

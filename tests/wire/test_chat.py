@@ -154,3 +154,22 @@ def test_deep_nesting_is_a_fault_or_nothing_and_no_exception(depth: int) -> None
 
 def test_a_number_of_thousands_of_digits_is_no_exception() -> None:
     read('data: {"error": ' + "9" * 10_000 + "}\n\n", 'data: {"choices": ' + "9" * 10_000 + "}\n\n")
+
+
+def test_the_mean_log_probability_is_that_of_all_tokens() -> None:
+    reader = Reader()
+    for logprobs in ([-0.5, -1.5], [-1.0]):
+        content = [{"token": "x", "logprob": value} for value in logprobs]
+        event = {"choices": [{"index": 0, "delta": {"content": "x"}, "logprobs": {"content": content}}]}
+        reader.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+    assert reader.close().mean_logprob == pytest.approx(-1.0)
+    assert Reader().close().mean_logprob is None
+
+
+@pytest.mark.parametrize("logprobs", [5, [], {"content": 3}, {"content": [1, {"logprob": "x"}, {"logprob": 7}]}])
+def test_strange_log_probabilities_are_no_log_probabilities(logprobs: object) -> None:
+    reader = Reader()
+    event = {"choices": [{"index": 0, "delta": {"content": "x"}, "logprobs": logprobs}]}
+    reader.feed(b"data: " + json.dumps(event).encode() + b"\n\n")
+    completion = reader.close()
+    assert (completion.mean_logprob, completion.text) == (None, "x")

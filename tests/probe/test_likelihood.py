@@ -1,0 +1,83 @@
+"""Log-probabilities, grading noise and the bootstrap: figures that are there when they are asked for."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from healthcheck.probe.facts import measure, metrics
+from healthcheck.probe.records import ProbeSettings
+from healthcheck.progress import Silent
+
+LOGPROB = -0.25
+
+
+class Sure(BaseHTTPRequestHandler):
+    """Answers 7 to everything, each token with the same log-probability where one is asked for."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._send("application/json", json.dumps({"data": [{"id": "sure"}]}))
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        choice = {"index": 0, "delta": {"content": "The answer is 7."}, "finish_reason": "stop"}
+        if asked.get("logprobs"):
+            choice["logprobs"] = {"content": [{"token": "7", "logprob": LOGPROB}]}
+        self._send("text/event-stream", f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n")
+
+    def _send(self, kind: str, text: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Sure)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def figures(url: str, folder: Path, **settings: object) -> dict:
+    return metrics(measure(ProbeSettings(url=url, problems=12, samples=2, full=True, **settings), Silent(), folder))
+
+
+def test_confidence_is_calibrated_against_correctness(url: str, tmp_path: Path) -> None:
+    seen = figures(url, tmp_path / "run", logprobs=True)
+    accuracy, confidence = seen["avg@2"]["value"], math.exp(LOGPROB)
+    brier = accuracy * (confidence - 1) ** 2 + (1 - accuracy) * confidence**2
+    found = {estimate["name"]: estimate for estimate in seen["diagnosis"]["calibration"]}
+    assert any(estimate["value"] == pytest.approx(brier) for estimate in found.values()), found
+    assert any(estimate["value"] == pytest.approx(abs(confidence - accuracy)) for estimate in found.values()), found
+
+
+def test_without_log_probabilities_nothing_is_said_about_confidence(url: str, tmp_path: Path) -> None:
+    assert not figures(url, tmp_path / "run")["diagnosis"]["calibration"]
+
+
+def test_grading_noise_is_taken_out_where_its_rates_are_given(url: str, tmp_path: Path) -> None:
+    plain = figures(url, tmp_path / "plain")
+    assert "avg@2 without grading noise" not in plain
+    corrected = figures(url, tmp_path / "corrected", grading_noise=(0.0, 0.05))["avg@2 without grading noise"]
+    assert corrected["value"] == pytest.approx(max(0.0, (plain["avg@2"]["value"] - 0.05) / 0.95))
+
+
+def test_the_bootstrap_stands_beside_the_headline(url: str, tmp_path: Path) -> None:
+    seen = figures(url, tmp_path / "run")
+    assert seen["bootstrap"]["avg@2"]["value"] == seen["avg@2"]["value"]
+    assert "bootstrap" in seen["bootstrap"]["avg@2"]["method"]
