@@ -1,13 +1,13 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
 # make test    the tests of every day; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
-# make bench   figures, as ratios from one run
+# make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format peers bench clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -43,6 +43,8 @@ lint: .venv/ready
 format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

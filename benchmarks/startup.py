@@ -1,37 +1,47 @@
-"""Start-up: CPU time of `npu-adapter --help`, beside that of an empty Python, in one run."""
+"""Start-up: what the help of every command costs in CPU time and memory, beside an empty Python."""
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
-from collections.abc import Sequence
 
-ROUNDS = 15
+from measure import KIT, Bound, Section, main, ratios, spread, timed
+
+from healthcheck.cli import COMMANDS
+
+ROUNDS = 5
 LIMIT_S = 0.3
+EMPTY = "an empty Python"
 
 
-def cpu_seconds(command: Sequence[str]) -> float:
-    """User and system time of one run, in seconds."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with status {process.returncode}")
-    return usage.ru_utime + usage.ru_stime
-
-
-def main() -> int:
-    empty, kit = [], []
-    for _ in range(ROUNDS):
-        empty.append(cpu_seconds([sys.executable, "-c", "pass"]))
-        kit.append(cpu_seconds([sys.executable, "-m", "healthcheck", "--help"]))
-    ratio = statistics.median(kit) / statistics.median(empty)
-    print(f"npu-adapter --help: {statistics.median(kit):.3f} s CPU (range {min(kit):.3f} to {max(kit):.3f}), "
-          f"{ratio:.1f} times an empty Python; limit {LIMIT_S} s")  # fmt: skip
-    return 0 if statistics.median(kit) <= LIMIT_S else 1
+def startup() -> Section:
+    commands: dict[str, tuple[str, ...]] = {EMPTY: (sys.executable, "-c", "pass"), "npu-adapter": (*KIT, "--help")}
+    commands |= {f"npu-adapter {name}": (*KIT, name, "--help") for name in COMMANDS}
+    for command in commands.values():
+        timed(command)  # the first run of a fresh clone compiles
+    runs = {name: [timed(command) for _ in range(ROUNDS)] for name, command in commands.items()}
+    cpu = {name: [run.cpu_s for run in taken] for name, taken in runs.items()}
+    rows = [
+        [f"{name} --help" if name != EMPTY else name, spread(cpu[name]),
+         spread(ratios(cpu[name], cpu[EMPTY]), ".1f"), f"{max(run.peak_mb for run in taken):.0f}"]
+        for name, taken in runs.items()
+    ]  # fmt: skip
+    failed = [name for name, taken in runs.items() if any(run.status for run in taken)]
+    return Section(
+        title="Start-up",
+        about=f"CPU seconds of {ROUNDS} runs: median (range).",
+        header=("command", "CPU s", "times an empty Python", "peak MB"),
+        rows=rows,
+        bounds=[
+            Bound(
+                promise=f"`npu-adapter --help` takes at most {LIMIT_S} s of CPU",
+                seen=f"{spread(cpu['npu-adapter'])} s",
+                kept=statistics.median(cpu["npu-adapter"]) <= LIMIT_S,
+            ),
+            Bound(promise="every command has its help", seen=", ".join(failed) or "all", kept=not failed),
+        ],
+    )
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main(startup)

@@ -21,7 +21,7 @@ models = [
     dict(
         attr="service", type=VLLMCustomAPIChat, abbr="vllm-api-stream-chat", path="", model="", stream=True,
         request_rate=0, use_timestamp=False, retry=2, api_key="", host_ip="127.0.0.1", host_port={port}, url="",
-        max_out_len=512, batch_size=1, trust_remote_code=False,
+        max_out_len=512, batch_size={concurrency}, trust_remote_code=False,
         generation_kwargs=dict(temperature=0.7, ignore_eos=False, num_return_sequences={n}),
         pred_postprocessor=dict(type=extract_non_reasoning_content),
     )
@@ -53,11 +53,9 @@ kit_datasets = [
 class AISBench:
     """The client, set up for one list of problems in one working folder."""
 
-    def __init__(
-        self, folder: Path, problems: Sequence[Problem], *, samples: int, abbr: str = "arithmetic"
-    ) -> None:
+    def __init__(self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1) -> None:
         assert (ENVIRONMENT / "ready").is_file(), "there is no .venv-aisbench: run `make test-slow`, which makes it"
-        self.folder, self.samples = folder, samples
+        self.folder, self.samples, self.concurrency = folder, samples, concurrency
         data = folder / "data"
         data.mkdir(parents=True)
         lines = (
@@ -66,20 +64,24 @@ class AISBench:
         (data / "test.jsonl").write_text("".join(lines), "utf-8")
         (data / "train.jsonl").write_bytes((data / "test.jsonl").read_bytes())
         prompt = f"{{question}}\n{instruction(problems[0])}".rstrip()
-        self._write("datasets/kit_data.py", _DATASET.format(abbr=abbr, path=str(data), prompt=prompt))
+        self._write("datasets/kit_data.py", _DATASET.format(abbr="arithmetic", path=str(data), prompt=prompt))
 
-    def run(self, port: int, *arguments: str) -> Path:
-        """Run it; the folder of its report."""
-        self._write("models/kit_model.py", _MODEL.format(port=port, n=self.samples))
+    def command(self, port: int, *arguments: str) -> tuple[list[str], dict[str, str]]:
+        """The command line, and the PATH that it needs."""
+        self._write("models/kit_model.py", _MODEL.format(port=port, n=self.samples, concurrency=self.concurrency))
         command = [
             str(ENVIRONMENT / "bin/ais_bench"), "--models", "kit_model", "--datasets", "kit_data",
             "--config-dir", str(self.folder / "configs"), "--work-dir", str(self.folder / "out"), "--num-warmups", "0",
             *arguments,
         ]  # fmt: skip
-        kept = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "PATH"}}
-        kept["PATH"] = f"{ENVIRONMENT / 'bin'}:{kept['PATH']}"
+        return command, {"PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}"}
+
+    def run(self, port: int, *arguments: str) -> Path:
+        """Run it; the folder of its report."""
+        command, path = self.command(port, *arguments)
+        kept = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG"}}
         done = subprocess.run(
-            command, cwd=self.folder, env=kept, capture_output=True, text=True, timeout=600, check=False
+            command, cwd=self.folder, env=kept | path, capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return max(path for path in (self.folder / "out").iterdir() if path.is_dir())

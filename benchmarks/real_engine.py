@@ -1,0 +1,125 @@
+"""The probe's sampling on the real vLLM (CPU build) beside a raw-socket client: the time that the server needs.
+
+Both send the same requests at the same concurrency, in turn; the raw client does nothing but read and parse, so its
+time is the server's own. Temperature 0, so that both get the same answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from measure import ROOT, Bound, Section, main, ratios, spread
+from sampling import Raw
+
+from healthcheck.probe.facts import measure
+from healthcheck.probe.records import ProbeSettings
+from healthcheck.progress import Silent
+
+ENGINE = ROOT / ".venv-vllm/bin"
+VARIABLES = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
+SETTINGS = ProbeSettings(
+    url="", model="tiny", problems=120, samples=2, concurrency=16, temperature=0.0, max_tokens=128, full=True
+)
+ROUNDS = 5
+READY_S = 180
+MOST_TIMES = 1.05
+
+
+@contextmanager
+def engine(folder: Path) -> Iterator[int]:
+    """The small weights behind vLLM on a free port; its own process group, ended with it."""
+    make = [ENGINE / "python", ROOT / "examples/tiny_lm/make_weights.py", "--cache", ROOT / ".cache/weights"]
+    weights = subprocess.run(make, check=True, capture_output=True, text=True).stdout.strip()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [ENGINE / "vllm", "serve", weights, "--host", "127.0.0.1", "--port", str(port),
+               "--served-model-name", "tiny", "--enforce-eager", "--max-model-len", "512"]  # fmt: skip
+    with (folder / "vllm.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=log, start_new_session=True,
+            env={**os.environ, **VARIABLES, "PATH": f"{ENGINE}:{os.environ['PATH']}"},
+        )  # fmt: skip
+        try:
+            wait(process, port)
+            yield port
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def wait(process: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + READY_S
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5):
+                return
+        except OSError:  # noqa: PERF203 - each try has its own end
+            time.sleep(0.5)
+    raise SystemExit(f"vLLM was not up after {READY_S} s, or ended")
+
+
+def raw_s(port: int) -> float:
+    began = time.perf_counter()
+    asyncio.run(Raw(SETTINGS, port).run())
+    return time.perf_counter() - began
+
+
+def probe_s(port: int) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        run = measure(replace(SETTINGS, url=f"http://127.0.0.1:{port}"), Silent(), Path(folder) / "run")
+    assert not run.failed
+    return run.seconds
+
+
+def real_engine() -> Section:
+    title = "The real vLLM"
+    requests = SETTINGS.problems * SETTINGS.samples
+    about = (
+        f"vLLM's CPU build on the small weights, {requests} requests, {SETTINGS.concurrency} in flight, {ROUNDS} "
+        "rounds in turn."
+    )
+    header = ("client", "sampling, s")
+    if not (ENGINE / "vllm").exists():
+        return Section(title=title, about=about, header=header, rows=[["vLLM", "not installed"]])
+    seen: dict[str, list[float]] = {"raw": [], "probe": []}
+    with tempfile.TemporaryDirectory() as folder, engine(Path(folder)) as port:
+        raw_s(port)  # the first requests compile and fill caches
+        for turn in range(ROUNDS):
+            clients = [("raw", raw_s), ("probe", probe_s)]
+            for who, run in clients if turn % 2 else clients[::-1]:
+                seen[who].append(run(port))
+    times = ratios(seen["probe"], seen["raw"])
+    middle = statistics.median(times)
+    return Section(
+        title=title,
+        about=about,
+        header=header,
+        rows=[[who, spread(seconds)] for who, seconds in seen.items()],
+        bounds=[
+            Bound(
+                promise="the probe takes at most 5 % longer than the server itself",
+                seen=f"{spread(times, '.3f')} times",
+                kept=middle <= MOST_TIMES,
+            )
+        ],
+    )
+
+
+if __name__ == "__main__":
+    main(real_engine)
