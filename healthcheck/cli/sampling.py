@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--logprobs", action="store_true", default=None, help="ask for log-probabilities: "
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
-                     "the grader misses and of wrong ones that it passes; avg@n and pass@n without them")  # fmt: skip
+                     "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
