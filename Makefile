@@ -32,7 +32,7 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest
 
-test-slow: .venv/ready .venv-vllm/ready .venv-aisbench/ready
+test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-aisbench/ready .venv-transformers/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready
