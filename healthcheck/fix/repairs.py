@@ -48,7 +48,7 @@ def left_alone(results: Iterable[CheckResult]) -> tuple[str, ...]:
     """What no repair was proposed for though its kind is repaired, in words, with what to do by hand."""
     titles = {check: title for check, title, _ in LAUNCH_REPAIRS}
     return tuple(
-        f"not repaired for {result.id}: could not {titles[result.id]} in one plain word of the command in {NAME}; "
+        f"not repaired for {result.id} ({titles[result.id]}): only plain words of the vllm command in {NAME} are; "
         + next((f"by hand: {finding.fix}" for finding in result.findings if finding.fix), "see the check")
         for result in results
         if result.outcome is Outcome.FAIL and result.id in titles

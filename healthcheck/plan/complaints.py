@@ -50,6 +50,9 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 _ELSEWHERE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("module", re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '(?P<name>[^']+)'")),
+    ("argument", re.compile(r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$")),
+    ("argument", re.compile(r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)")),
+    ("terminal", re.compile(r"^(?P<name>EOFError: EOF when reading a line)$")),
     ("file", re.compile(r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'")),
     ("file", re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'")),
     ("variable", re.compile(r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$")),

@@ -72,7 +72,12 @@ def self_contained(plan: LaunchPlan) -> Findings:
 
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     texts = {
-        "argument": ("an argument", "give it a default: ${1:-value}; the service passes no arguments"),
+        "argument": (
+            "an argument",
+            "give it a default: ${1:-value}; the service passes no arguments"
+            if said.where
+            else f"pass {said.name} to that program in deploy.sh; the service passes no arguments",
+        ),
         "variable": (f"the environment variable {said.name}", f"give it a default: ${{{said.name}:-value}}"),
         "module": (f"the Python module {said.name}", "commit it, or name its package in requirements.txt"),
         "terminal": ("a terminal", "do not ask for input"),

@@ -60,7 +60,33 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     case("reads-from-a-file", bash('read -r line < "$MODEL_PATH/config.json"\nexec vllm serve "$MODEL_PATH"')),
 )  # fmt: skip
 
+NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+NEVER = {"plan/starts-server": "fail"}
+
 WRONG_LAUNCHERS: tuple[Case, ...] = (
+    case("required-option", sh("python3 run.py"), NEEDS, files={"run.py": """
+        import argparse, os
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model", required=True)
+        os.execvp("vllm", ["vllm", "serve", parser.parse_args().model])
+        """}, says="--model"),
+    case("asks-in-python", sh("python3 run.py"), NEEDS, files={"run.py": """
+        import os
+        port = input("port? ")
+        os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", port])
+        """}),
+    case("offline-inference", sh("python3 run.py"), NEVER, files={"run.py": """
+        import os
+        from vllm import LLM, SamplingParams
+        print(LLM(os.environ["MODEL_PATH"]).generate(["hi"], SamplingParams(temperature=0)))
+        """}),
+    case("offline-pipeline", sh('python3 run.py --model "$MODEL_PATH"'), NEVER, files={"run.py": """
+        import argparse, torch
+        from transformers import pipeline
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--model")
+        print(pipeline("text-generation", model=parser.parse_args().model, torch_dtype=torch.bfloat16)("hi"))
+        """}),
     case("empty-variable", sh('vllm serve "$MODEL_DIR" --port 8000'), {"plan/model-path": "fail"}, says="is empty"),
     case("empty-variable-option", sh('python3 -m sglang.launch_server --model-path "$W" --port 8000 --host 0.0.0.0'),
          {"plan/model-path": "fail"}),

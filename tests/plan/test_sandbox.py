@@ -22,7 +22,9 @@ from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
-from tests.plan.corpus_right import PYTHON, RIGHT
+from tests.plan.corpus_right import KEPT, WRITTEN
+from tests.plan.corpus_right_around import AROUND, ENGINES
+from tests.plan.corpus_right_python import PYTHON
 
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
 SANDBOXES = {"namespaces": box.rehearse_isolated, "plain": box.rehearse_plain}
@@ -186,7 +188,7 @@ REAL_PLACES = {"absolute-vllm", "absolute-python", "cann-under-u"}
 """What these use at absolute paths may be there or not where nothing can be put in its place."""
 SAMPLE = [
     pytest.param(each, marks=() if number % 24 == 0 else pytest.mark.slow, id=each.name)
-    for number, each in enumerate([*PYTHON, *RIGHT])
+    for number, each in enumerate([*PYTHON, *WRITTEN, *KEPT, *AROUND, *ENGINES])
     if each.name not in REAL_PLACES
 ]
 
@@ -202,7 +204,7 @@ def test_without_namespaces_the_same_is_found(each: object, tmp_path: Path, weig
 
 @pytest.mark.parametrize("name", sorted(REAL_PLACES))
 def test_without_namespaces_a_program_of_the_image_is_no_failure(name: str, tmp_path: Path, weights: Path) -> None:
-    each = next(each for each in RIGHT if each.name == name)
+    each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
     plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, box.rehearse_plain)
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,21 @@ from typing import Any
 MARK = "<unresolved:"
 called: list[str] = []
 """What of absent libraries was called, in order; the first few."""
+decided: list[str] = []
+"""What of absent libraries a program asked whether it is true, equal, more or less, and may have branched on."""
+_COMPUTES = {
+    "LLM", "PIL", "accelerate", "datasets", "numpy", "peft", "pipeline", "qwen_vl_utils", "safetensors",
+    "tokenizers", "torch", "torch_npu", "tqdm", "transformers",
+}  # fmt: skip
+"""Libraries that load models and compute, and open no port whatever is called."""
+
+
+def guessed() -> list[str]:
+    """What a program that started no server may have needed the real library for."""
+    serving = [
+        name for name in called if re.split(r"[.(]", name)[0] not in _COMPUTES and name != "vllm.SamplingParams"
+    ]
+    return called if serving else decided
 
 
 def _error(name: str) -> type[Exception] | None:
@@ -73,13 +89,20 @@ class Anything:
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
 
+    def _decides(self) -> None:
+        if len(decided) < 100:
+            decided.append(self._name)
+
     def __contains__(self, key: Any) -> bool:
+        self._decides()
         return False
 
     def __len__(self) -> int:
+        self._decides()
         return 0
 
     def __bool__(self) -> bool:
+        self._decides()
         return True
 
     def __int__(self) -> int:
@@ -95,6 +118,7 @@ class Anything:
         return hash(self._name)
 
     def __eq__(self, other: object) -> bool:
+        self._decides()
         return self is other
 
     def _other(self, *_: Any) -> Any:
@@ -104,11 +128,13 @@ class Anything:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __or__ = __ror__ = __and__ = __neg__ = __matmul__ = _other
 
     def _no(self, other: Any) -> bool:
+        self._decides()
         return False
 
     __lt__ = __gt__ = _no
 
     def _yes(self, other: Any) -> bool:
+        self._decides()
         return True
 
     __le__ = __ge__ = _yes

@@ -52,9 +52,10 @@ def main() -> None:
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
     """A program that ended by itself may have ended because a library was not the real one."""
     expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
-    if permissive.called and not isinstance(problem, expected):
+    names = permissive.guessed()
+    if names and not isinstance(problem, expected):
         how = type(problem).__name__ if problem else "ended"
-        note.record("python", "python:guessed", how, *dict.fromkeys(permissive.called[-5:]))
+        note.record("python", "python:guessed", how, *dict.fromkeys(names[-5:]))
 
 
 def _pose_as_python(kit: str, invoked: str) -> None:
