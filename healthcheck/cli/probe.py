@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:
 
-    url = options.url.rstrip("/").removesuffix("/v1")
+    url = sampling.server_root(options.url)
     base = stored(folder).settings if options.resume else ProbeSettings(url=url)
     settings = sampling.settings(options, replace(base, url=url))
     progress.stage(Stage.PROBE, f"sampling {settings.url}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from healthcheck.errors import UsageError
 from healthcheck.probe.figures import accuracies
@@ -15,6 +16,17 @@ _NAMES = (
     "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
     "threshold", "logprobs", "grading_noise",
 )  # fmt: skip
+
+
+def server_root(text: str) -> str:
+    """The root of a server: what people copy from a client's configuration often ends in /v1.
+
+    Raises:
+        UsageError: it is no address of a server.
+    """
+    if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
+        raise UsageError(f"{text!r} is no address of a server: write http://HOST:PORT")
+    return text.rstrip("/").removesuffix("/v1")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

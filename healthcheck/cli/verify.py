@@ -100,7 +100,7 @@ def _request(options: argparse.Namespace) -> Request:
         root=options.repo,
         weights=options.weights.expanduser().absolute() if options.weights else None,
         out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
-        url=options.url,
+        url=sampling.server_root(options.url) if options.url else "",
         model=options.model or "",
         task=options.task,
         stack=options.stack,

@@ -153,12 +153,12 @@ def max_tokens(interview: Interview) -> Findings:
     Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
     Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation)
     """
-    if interview.limited is None or interview.long is None:
-        raise NotApplicable("no answer with a limit was asked for")
-    for exchange in (interview.limited, interview.long, interview.opening.exchange):
+    for exchange in every_stream(interview):
         if finding := _exceeds(exchange, _usage(interview, exchange)):
             yield finding
-            break
+            return
+    if interview.limited is None or interview.long is None:
+        raise NotApplicable("no answer with a limit was asked for")
     yield from _hidden_cut(interview)
     for exchange in (interview.long, *interview.streams):
         if finding := _own_limit(exchange, _usage(interview, exchange), context_tokens(interview)):

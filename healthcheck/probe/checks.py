@@ -23,6 +23,8 @@ TOLERATED = 0.05
 """Below this rate a fault of single texts is the model's; surely above it, the deployment's."""
 NEVER_ENDS = 0.5
 MISREAD = 0.02
+_STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
+"""In a right answer these are rules of dashes, tables and round numbers."""
 
 
 @check(
@@ -106,7 +108,7 @@ def degenerate(run: ProbeRun) -> Findings:
     for sample, place in answered:
         cut = sample.finish_reason == "length"
         for name in flags(sample.text):
-            harmless = name in {"tail_loop", "compressible", "implausible_words"} and run.grades[place].correct
+            harmless = name in _STYLE and run.grades[place].correct
             if not harmless and not (name == "empty" and cut):
                 seen.setdefault(name, []).append(sample)
     for name, samples in seen.items():

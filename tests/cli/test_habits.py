@@ -254,3 +254,12 @@ def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
         [sys.executable, "-m", "adapter"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     )
     assert "--max-model-len 1024" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("verify", "--url", "nonsense"), ("probe", "ftp://somewhere"), ("probe", "http://")]
+)
+def test_what_is_no_address_is_wrong_usage(words: tuple[str, ...]) -> None:
+    ended = ran(*words)
+    assert ended.returncode == 2
+    assert "http://HOST:PORT" in ended.stderr

@@ -186,6 +186,7 @@ def test_an_answer_without_end_is_a_matter_of_max_tokens() -> None:
     facts = interview(streamed(), streams=(streamed(),), limited=streamed(), long=endless)
     assert checks_stream.stream_finish.judge(facts).outcome is Outcome.PASS
     assert checks_text.max_tokens.judge(facts).outcome is Outcome.FAIL
+    assert checks_text.max_tokens.judge(interview(endless)).outcome is Outcome.FAIL, "the first answer of all"
     cut = replace(facts, long=replace(endless, completion=streamed("one two", finish_reason="").completion))
     assert checks_stream.stream_finish.judge(cut).outcome is Outcome.FAIL
 

@@ -159,6 +159,17 @@ def test_answers_that_stay_at_temperature_zero_pass(probe: Probe) -> None:
     assert "at most" in seen(result)
 
 
+def test_rules_of_dashes_and_round_numbers_in_right_answers_are_style(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url)
+    rule = "-" * 60 + "\n"
+    ruled = replace(run, samples=tuple(replace(sample, text=rule + sample.text) for sample in run.samples))
+    assert judged(ruled)["probe/degenerate"].outcome is Outcome.PASS
+    dead = replace(run, samples=tuple(replace(sample, text="!" * 60) for sample in run.samples))
+    wrong = replace(dead, grades=tuple(replace(grade, score=0.0) for grade in run.grades))
+    assert judged(wrong)["probe/degenerate"].outcome is Outcome.FAIL
+
+
 class Listener(Silent):
     def __init__(self) -> None:
         self.lines: list[tuple[str, int, int]] = []
