@@ -6,10 +6,13 @@ Such a module has `arguments(parser)`, which declares its options, and `run(opti
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli.parsing import Parser, Version
 from healthcheck.errors import Blocked, KitError, UsageError
@@ -39,7 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in arguments if not word.startswith("-")), "")
-    options, unknown = parser_for({asked}).parse_known_args(arguments)
+    with _ended_at_once_by_ctrl_c():
+        parser = parser_for({asked})
+    options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
     try:
@@ -57,6 +62,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return status
+
+
+@contextlib.contextmanager
+def _ended_at_once_by_ctrl_c() -> Iterator[None]:
+    """While modules are imported, and nothing has begun, Ctrl-C ends the process as it would any other.
+
+    As an exception it would come out as a traceback, or be lost in one of the callbacks of the import system.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _say(error: KitError | str, status: int) -> int:

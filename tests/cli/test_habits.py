@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -263,3 +264,15 @@ def test_what_is_no_address_is_wrong_usage(words: tuple[str, ...]) -> None:
     ended = ran(*words)
     assert ended.returncode == 2
     assert "http://HOST:PORT" in ended.stderr
+
+
+def test_ctrl_c_while_the_command_is_still_being_imported_ends_it_without_a_traceback() -> None:
+    program = (
+        "import healthcheck.cli as cli, importlib, os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "cli.importlib = type('Slow', (), {'import_module': staticmethod(lambda name: os.kill(os.getpid(), 2))})\n"
+        "cli.main(['verify'])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
