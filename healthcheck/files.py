@@ -28,7 +28,10 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename over it."""
+    """Write beside the target, flush to the disk, then rename over it; a device such as /dev/null is written to."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
