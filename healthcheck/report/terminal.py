@@ -84,7 +84,7 @@ def _width() -> int | None:
 
 
 def _result(console: Console, result: CheckResult) -> None:
-    console.print(f"  {MARKS[result.outcome]} {result.id:<26} {escape(result.title)}")
+    console.print(f"  {MARKS[result.outcome]} {result.id:<28} {escape(result.title)}")
     if result.because:
         console.print(Padding(f"[dim]{escape(words.plain(result.because))}[/]", (0, 0, 0, 6)))
     found = words.findings(result)
