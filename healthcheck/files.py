@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from pathlib import Path
 
@@ -28,24 +27,10 @@ def read_bounded(path: Path, limit: int) -> bytes:
     return data
 
 
-def _is_device(path: Path) -> bool:
-    """A device, pipe or socket; also by a link such as /dev/stdout, but by none outside /dev, which may be a trap."""
-    try:
-        linked = path.is_symlink() and path.parent.resolve() == Path("/dev")
-        mode = (path.stat() if linked else path.lstat()).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
-
-
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename over it.
-
-    A device or a pipe (/dev/null, /dev/stdout) is written to and never replaced: root could take it from everybody.
-    """
+    """Write beside the target, flush to the disk, then rename over it; a device such as /dev/null is written to."""
     if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            file.write(data)
+        path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

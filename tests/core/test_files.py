@@ -48,3 +48,15 @@ def test_what_is_too_long_or_no_file_is_refused(tmp_path: Path) -> None:
     for path, limit in ((tmp_path / "long", 10), (tmp_path, 10), (tmp_path / "none", 10)):
         with pytest.raises(UsageError):
             read_bounded(path, limit)
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    keeper, device = os.openpty()
+    try:
+        place = Path(os.ttyname(device))
+        write_atomically(place, b"report")
+        assert os.read(keeper, 6) == b"report"
+        assert stat.S_ISCHR(place.stat().st_mode)
+    finally:
+        os.close(keeper)
+        os.close(device)
