@@ -134,7 +134,7 @@ class Raw:
         for problem in self.queue:
             body = json.dumps(
                 request_body([message(problem)], model=self.settings.model, max_tokens=self.settings.max_tokens,
-                             temperature=self.settings.temperature)
+                             temperature=self.settings.temperature, samples=self.settings.samples)
             ).encode()  # fmt: skip
             writer.write(
                 b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
