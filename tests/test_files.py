@@ -15,11 +15,3 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert os.read(reading, 9) == b"{}"
     os.close(reading)
     assert stat.S_ISFIFO(pipe.stat().st_mode), "as root, /dev/null would be gone for everybody"
-
-
-def test_a_link_is_replaced_and_never_followed_to_a_device(tmp_path: Path) -> None:
-    link = tmp_path / "report.json"
-    link.symlink_to("/dev/null")
-    write_atomically(link, b"{}")
-    assert not link.is_symlink()
-    assert link.read_bytes() == b"{}"

@@ -192,6 +192,8 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
     talk.say(f"{STREAMS_AT_ONCE} streams at once", 2)
     crowd = _crowd(talk)
     facts = replace(facts, streams=streams, plains=plains, crowd=crowd)
+    if any(exchange.error for exchange in (*streams, *crowd.rounds[0], *crowd.rounds[1])):
+        return facts  # found out already; where streams hang, each further question would wait for minutes
     talk.say("limits, sampling, conversation, pictures", 3)
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
     with ThreadPoolExecutor(max_workers=min(at_once, 2)) as pool:
