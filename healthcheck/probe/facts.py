@@ -86,7 +86,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
             "server": {**run.server},
             "seconds": run.seconds,
             "stopped": run.stopped,
-        }
+        },
     }
 
 

@@ -59,7 +59,9 @@ def talk(request, tiny_weights: Path, seeing_weights: Path, tmp_path_factory) ->
 def test_a_real_server_passes_with_no_finding(talk: Interview) -> None:
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: talk)
-    objections = {r.id: (r.findings, r.because) for r in ledger.results if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
+    objections = {
+        r.id: (r.findings, r.because) for r in ledger.results if r.outcome not in {Outcome.PASS, Outcome.SKIP}
+    }
     assert not objections
     skipped = {result.id for result in ledger.results if result.outcome is Outcome.SKIP}
     assert skipped == (set() if talk.shown else ONLY_FOR_PICTURES)

@@ -128,7 +128,9 @@ def test_a_launch_that_was_recorded_elsewhere_is_left_alone(tmp_path: Path, wher
 
 @pytest.mark.parametrize("rest", ['"$@"', "$@", '"${MORE[@]}"', '"$@" --port 8000'])
 def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
-    root = folder(tmp_path / "r", {"deploy.sh": f'#!/bin/bash\nvllm serve "$MODEL_PATH" --served-model-name a b {rest}\n'})
+    root = folder(
+        tmp_path / "r", {"deploy.sh": f'#!/bin/bash\nvllm serve "$MODEL_PATH" --served-model-name a b {rest}\n'}
+    )
     apply(root, fix(root, recorded(names=("a", "b")), "plan/served-name"))
     assert (root / "deploy.sh").read_text() == f'#!/bin/bash\nvllm serve "$MODEL_PATH" {rest}\n'
     assert fix(root, recorded(names=("a", "b", "c")), "plan/served-name") == ()
