@@ -74,17 +74,19 @@ def wait(process: subprocess.Popen[bytes], port: int) -> None:
     raise SystemExit(f"vLLM was not up after {READY_S} s, or ended")
 
 
-def raw_s(port: int) -> float:
-    began = time.perf_counter()
-    asyncio.run(Raw(SETTINGS, port).run())
-    return time.perf_counter() - began
+def raw_s(port: int) -> tuple[float, int]:
+    """Seconds, and the characters of all answers."""
+    raw, began = Raw(SETTINGS, port), time.perf_counter()
+    asyncio.run(raw.run())
+    return time.perf_counter() - began, sum(map(len, raw.answers))
 
 
-def probe_s(port: int) -> float:
+def probe_s(port: int) -> tuple[float, int]:
+    """Seconds, and the characters of all answers."""
     with tempfile.TemporaryDirectory() as folder:
         run = measure(replace(SETTINGS, url=f"http://127.0.0.1:{port}"), Silent(), Path(folder) / "run")
     assert not run.failed
-    return run.seconds
+    return run.seconds, sum(len(sample.text) for sample in run.samples)
 
 
 def real_engine() -> Section:
@@ -94,23 +96,26 @@ def real_engine() -> Section:
         f"vLLM's CPU build on the small weights, {requests} requests, {SETTINGS.concurrency} in flight, {ROUNDS} "
         "rounds in turn."
     )
-    header = ("client", "sampling, s")
+    header = ("client", "sampling, s", "characters answered")
     if not (ENGINE / "vllm").exists():
-        return Section(title=title, about=about, header=header, rows=[["vLLM", "not installed"]])
+        return Section(title=title, about=about, header=header, rows=[["vLLM", "not installed", ""]])
     seen: dict[str, list[float]] = {"raw": [], "probe": []}
+    characters: dict[str, int] = {"raw": 0, "probe": 0}
     with tempfile.TemporaryDirectory() as folder, engine(Path(folder)) as port:
         raw_s(port)  # the first requests compile and fill caches
         for turn in range(ROUNDS):
             clients = [("raw", raw_s), ("probe", probe_s)]
             for who, run in clients if turn % 2 else clients[::-1]:
-                seen[who].append(run(port))
+                seconds, answered = run(port)
+                seen[who].append(seconds)
+                characters[who] += answered
     times = ratios(seen["probe"], seen["raw"])
     middle = statistics.median(times)
     return Section(
         title=title,
         about=about,
         header=header,
-        rows=[[who, spread(seconds)] for who, seconds in seen.items()],
+        rows=[[who, spread(taken), f"{characters[who]}"] for who, taken in seen.items()],
         bounds=[
             Bound(
                 promise="the probe takes at most 5 % longer than the server itself",

@@ -47,7 +47,17 @@ def make(
     with tempfile.TemporaryDirectory() as folder:
         left_out = [f"{name} ; sys_platform == 'never'" for name in LEFT_OUT]
         files = {"constraint": constraints, "override": [*left_out, *overrides]}
-        command = [python, "-m", "uv", "pip", "install", "--python", python, "--compile-bytecode", *requirements]
+        command: list[str | Path] = [
+            python,
+            "-m",
+            "uv",
+            "pip",
+            "install",
+            "--python",
+            python,
+            "--compile-bytecode",
+            *requirements,
+        ]
         for kind, lines in files.items():
             path = Path(folder, f"{kind}s.txt")
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
