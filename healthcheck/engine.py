@@ -9,7 +9,7 @@ from typing import TypeVar
 from healthcheck.check import Check
 from healthcheck.errors import Blocked, KitError, UsageError
 from healthcheck.progress import Progress
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.records import CheckResult, Outcome, Stage
 
 Facts = TypeVar("Facts")
 
@@ -25,6 +25,17 @@ class Ledger:
     @property
     def results(self) -> tuple[CheckResult, ...]:
         return tuple(self._results.values())
+
+    def result(self, id: str) -> CheckResult:  # noqa: A002 - the word of the report
+        """The result of a check that has one."""
+        return self._results[id]
+
+    def settle(self, stage: Stage, because: str) -> None:
+        """A dearer stage has shown what the checks of this one had to leave open: warnings now, with the reason."""
+        for result in self._results.values():
+            if result.stage is stage and not result.settled and result.outcome is Outcome.SKIP:
+                settled = replace(result, outcome=Outcome.WARN, settled=True, because=because)
+                self._results[result.id] = settled
 
     def failed(self) -> tuple[CheckResult, ...]:
         """The checks that failed so far: with any of them, a dearer stage would only repeat what is known."""

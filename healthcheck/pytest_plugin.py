@@ -136,7 +136,8 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
 
     from healthcheck.progress import Silent  # noqa: PLC0415
     from healthcheck.records import Stage  # noqa: PLC0415
-    from healthcheck.verify import Request, Verification  # noqa: PLC0415
+    from healthcheck.run import Request  # noqa: PLC0415
+    from healthcheck.verify import Verification  # noqa: PLC0415
 
     given = config.getoption("--npu-adapter-weights")
     with TemporaryDirectory() as folder:

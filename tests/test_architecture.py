@@ -21,6 +21,8 @@ LAYERS = (
     {"runner", "simulator"},
     {"report"},
     {"provenance", "fix"},
+    {"run"},
+    {"live"},
     {"scaffold", "verify", "catalogue"},
     {"cli", "__main__", "pytest_plugin"},
 )

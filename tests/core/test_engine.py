@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.check import Check, Findings, check, fail
+from healthcheck.check import Check, Findings, check, fail, unsettled
 from healthcheck.engine import Ledger
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.progress import Silent
@@ -98,3 +98,19 @@ def test_facts_that_cannot_be_gathered() -> None:
         assert verdict_of(ledger.results) is Verdict.INCONCLUSIVE
     with pytest.raises(UsageError):
         Ledger(Silent()).judge([make("a")], useless)
+
+
+def test_a_launch_settles_what_the_plan_left_open() -> None:
+    @check("plan/open", "Open", stage=Stage.PLAN, why="for the test")
+    def open_(_facts: str) -> Findings:
+        """A page."""
+        yield unsettled(expected="a", seen="b", fix="c")
+
+    ledger = Ledger(Silent())
+    ledger.judge([open_, make("bad", broken=True)], lambda: "facts")
+    ledger.settle(Stage.SERVICE, "another stage")
+    assert not ledger.result("plan/open").settled
+    ledger.settle(Stage.PLAN, "the launch answered")
+    settled = ledger.result("plan/open")
+    assert (settled.outcome, settled.settled, settled.because) == (Outcome.WARN, True, "the launch answered")
+    assert ledger.result("bad").outcome is Outcome.FAIL

@@ -1,0 +1,111 @@
+"""The stages that need a running server: service, endpoint, probe."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from healthcheck import provenance
+from healthcheck.contract import Task
+from healthcheck.endpoint import checks as endpoint_checks
+from healthcheck.endpoint.facts import Interview, interview
+from healthcheck.probe import checks as probe_checks
+from healthcheck.probe.facts import INTERRUPTED, measure, metrics
+from healthcheck.probe.facts import provenance as parameters
+from healthcheck.probe.problems import FAMILY_OF
+from healthcheck.records import Outcome, Stage
+from healthcheck.repo.facts import Submission, export
+from healthcheck.run import Run
+from healthcheck.service import checks as service_checks
+from healthcheck.service.facts import Service, gather_port
+
+
+def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
+    """Launch a clean export of the submission, talk to it, and end it."""
+    run.begin(Stage.SERVICE)
+    obstacle = _obstacle(run)
+    if obstacle:
+        run.ledger.skip(service_checks.START_CHECKS, obstacle)
+        _skip_talk(run, obstacle)
+        run.ledger.skip(service_checks.END_CHECKS, obstacle)
+        return
+    with export(submission) as copy:
+        _launch(run, copy, weights, task)
+
+
+def talk(run: Run, url: str, task: Task) -> None:
+    """The endpoint and the probe of a running server, over HTTP."""
+    failed = run.ledger.failed()
+    if failed:
+        _skip_talk(run, f"{failed[0].id} failed")
+        return
+    if run.wants(Stage.ENDPOINT):
+        run.begin(Stage.ENDPOINT)
+        seen = run.ledger.judge(endpoint_checks.CHECKS, lambda: _interview(run, url, task))
+        run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+    if run.wants(Stage.PROBE):
+        _probe(run, url, task)
+
+
+def _obstacle(run: Run) -> str:
+    """Why there will be no launch, "" where nothing is in the way."""
+    failed = run.ledger.failed()
+    if failed:
+        run.ledger.skip(service_checks.PORT_CHECKS, f"{failed[0].id} failed")
+        return f"{failed[0].id} failed: repair that first, a launch would only repeat it"
+    run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
+    open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
+    return f"{open_ports[0]} could not be settled, and the launch waits for it" if open_ports else ""
+
+
+def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
+    asked = run.request
+    service = Service(
+        copy,
+        weights,
+        log=asked.out / "logs" / "deploy.log",
+        progress=run.progress,
+        deadline_s=asked.deadline_s,
+        environment=asked.environment,
+    )
+    try:
+        with service:
+            run.ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
+            if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
+                run.ledger.settle(Stage.PLAN, "the real launch answered here")
+            run.provenance["launch"] = provenance.launch(service.launch)
+            talk(run, service.url, task)
+            run.resume(Stage.SERVICE)
+    except KeyboardInterrupt:
+        run.stopped = "interrupted"
+        _skip_talk(run, run.stopped)
+    run.ledger.judge(service_checks.END_CHECKS, service.ended)
+
+
+def _interview(run: Run, url: str, task: Task) -> Interview:
+    asked = run.request
+    weights = str(asked.weights) if asked.weights else None
+    return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
+
+
+def _probe(run: Run, url: str, task: Task) -> None:
+    failed = run.ledger.failed()
+    if failed:
+        run.ledger.skip(probe_checks.CHECKS, f"{failed[0].id} failed: figures from a faulty endpoint say nothing")
+        return
+    run.begin(Stage.PROBE)
+    asked = run.request.probe
+    settings = replace(asked, url=url, family=asked.family or FAMILY_OF[task])
+    probed = run.ledger.judge(probe_checks.CHECKS, lambda: measure(settings, run.progress, run.request.out))
+    if probed:
+        run.measured = probed
+        run.metrics |= metrics(probed)
+        run.provenance["probe"] = parameters(probed)["probe"]
+        run.stopped = "interrupted" if probed.stopped == INTERRUPTED else ""
+
+
+def _skip_talk(run: Run, because: str) -> None:
+    if run.wants(Stage.ENDPOINT):
+        run.ledger.skip(endpoint_checks.CHECKS, because)
+    if run.wants(Stage.PROBE):
+        run.ledger.skip(probe_checks.CHECKS, because)

@@ -1,0 +1,98 @@
+"""A verification under way: what was asked for, and what its stages have found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck import contract, provenance
+from healthcheck.engine import Ledger
+from healthcheck.probe.records import ProbeRun, ProbeSettings
+from healthcheck.progress import Progress
+from healthcheck.records import JsonValue, Report, Stage, verdict_of
+
+TITLES = {
+    Stage.REPO: "what is committed",
+    Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stand-ins)",
+    Stage.WEIGHTS: "the weights and the task",
+    Stage.SERVICE: "launching deploy.sh",
+    Stage.ENDPOINT: "the chat endpoint",
+    Stage.PROBE: "a short accuracy measurement",
+}
+STAGES = tuple(TITLES)
+TASKS = {task.value: task for task in contract.Task}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be verified, and how far.
+
+    Attributes:
+        weights: the folder that becomes MODEL_PATH; None only with `url`.
+        url: a server that already runs: only the endpoint and the probe are looked at then.
+        model: the model name to ask that server for, "" for the first that it lists.
+        stack: the row of the version matrix that the service is assumed to have, "" for the repository's own.
+        pending: the changes of the working copy are taken in, as `git commit -a` would.
+        waived: ids of checks that are not to run; a report names them.
+        out: the report folder.
+        environment: variables that the launch gets beside those that every launch gets.
+        deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
+    """
+
+    root: Path
+    weights: Path | None
+    out: Path
+    url: str = ""
+    model: str = ""
+    task: str = ""
+    stack: str = ""
+    pending: bool = False
+    until: Stage = Stage.PROBE
+    waived: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    deadline_s: float = 1800.0
+    weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
+    npu: str = ""
+    npus: int = 0
+    probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
+
+
+class Run:
+    """What the stages write into; a report can be made of it at any time, of an interrupted run too."""
+
+    def __init__(self, request: Request, progress: Progress) -> None:
+        self.request = request
+        self.progress = progress
+        self.ledger = Ledger(progress, waived=request.waived)
+        self.metrics: dict[str, JsonValue] = {}
+        self.provenance: dict[str, JsonValue] = provenance.kit()
+        self.stopped = ""
+        self.measured: ProbeRun | None = None
+        self._clock = provenance.StageClock()
+
+    def begin(self, stage: Stage) -> None:
+        """A stage begins."""
+        self._clock.begin(stage)
+        self.progress.stage(stage, TITLES[stage])
+
+    def resume(self, stage: Stage) -> None:
+        """A stage goes on after another."""
+        self._clock.begin(stage)
+
+    def wants(self, stage: Stage) -> bool:
+        """Whether the stage was asked for."""
+        return STAGES.index(stage) <= STAGES.index(self.request.until)
+
+    def report(self) -> Report:
+        """The report of what has been found so far."""
+        results = self.ledger.results
+        first = Stage.ENDPOINT if self.request.url else STAGES[0]
+        return Report(
+            verdict=verdict_of(results, stopped=self.stopped),
+            results=results,
+            asked=f"{first.value} to {self.request.until.value}",
+            metrics=self.metrics,
+            provenance={**self.provenance, "stages": self._clock.seconds()},
+            stopped=self.stopped,
+        )
