@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from healthcheck import provenance
 from healthcheck.contract import Task
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
+from healthcheck.errors import Blocked
 from healthcheck.probe import checks as probe_checks
 from healthcheck.probe.facts import INTERRUPTED, measure, metrics
 from healthcheck.probe.facts import provenance as parameters
@@ -78,14 +81,31 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = "interrupted"
+        run.ledger.skip(service_checks.START_CHECKS, run.stopped)
         _skip_talk(run, run.stopped)
     run.ledger.judge(service_checks.END_CHECKS, service.ended)
 
 
 def _interview(run: Run, url: str, task: Task) -> Interview:
     asked = run.request
+    if asked.url:
+        _reach(asked.url)
     weights = str(asked.weights) if asked.weights else None
     return interview(url, model=asked.model or None, weights=weights, task=task, progress=run.progress)
+
+
+def _reach(url: str) -> None:
+    """Nobody at the address is no fault of a server.
+
+    Raises:
+        Blocked: no connection can be made.
+    """
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=10).close()
+    except OSError as error:
+        raise Blocked(f"no server answers at {url} ({error.strerror or error}): start it first") from error
 
 
 def _probe(run: Run, url: str, task: Task) -> None:

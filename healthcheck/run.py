@@ -29,7 +29,7 @@ class Request:
     """What is to be verified, and how far.
 
     Attributes:
-        weights: the folder that becomes MODEL_PATH; None only with `url`.
+        weights: the folder that becomes MODEL_PATH; None with `url`, or where only the repo stage is wanted.
         url: a server that already runs: only the endpoint and the probe are looked at then.
         model: the model name to ask that server for, "" for the first that it lists.
         stack: the row of the version matrix that the service is assumed to have, "" for the repository's own.

@@ -38,8 +38,8 @@ class Verification:
         """Run the stages that were asked for; Ctrl-C ends the run with what it has found so far."""
         asked = self._request
         try:
-            if asked.weights and not asked.url:
-                self._submission(asked.weights)
+            if not asked.url:
+                self._submission(asked.weights or Path())
             else:
                 from healthcheck import live  # noqa: PLC0415 - the HTTP clients take longer than the static stages
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -36,14 +37,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--dataset", metavar="FILE", help="problems from a file: GSM8K JSON lines, or qa or mcq as "
                       "JSON lines or CSV")  # fmt: skip
     what.add_argument("--family", help="built-in problems (default: those of the task, or arithmetic)")
-    what.add_argument("--problems", type=int, metavar="N", help="how many different ones (default: 120)")
+    what.add_argument("--problems", type=_count, metavar="N", help="how many different ones (default: 120)")
     what.add_argument("--seed", type=int, help="of the problems and their order (default: 0)")
     how = parser.add_argument_group("sampling")
-    how.add_argument("--samples", type=int, metavar="N", help="answers for each problem (default: 5)")
-    how.add_argument("--concurrency", type=int, metavar="N", help="requests in flight (default: 64)")
-    how.add_argument("--temperature", type=float, metavar="T", help="default: 0.7; the service's is unknown, its "
-                     "client's stock value is 0.01")  # fmt: skip
-    how.add_argument("--max-tokens", type=int, metavar="N", help="default: 4096, or what the context length leaves")
+    how.add_argument("--samples", type=_count, metavar="N", help="answers for each problem (default: 5)")
+    how.add_argument("--concurrency", type=_count, metavar="N", help="requests in flight (default: 64)")
+    how.add_argument("--temperature", type=_temperature, metavar="T", help="default: 0.7; the service's is "
+                     "unknown, its client's stock value is 0.01")  # fmt: skip
+    how.add_argument(
+        "--max-tokens", type=_count, metavar="N", help="default: 4096, or what the context length leaves"
+    )
     how.add_argument("--logprobs", action="store_true", default=None, help="ask for log-probabilities: "
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
@@ -51,8 +54,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
-    verdict.add_argument("--threshold", type=float, metavar="T", help="least accuracy, from 0 to 1")
+    verdict.add_argument("--threshold", type=_share, metavar="T", help="least accuracy, from 0 to 1")
     verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
+
+
+def positive(text: str) -> float:
+    """A number above zero, for argparse."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 1")
+    return value
+
+
+def _temperature(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 2:
+        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 2")
+    return value
 
 
 def _rates(text: str) -> tuple[float, float]:

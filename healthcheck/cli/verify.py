@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, fix
+from healthcheck import contract, fix, hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
@@ -43,10 +43,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
-    launch.add_argument("--deadline", type=float, default=1800, metavar="S",
+    launch.add_argument("--deadline", type=sampling.positive, default=1800, metavar="S",
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
-    limits.add_argument("--weight-limit", type=float, metavar="GB",
+    limits.add_argument("--weight-limit", type=sampling.positive, metavar="GB",
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
     limits.add_argument("--npus", type=int, default=0, metavar="N", help="how many of them")
@@ -92,10 +92,13 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
 def _request(options: argparse.Namespace) -> Request:
 
-    if options.weights is None and not options.url:
+    if options.weights is None and not options.url and Stage(options.until) is not Stage.REPO:
         raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError("--url looks at a running server only: --until is endpoint or probe")
+    if options.npu and not hardware.find(options.npu):
+        known = ", ".join(kind.name for kind in hardware.KINDS)
+        raise UsageError(f"no NPU of the kind {options.npu!r} is known; those that are: {known}")
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo,

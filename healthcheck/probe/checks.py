@@ -58,7 +58,7 @@ def completes(run: ProbeRun) -> Findings:
         yield unsettled(
             expected=f"{run.planned} samples",
             seen=f"{len(run.samples)} were taken: {run.stopped}",
-            fix=f"npu-adapter probe {run.settings.url} --resume {run.folder}",
+            fix=f"while the server runs: npu-adapter probe {run.settings.url} --resume {run.folder}",
         )
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
@@ -282,7 +282,7 @@ def _against_reference(run: ProbeRun) -> Findings:
         yield unsettled(
             expected=f"a reference on which {len(run.problems)} problems can tell healthy from degraded",
             seen=f"the reference is {told}",
-            fix="use easier problems (a reference of 0.65 or more) or more of them (--problems)",
+            fix="ask for more problems (--problems), and for easier ones where the reference is below 0.65",
         )
         return
     gate, evidence = judged.choice.gate, judged.evidence

@@ -16,6 +16,7 @@ SAID = {
     Outcome.ERROR: "the kit's own error",
 }
 _PLACE = re.compile(r"[^\s:]+:\d+")
+WHOLE = f"{Stage.REPO.value} to {Stage.PROBE.value}"
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
@@ -109,7 +110,7 @@ def _headline(report: Report) -> str:
         return f"inconclusive: {report.stopped or (_listed(open_) + ' could not be settled')}"
     if report.asked == Stage.RUNNER.value:
         return "ready: this machine can run adapters"
-    whole = report.asked == f"{Stage.REPO.value} to {Stage.PROBE.value}"
+    whole = report.asked == WHOLE
     partial = "" if whole else f", as far as it was asked ({report.asked})"
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
     return f"ready{partial}" + (f"; skipped on request: {_listed(waived)}" if waived else "")
@@ -125,8 +126,11 @@ def next_step(report: Report) -> str:
         if not result.settled:
             return (fix(result) or detail(result)).split("\n")[0]
     if report.verdict is Verdict.READY:
+        machine = report.asked.startswith(Stage.RUNNER.value)
+        if (report.asked != WHOLE and not machine) or report.provenance.get("server") == SIMULATOR:
+            return "before you submit, verify the repository with its weights through every stage"
         warned = sum(result.outcome is Outcome.WARN for result in report.results)
-        last = "use this machine" if report.asked.startswith(Stage.RUNNER.value) else "submit"
+        last = "use this machine" if machine else "submit"
         return f"read the {warned} warning(s), then {last}" if warned else last
     return "run it again"
 

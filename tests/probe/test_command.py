@@ -115,9 +115,13 @@ def test_what_cannot_work_is_said(
     tmp_path: Path, arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = [] if "--resume" in arguments else ["--out", str(tmp_path / "run")]
-    assert main(["probe", *arguments, *out]) == status
+    try:
+        seen = main(["probe", *arguments, *out])
+    except SystemExit as end:
+        seen = end.code
+    assert seen == status
     printed = capsys.readouterr()
-    assert "npu-adapter: " in printed.err or "no server answers" in printed.out
+    assert "npu-adapter" in printed.err or "no server answers" in printed.out
     assert not (tmp_path / "run" / "configs").exists()
 
 
