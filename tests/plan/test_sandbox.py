@@ -184,8 +184,17 @@ def test_set_user_id_programs_and_new_namespaces_give_nothing(tmp_path: Path, we
     ]  # fmt: skip
 
 
-REAL_PLACES = {"absolute-vllm", "absolute-python", "cann-under-u"}
-"""What these use at absolute paths may be there or not where nothing can be put in its place."""
+REAL_PLACES = {
+    "absolute-vllm",
+    "absolute-python",
+    "cann-under-u",
+    "copy",
+    "folders-of-the-machine",
+    "shell-in-shell",
+    "empty-environment",
+    "mindie",
+}
+"""What these use at absolute paths, or without PATH, is the machine's own where nothing can be put in its place."""
 SAMPLE = [
     pytest.param(each, marks=() if number % 24 == 0 else pytest.mark.slow, id=each.name)
     for number, each in enumerate([*PYTHON, *WRITTEN, *KEPT, *AROUND, *ENGINES])
