@@ -81,6 +81,6 @@ def _complaints(stderr: str, text: str, name: str) -> Iterator[Complaint]:
                 source = script.line_at(text, number)
                 place = f"{located['file'].rpartition('/')[2]}:{located['line']}" if located else ""
                 yield Complaint(
-                    kind=kind, name=match["name"].strip("'\""), where=place, text=line, guarded="||" in source
+                    kind=kind, name=match["name"].strip("'\"‘’"), where=place, text=line, guarded="||" in source
                 )
                 break

@@ -11,6 +11,7 @@ from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
+from healthcheck.plan.sandbox.tools import is_stood_in
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
@@ -71,10 +72,11 @@ def _never(plan: LaunchPlan) -> Finding:
     last = " / ".join(_last_words(run))
     if last:
         seen += f"; its last words: {last}"
-    if any(is_real_program(plan, each) for each in said):
-        seen += "; in this sandbox, without namespaces, programs at absolute paths cannot be stood in for"
+    excused = limits_of_the_sandbox(plan, said)
+    if len(excused) == len(said) and (excused or _is_refused(plan)):
+        seen += f"; {WITHOUT_NAMESPACES}, and what this user may not change stays as it is"
         return unsettled(
-            expected=_EXPECTED, seen=seen, fix="call the program by its name, or verify where it is", where=where
+            expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it", where=where
         )
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
@@ -89,10 +91,27 @@ def _never(plan: LaunchPlan) -> Finding:
     )
 
 
-def is_real_program(plan: LaunchPlan, said: Complaint) -> bool:
-    """A program that the service's image may well have where a sandbox without namespaces has it not."""
-    places = ("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/")
-    return WITHOUT_NAMESPACES in plan.notes and said.name.startswith(places)
+def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
+    """What a sandbox without namespaces is to blame for, and what followed from it.
+
+    It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
+    its stand-ins are lost with the search path.
+    """
+    if WITHOUT_NAMESPACES not in plan.notes:
+        return frozenset()
+    concerned = [each for each in said if each.kind in {"file", "command", "permission"}]
+    first = next((number for number, each in enumerate(concerned) if _is_limit(each)), len(concerned))
+    return frozenset(concerned[first:])
+
+
+def _is_refused(plan: LaunchPlan) -> bool:
+    return WITHOUT_NAMESPACES in plan.notes and any("Permission denied" in line for line in _last_words(plan.run))
+
+
+def _is_limit(said: Complaint) -> bool:
+    of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
+    not_ours = said.kind == "permission" or f"cannot create {said.name}" in said.text
+    return of_the_image or not_ours or is_stood_in(said.name)
 
 
 def _last_words(run: ShellRun) -> list[str]:

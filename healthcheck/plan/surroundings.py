@@ -11,7 +11,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.start import is_real_program
+from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
 
@@ -56,8 +56,9 @@ def self_contained(plan: LaunchPlan) -> Findings:
     said = complaints(plan.run.stderr, plan.script)
     if plan.server is not None:
         said = tuple(each for each in said if not each.guarded)
+    excused = limits_of_the_sandbox(plan, said)
     for each in said:
-        if is_real_program(plan, each) or "#!" in each.name:
+        if each in excused or "#!" in each.name:
             continue
         if (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))

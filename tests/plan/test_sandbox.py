@@ -194,7 +194,7 @@ REAL_PLACES = {
     "empty-environment",
     "mindie",
 }
-"""What these use at absolute paths, or without PATH, is the machine's own where nothing can be put in its place."""
+"""What these use at absolute paths, or without PATH, is the machine's own where nothing can stand in for it."""
 SAMPLE = [
     pytest.param(each, marks=() if number % 24 == 0 else pytest.mark.slow, id=each.name)
     for number, each in enumerate([*PYTHON, *WRITTEN, *KEPT, *AROUND, *ENGINES])

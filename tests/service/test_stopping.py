@@ -25,7 +25,7 @@ ESCAPES = {
     "twice removed": "(setsid setsid setsid sleep 600 WORD &)",
     "without the environment": "(env -i /usr/bin/setsid sleep 600 WORD &)",
     "deaf to SIGTERM": "(trap '' TERM HUP INT; exec setsid sleep 600 WORD)",
-    "stopped": "sleep 600 WORD & kill -STOP $!",
+    "stopped": "sleep 600 WORD & until grep -q time.sleep /proc/$!/cmdline; do sleep 0.1; done; kill -STOP $!",
 }
 KIT = """
 import sys

@@ -54,6 +54,11 @@ def is_absent(name: str) -> bool:
     return bool(_ABSENT.match(name)) or name in _REPLACED
 
 
+def is_stood_in(name: str) -> bool:
+    """A program that a stand-in replaces wherever the search path is kept."""
+    return name in _REPLACED
+
+
 _REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
 
 
