@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
 
 MARGIN = 0.05
-_STATUS = {Shift.NOT_DEGRADED: 0, Shift.DEGRADED: 1, Shift.UNDECIDED: 3}
+_STATUS = {Shift.NO_WORSE: 0, Shift.WORSE: 1, Shift.UNDECIDED: 3}
+_COLUMNS = 80
+_SMALL = 0.05
 _FLIPS_SHOWN = 10
 _ANSWER_CHARS = 300
 _STORED_CHARS = 4000
@@ -28,13 +31,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
     parser.add_argument("second", type=place, metavar="RUN_B", help="run folder of what is held against it")
-    margin = f"loss of accuracy that is still no degradation (default: {MARGIN})"
+    margin = f"loss of accuracy that does not matter (default: {MARGIN})"
     parser.add_argument("--margin", type=float, default=MARGIN, metavar="D", help=margin)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, print; 0 not degraded, 1 degraded, 3 undecided."""
+    """Compare, print; 0 no worse than the margin, 1 worse, 3 undecided."""
     if not 0 < options.margin < 1:
         raise UsageError(f"--margin lies between 0 and 1, not at {options.margin}")
     result = compare_runs(load(options.first), load(options.second), margin=options.margin)
@@ -65,48 +68,64 @@ def as_json(result: TwoRuns) -> bytes:
 
 def lines_of(result: TwoRuns) -> Iterator[str]:
     """The comparison for a terminal."""
-    yield from _verdict(result.comparisons[0])
+    whole = result.comparisons[0]
+    yield from textwrap.wrap(_verdict(whole), _COLUMNS, subsequent_indent="  ")
     yield ""
-    yield "tier        problems  A        B        B - A (95 % interval)      changed?   seen from"
+    yield "tier        problems    A, %    B, %   B - A, points [95 %]         p   finds"
     for part in result.comparisons:
         yield _row(part)
-    yield "changed?: p of the test by problem (small: they differ); seen from: the drop found in 4 cases of 5"
+    yield "B - A  for problems like these (paired t); of many tiers one differs by chance"
+    yield f"p      of “nothing changed on these very problems” ({whole.tests[-1].name})"
+    yield "finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5"
     for caveat in result.caveats:
-        yield f"note: {plain(caveat)}"
+        yield from textwrap.wrap(f"note: {plain(caveat)}", _COLUMNS, subsequent_indent="      ")
     lost = sum(flip.lost for flip in result.flips)
     yield ""
-    yield f"{lost} problems lost, {len(result.flips) - lost} won"
+    yield f"{lost} problems lost, {len(result.flips) - lost} won (mostly right in one run, mostly wrong in the other)"
     for flip in result.flips[:_FLIPS_SHOWN]:
         yield from _flip(flip)
     if len(result.flips) > _FLIPS_SHOWN:
         yield f"… and {len(result.flips) - _FLIPS_SHOWN} more (--json has them all)"
 
 
-def _verdict(whole: Comparison) -> Iterator[str]:
-    margin, bound = f"{100 * whole.margin:.1f}", f"{100 * whole.lower_bound:+.1f}"
-    if whole.shift is Shift.NOT_DEGRADED:
-        yield f"not degraded: the loss is smaller than {margin} points (one-sided 95 % bound {bound})"
-    elif whole.shift is Shift.DEGRADED:
-        yield f"degraded: accuracy fell by more than {margin} points, and not by chance (bound {bound})"
-    elif whole.too_few:
-        yield f"undecided: {whole.problems} problems are too few; use at least {LEAST_PROBLEMS}, better 120"
-    else:
-        yield (
-            f"undecided: a loss of {margin} points can neither be excluded nor shown (bound {bound}); "
-            f"such runs find a drop of {100 * whole.minimal_detectable:.1f} points: use more problems"
+def _verdict(whole: Comparison) -> str:
+    """What was shown, and no more: that a loss is not excluded does not show one."""
+    margin, test = f"{100 * whole.margin:.1f} points", whole.tests[-1]
+    changed = f"; on these very problems something changed (p {_p(test.changed_p)})"
+    if whole.difference is None or whole.too_few:
+        return (
+            f"undecided: {whole.problems} problems are too few for an interval (at least {LEAST_PROBLEMS}, better "
+            f"120){changed if test.changed_p < _SMALL else ''}"
         )
+    between = f"{100 * whole.difference.low:+.1f} to {100 * whole.difference.high:+.1f}"
+    if whole.shift is Shift.NO_WORSE:
+        smaller = f"; a smaller loss is shown (95 % interval {between})" if whole.loss_shown else ""
+        bound = f"one-sided 95 % bound {100 * whole.lower_bound:+.1f}"
+        return f"no worse: a loss of {margin} is excluded ({bound}){smaller}"
+    if whole.beyond_margin:
+        return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
+    if whole.shift is Shift.WORSE:
+        return f"worse: B lost accuracy (95 % interval {between}); whether more than the margin of {margin} is open"
+    return (
+        f"undecided: neither a loss nor its absence is shown (95 % interval {between}, margin {margin})"
+        f"{changed if test.changed_p < _SMALL else ''}; use more problems"
+    )
 
 
 def _row(part: Comparison) -> str:
     difference = part.difference
     interval = (
         f"{100 * difference.value:+.1f} [{100 * difference.low:+.1f}, {100 * difference.high:+.1f}]"
-        if difference
-        else "unknown"
+        if difference and not part.too_few
+        else "too few problems"
     )
-    shares = f"{100 * part.first:>6.2f}   {100 * part.second:>6.2f}"
-    tests = f"p={part.tests[-1].changed_p:.4f}   {100 * part.minimal_detectable:.1f}"
-    return f"{plain(part.tier)[:10]:<10}  {part.problems:>8}  {shares}   {interval:<26} {tests}"
+    shares = f"{100 * part.first:>6.2f}  {100 * part.second:>6.2f}"
+    tests = f"{_p(part.tests[-1].changed_p):>7}  {100 * part.minimal_detectable:>6.1f}"
+    return f"{plain(part.tier)[:10]:<10}  {part.problems:>8}  {shares}   {interval:<22} {tests}"
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def _flip(flip: Flip) -> Iterator[str]:

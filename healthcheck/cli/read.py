@@ -12,7 +12,7 @@ from healthcheck import json_text
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.files import write_atomically
-from healthcheck.probe.aisbench.archive import open_reports
+from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_task
 from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
     """Read, recompute, print. 0 where figures could be recomputed, 3 where nothing in the report allows it."""
     readings = [read_task(task) for report in open_reports(options.report) for task in tasks_of(report)]
     if not readings:
-        raise UsageError(f"{options.report} has neither predictions nor results nor a summary that can be read")
+        raise UsageError(
+            f"{options.report} has neither predictions nor results nor a summary that can be read; {EXPECTED}"
+        )
     if options.json:
         write_atomically(options.json, json_text.dump(as_json(readings)))
     for reading in readings:

@@ -93,10 +93,27 @@ def stored(folder: Path) -> Stored:
     Raises:
         UsageError: the folder holds no run.
     """
+    if not (folder / SETTINGS).is_file():
+        raise UsageError(f"{folder} is no run of `npu-adapter probe`: {_instead(folder)}")
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
         raise UsageError(f"{folder / SETTINGS} is no record of a probe run: {error}") from error
+
+
+def _instead(folder: Path) -> str:
+    """What is there in place of a run folder, and what would be right."""
+    if not folder.exists():
+        return "there is nothing of that name"
+    if not folder.is_dir():
+        packed = ", and the zip file has to be unpacked" if folder.suffix == ".zip" else ""
+        return f"it is a file; expected is the folder that --out named{packed}"
+    inside = sorted(path.parent.parent for path in folder.glob(f"*/{SETTINGS}"))
+    if inside:
+        return f"it has no {SETTINGS}; {inside[0]} is one"
+    if (folder / "predictions").is_dir():
+        return f"it has no {SETTINGS}; a report of the service is for `npu-adapter read`"
+    return f"it has no {SETTINGS}; expected is the folder that --out named"
 
 
 def end(folder: Path, outcome: Outcome) -> None:

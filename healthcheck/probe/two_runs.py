@@ -97,7 +97,10 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
             )
     for place, run in (("first", first), ("second", second)):
         if not grid(run).rows:
-            reasons.append(f"the {place} run ({run.folder}) has no complete sample")
+            reasons.append(
+                f"the {place} run ({run.folder}) has no complete sample: continue it with npu-adapter probe "
+                f"{run.settings.url} --resume {run.folder}"
+            )
     if not reasons and not _rows(first).keys() & _rows(second).keys():
         reasons.append("no problem has samples in both")
     return tuple(reasons)

@@ -40,24 +40,24 @@ def recorded(
     return where
 
 
-def test_the_same_server_twice_is_not_degraded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = recorded(tmp_path / "a", 0.9, seed=1), recorded(tmp_path / "b", 0.9, seed=2)
     assert main(["compare", str(first), str(second), "--margin", "0.1"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("not degraded")
+    assert said.startswith("no worse: a loss of 10.0 points is excluded")
     assert all(tier in said for tier in ("all", "easy", "medium", "hard"))
 
 
-def test_a_worse_server_is_degraded_and_its_lost_problems_are_shown(
+def test_a_worse_server_is_called_so_and_its_lost_problems_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 0.5)
     assert main(["compare", str(first), str(second), "--json", str(tmp_path / "c.json")]) == 1
     said = capsys.readouterr().out
-    assert said.startswith("degraded")
+    assert said.startswith("worse: B lost more than the margin")
     assert "  B: The answer is -1" in said
     stored = json.loads((tmp_path / "c.json").read_text())
-    assert stored["shift"] == "degraded"
+    assert stored["shift"] == "worse"
     assert stored["comparisons"][0]["tests"][0]["worse_p"] < 1e-6
     flip = stored["flips"][0]
     assert flip["lost"] is True
@@ -100,6 +100,37 @@ def test_failures_are_named_as_a_caveat(tmp_path: Path, capsys: pytest.CaptureFi
     first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9, fail=3)
     main(["compare", str(first), str(second)])
     assert "3 requests of the second run failed" in capsys.readouterr().out
+
+
+def test_the_lines_fit_a_terminal_of_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.8)
+    main(["compare", str(first), str(second)])
+    table, _, _ = capsys.readouterr().out.partition("problems lost")
+    assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("nothing", "nothing of that name"),
+        ("run.zip", "has to be unpacked"),
+        ("notes.txt", "is a file"),
+        ("outer", "outer/run is one"),
+        ("report", "npu-adapter read"),
+        ("head", "no complete sample: continue it"),
+    ],
+)
+def test_what_stands_in_place_of_a_run_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, said: str
+) -> None:
+    first = recorded(tmp_path / "a", 0.9)
+    (tmp_path / "run.zip").write_bytes(b"PK")
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "report/predictions").mkdir(parents=True)
+    recorded(tmp_path / "outer/run", 0.9)
+    folder.begin(tmp_path / "head", SETTINGS, bank(SETTINGS), {"model": "m"})
+    assert main(["compare", str(first), str(tmp_path / what)]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_what_is_no_run_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,9 @@ from pathlib import Path, PurePosixPath
 from healthcheck.errors import UsageError
 
 FOLDERS = ("configs", "logs", "predictions", "results", "summary")
+EXPECTED = (
+    f"expected is the zip file that the service offers, or the folder it was unpacked to, with {FOLDERS[2]}/ in it"
+)
 MAX_FILES = 5_000
 MAX_ENTRIES = 100_000
 MAX_TOTAL_BYTES = 256 * 2**20
@@ -50,7 +53,8 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
     elif path.is_file():
         entries = _of_zip(path)
     else:
-        raise UsageError(f"{path} is neither a folder nor a file")
+        found = "it is neither a folder nor a file" if path.exists() else "there is nothing of that name"
+        raise UsageError(f"{path}: {found}; {EXPECTED}")
     by_root: dict[str, dict[str, bytes]] = {}
     passed_over, total = list[str](), 0
     for name, data, why_not in entries:
@@ -67,7 +71,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
             raise UsageError(f"{path} holds more than {MAX_TOTAL_BYTES} bytes or {MAX_FILES} files: no such report")
     if not by_root:
         seen = f"; passed over: {'; '.join(passed_over[:3])}" if passed_over else ""
-        raise UsageError(f"{path} has none of a report's folders ({', '.join(FOLDERS)}){seen}")
+        raise UsageError(f"{path} has none of a report's folders ({', '.join(FOLDERS)}){seen}; {EXPECTED}")
     return tuple(
         ReportFiles(root=root, files=files, passed_over=tuple(passed_over))
         for root, files in sorted(by_root.items())
@@ -116,6 +120,10 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
 
 def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     left = MAX_TOTAL_BYTES
+    if not path.stat().st_size:
+        raise UsageError(f"{path} is an empty file: download it again")
+    if not _begins_like_a_zip(path):
+        raise UsageError(f"{path} is no zip file; {EXPECTED}")
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
@@ -130,6 +138,14 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise UsageError(f"{path} is no whole zip file ({error}): download it again") from error
+
+
+def _begins_like_a_zip(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b"PK".startswith(file.read(2))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:

@@ -1,8 +1,9 @@
 """Two runs over the same problems: did anything change, and if it got worse, is it within the margin?
 
 "Did anything change" is the Cochran-Mantel-Haenszel test by problem: its sharp null, equal probabilities on each
-problem, is "same model, other machine". "Not degraded" is non-inferiority: the lower bound of the mean difference
-lies above minus the margin. A p-value above .05 is no evidence that nothing changed.
+problem, is "same model, other machine". "No worse" is non-inferiority: the lower bound of the mean difference lies
+above minus the margin. A p-value above .05 is no evidence that nothing changed, and "no worse" not shown is no
+evidence of a loss: that needs an interval below zero.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ LEAST_PROBLEMS = 20
 class Shift(enum.Enum):
     """What the comparison says about the second run."""
 
-    NOT_DEGRADED = "not degraded"
-    DEGRADED = "degraded"
+    NO_WORSE = "no worse"
+    WORSE = "worse"
     UNDECIDED = "undecided"
 
 
@@ -57,9 +58,10 @@ class Comparison:
         first, second: avg@n of each run, in which problems weigh alike.
         difference: second minus first, with its two-sided interval; None for fewer than two problems.
         lower_bound: one-sided 95 % bound of the difference, held against the margin.
-        margin: the loss that is still no degradation.
-        shift: NOT_DEGRADED where the bound is above -margin; DEGRADED where the difference is beyond the margin and
-            its whole interval below zero; otherwise, and for few problems, UNDECIDED.
+        margin: the loss that does not matter.
+        shift: NO_WORSE where a loss of the margin is excluded (the bound is above it), even if a smaller one is
+            shown; else WORSE where a loss is shown (the whole interval is below zero), which need not exceed the
+            margin; else, and for few problems, UNDECIDED.
         minimal_detectable: the drop that such a comparison finds in four cases of five.
         tests: CMH by problem, and the exact McNemar test where each problem has one sample.
         too_few: fewer problems than the interval needs.
@@ -77,6 +79,16 @@ class Comparison:
     tests: tuple[ChangeTest, ...]
     too_few: bool
 
+    @property
+    def loss_shown(self) -> bool:
+        """Whether the interval excludes that accuracy stayed."""
+        return bool(self.difference and self.difference.high < 0 and not self.too_few)
+
+    @property
+    def beyond_margin(self) -> bool:
+        """Whether the interval excludes a loss within the margin."""
+        return bool(self.difference and self.difference.high < -self.margin and not self.too_few)
+
 
 def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", level: float = LEVEL) -> Comparison:
     """Compare two runs problem by problem.
@@ -84,7 +96,7 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
     Args:
         first: (n, c) of each problem in the run that is the reference.
         second: the same problems in the same order.
-        margin: the loss that is still no degradation, a fraction.
+        margin: the loss that does not matter, a fraction.
         tier: the name of this set of problems.
         level: two-sided, and one-sided for the bound.
 
@@ -179,8 +191,8 @@ def _shift(difference: Estimate | None, bound: float, margin: float) -> Shift:
     if difference is None or difference.problems < LEAST_PROBLEMS:
         return Shift.UNDECIDED
     if bound > -margin:
-        return Shift.NOT_DEGRADED
-    return Shift.DEGRADED if difference.high < 0 and difference.value < -margin else Shift.UNDECIDED
+        return Shift.NO_WORSE
+    return Shift.WORSE if difference.high < 0 else Shift.UNDECIDED
 
 
 def _variance(values: Sequence[float]) -> float:

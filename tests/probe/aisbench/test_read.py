@@ -1,31 +1,17 @@
-"""Reports that others downloaded: whole, damaged, hostile; and what is said about them."""
+"""What is found in a report, and what is said about it."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
-import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from healthcheck.cli import main
-from healthcheck.errors import UsageError
-from healthcheck.probe.aisbench import archive
-from healthcheck.probe.aisbench.archive import ReportFiles, open_reports
-from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
 from healthcheck.probe.aisbench.metrics import client_groups, client_results
-from healthcheck.probe.aisbench.reading import Reading, read_task
-from healthcheck.probe.aisbench.remarks import remarks
-from healthcheck.probe.aisbench.task import tasks_of
+from tests.probe.aisbench.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
 from tests.support.shared import shared
 
-RIGHT, WRONG = "The answer is {}", "The answer is 99999"
 GOLDEN_TRUTH = {
     "v3.1-20260319_bimodal_n5": (50.0, 50.0, 50.0),
     "v3.1.20260630_bimodal_n5": (50.0, 50.0, 50.0),
@@ -33,96 +19,6 @@ GOLDEN_TRUTH = {
     "v3.1.20260630_halfright_120x5": (50.0, 50.0, 50.0),
     "v3.1.20260630_truncated_stream_n5": (87.5, 87.5, 87.5),
 }
-
-
-def made(
-    texts: Sequence[Sequence[str | None]], *, golds: Sequence[str] | None = None, **changes: object
-) -> dict[str, bytes]:
-    """The files of a report over such texts; None is a request that failed. `{}` in a text is the right answer."""
-    golds = golds or [f"so it is\n#### {10 + i}" for i in range(len(texts))]
-    answers = [gold.rpartition("#### ")[2] for gold in golds]
-    predictions = tuple(
-        Prediction(
-            id=i,
-            uuid=f"{i:016x}{j:016x}",
-            origin_prompt=f"Question: {i}",
-            gold=golds[i],
-            prediction=text.format(answers[i]),
-        )
-        for i, row in enumerate(texts)
-        for j, text in enumerate(row)
-        if text is not None
-    )
-    failures = tuple(
-        Failure(id=i, origin_prompt="", error="Internal Server Error")
-        for i, row in enumerate(texts)
-        for t in row
-        if t is None
-    )
-    matrix = [[int(text == RIGHT) for text in row] for row in texts]
-    report = ClientReport(
-        stamp="20260326_151326",
-        pid=7,
-        dataset="gsm8k",
-        version="50861a",
-        predictions=predictions,
-        failures=failures,
-        results=client_results(matrix) if predictions else None,
-        config={},
-    )
-    return files_of(replace(report, **changes))  # type: ignore[arg-type]
-
-
-def reading_of(files: dict[str, bytes]) -> Reading:
-    (task,) = tasks_of(ReportFiles(root="", files=files))
-    return read_task(task)
-
-
-def said(reading: Reading) -> str:
-    return "\n".join(remark.seen for remark in remarks(reading))
-
-
-def zipped(path: Path, files: dict[str, bytes], root: str = "") -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in files.items():
-            file.writestr(f"{root}{name}", data)
-    return path
-
-
-HALF = made([[RIGHT] * 5, [WRONG] * 5] * 4)
-
-
-def test_a_zip_and_a_folder_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, data in HALF.items():
-        (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "folder" / name).write_bytes(data)
-    zipped(tmp_path / "a.zip", HALF)
-    outputs = []
-    for report in ("folder", "a.zip"):
-        assert main(["read", str(tmp_path / report), "--json", str(tmp_path / "r.json")]) == 0
-        outputs.append((capsys.readouterr().out, (tmp_path / "r.json").read_text()))
-    assert outputs[0] == outputs[1]
-    stored = json.loads(outputs[0][1])["tasks"][0]
-    true = {entry["name"]: entry for entry in stored["true"] if entry["question"] == "problems like these"}
-    assert stored["printed"]["pass@5"] == stored["recomputed_as_aisbench"]["pass@5"] == "100.00"
-    assert true["pass@5"]["value"] == true["cons@5"]["value"] == 0.5
-    assert true["pass@5"]["low"] < 0.5 < true["pass@5"]["high"]
-    assert "pass@5 100.00 instead of 50.00" in " ".join(outputs[0][0].split())
-
-
-def test_a_report_of_the_platform_has_its_job_as_the_top_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = zipped(tmp_path / "report.zip", HALF, root="ee9480acbbac4d4aa190a124d5ddf39c/")
-    assert main(["read", str(path)]) == 0
-    assert capsys.readouterr().out.startswith("ee9480acbbac4d4aa190a124d5ddf39c/vllm-api-stream-chat on gsm8k")
-
-
-def test_nothing_is_written_where_the_report_lies(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", HALF)
-    before = sorted(tmp_path.rglob("*"))
-    assert main(["read", str(path)]) == 0
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_hidden_failures_are_counted_named_and_taken_out() -> None:
@@ -224,35 +120,6 @@ def test_a_sound_report_has_next_to_nothing_said_about_it() -> None:
     assert said(reading) == "reliable: nothing to repair"
 
 
-def test_lines_that_are_torn_doubled_or_nonsense_are_passed_over() -> None:
-    name = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
-    torn = (
-        HALF[name]
-        + HALF[name].splitlines(keepends=True)[0]
-        + b'{"id": "x"}\n[]\n{"id": 10000000000}\n\xff\n'
-        + b'{"data_abbr": "gs'
-    )
-    reading = reading_of({**HALF, name: torn})
-    assert (len(reading.samples), reading.task.damaged_lines) == (40, 5)
-    assert "5 lines of predictions are damaged" in said(reading)
-
-
-def test_old_reports_with_one_json_document_are_read() -> None:
-    name = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
-    records = [json.loads(line) for line in HALF[name].splitlines()]
-    for document in (records, {str(i): record for i, record in enumerate(records)}):
-        files = {n: d for n, d in HALF.items() if n != name}
-        files[name.removesuffix("l")] = json.dumps(document, indent=1).encode()
-        assert len(reading_of(files).samples) == 40
-
-
-@pytest.mark.parametrize("folder", ["predictions", "results", "summary"])
-def test_a_missing_folder_is_said_and_the_rest_read(folder: str) -> None:
-    reading = reading_of({name: data for name, data in HALF.items() if not name.startswith(folder)})
-    assert f"missing or empty: {folder}" in said(reading)
-    assert bool(reading.grid) == (folder != "predictions")
-
-
 def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     matrix = [[1] * 5, [0] * 5] * 4
     details = [
@@ -268,118 +135,6 @@ def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     passed = reading.truth.estimate("pass@5")
     assert passed is not None
     assert passed.value == 0.5
-
-
-Sabotage = Callable[[zipfile.ZipFile], None]
-
-
-def _link(file: zipfile.ZipFile) -> None:
-    entry = zipfile.ZipInfo("predictions/m/leak.jsonl")
-    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
-    file.writestr(entry, "/etc/passwd")
-
-
-@pytest.mark.parametrize(
-    ("sabotage", "reason"),
-    [
-        (lambda file: file.writestr("../predictions/m/d.jsonl", "x"), "climbs out"),
-        (lambda file: file.writestr("a/../../predictions/m/d.jsonl", "x"), "climbs out"),
-        (lambda file: file.writestr("/predictions/m/d.jsonl", "x"), "absolute"),
-        (lambda file: file.writestr("C:/predictions/m/d.jsonl", "x"), "absolute"),
-        (_link, "a link"),
-    ],
-)
-def test_hostile_names_are_passed_over(tmp_path: Path, sabotage: Sabotage, reason: str) -> None:
-    path = zipped(tmp_path / "a.zip", HALF)
-    with zipfile.ZipFile(path, "a") as file:
-        sabotage(file)
-    (report,) = open_reports(path)
-    assert reason in report.passed_over[0]
-    assert {name for name in report.files if name.startswith("predictions")} == {
-        "predictions/vllm-api-stream-chat/gsm8k.jsonl"
-    }
-
-
-def test_a_bomb_is_refused_by_what_it_unpacks_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 10_000_000)
-    path = zipped(tmp_path / "a.zip", {"predictions/m/d.jsonl": b"0" * 10_000_001})
-    assert path.stat().st_size < 20_000
-    with pytest.raises(UsageError, match="unpacks to more"):
-        open_reports(path)
-
-
-def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "r/predictions/m").mkdir(parents=True)
-    (tmp_path / "secret.jsonl").write_text("{}")
-    (tmp_path / "r/predictions/m/d.jsonl").symlink_to(tmp_path / "secret.jsonl")
-    (tmp_path / "r/results").symlink_to(tmp_path)
-    os.mkfifo(tmp_path / "r/predictions/m/pipe.jsonl")
-    with pytest.raises(UsageError, match=r"passed over.*a link"):
-        open_reports(tmp_path / "r")
-
-
-@pytest.mark.parametrize("cut", [0, 1, 100, -1, -22, -300])
-def test_a_truncated_download_is_a_usage_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: int
-) -> None:
-    data = zipped(tmp_path / "a.zip", HALF).read_bytes()
-    (tmp_path / "b.zip").write_bytes(data[:cut])
-    assert main(["read", str(tmp_path / "b.zip")]) == 2
-    assert "download it again" in capsys.readouterr().err
-
-
-def test_a_damaged_entry_costs_only_itself(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", HALF)
-    data = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as file:
-        start = file.getinfo("predictions/vllm-api-stream-chat/gsm8k.jsonl").header_offset
-    data[start + 120 : start + 140] = bytes(20)
-    path.write_bytes(bytes(data))
-    (report,) = open_reports(path)
-    assert "damaged" in report.passed_over[0]
-    assert any(name.startswith("summary") for name in report.files)
-
-
-@pytest.mark.parametrize("what", ["nothing", "a file", "an empty folder"])
-def test_what_is_no_report_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str) -> None:
-    path = tmp_path / "x"
-    if what == "a file":
-        path.write_text("hello")
-    if what == "an empty folder":
-        path.mkdir()
-    assert main(["read", str(path)]) == 2
-    assert str(path) in capsys.readouterr().err
-
-
-@given(st.dictionaries(st.sampled_from(sorted(HALF)), st.binary(max_size=200), min_size=1))
-def test_no_content_breaks_the_reader(files: dict[str, bytes]) -> None:
-    for task in tasks_of(ReportFiles(root="", files={**HALF, **files})):
-        remarks(read_task(task))
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 7) | st.floats() | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["id", "correct", "details", "prediction", "gold", "uuid", "avg@5", "success"]),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=10,
-)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(sorted(n for n in HALF if "json" in n)), st.lists(json_values, max_size=4), min_size=1
-    )
-)
-def test_no_json_breaks_the_reader(files: dict[str, list[object]]) -> None:
-    written = {name: "\n".join(map(json.dumps, values)).encode() for name, values in files.items()}
-    for task in tasks_of(ReportFiles(root="", files={**HALF, **written})):
-        remarks(read_task(task))
 
 
 @pytest.mark.parametrize("run", GOLDEN_TRUTH)
@@ -398,24 +153,3 @@ def test_golden_reports_are_read_and_put_right(
 def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", str(shared("data/aisbench-golden/v3.1.20260630_failall"))]) == 3
     assert "every request failed" in " ".join(capsys.readouterr().out.split())
-
-
-def test_absurd_numbers_of_samples_are_not_believed() -> None:
-    name = "results/vllm-api-stream-chat/gsm8k.json"
-    summaries = {n: d for n, d in HALF.items() if not n.startswith("summary")}
-    for absurd in (b'{"avg@0": 50.0}', b'{"avg@9999": 50.0}'):
-        assert reading_of({**summaries, name: absurd}).repeats == 5
-
-
-@pytest.mark.parametrize("value", ["abc", "nan", "inf", "-", "1e400", "", "12.345"])
-def test_what_is_no_printed_figure_is_ignored(value: str) -> None:
-    rows = f"dataset,version,metric,mode,vllm-api-stream-chat\ngsm8k,50861a,avg@5,gen,{value}\n"
-    files = {n: d for n, d in HALF.items() if not n.startswith(("results", "summary"))}
-    assert reading_of({**files, "summary/summary_1.csv": rows.encode()}).problems_implied == 0
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400", "120.00", "-5.00"])
-def test_a_summary_alone_may_hold_anything(value: str) -> None:
-    rows = "".join(f"d,v,{name}@5,gen,{value}\n" for name in ("avg", "pass", "cons"))
-    reading = reading_of({"summary/summary_1.csv": b"dataset,version,metric,mode,m\n" + rows.encode()})
-    assert "there are none" in said(reading)

@@ -81,14 +81,14 @@ def test_minimal_detectable_drops_of_the_reference(problems: int, n: int, points
     assert 100 * drop == pytest.approx(points, abs=0.06)
 
 
-def test_the_same_model_is_not_degraded_and_a_broken_one_is() -> None:
+def test_the_same_model_is_no_worse_and_a_broken_one_is() -> None:
     shares = shares_of(4, 120)
     reference = drawn(5, shares)
     same = compare(reference, drawn(6, shares), margin=0.05)
     broken = compare(reference, drawn(7, [p / 2 for p in shares]), margin=0.05)
-    assert same.shift is Shift.NOT_DEGRADED
+    assert same.shift is Shift.NO_WORSE
     assert same.tests[0].changed_p > 0.05
-    assert broken.shift is Shift.DEGRADED
+    assert broken.shift is Shift.WORSE
     assert broken.tests[0].worse_p < 1e-6
 
 
@@ -101,6 +101,25 @@ def test_a_large_p_value_alone_is_no_evidence_of_sameness() -> None:
     assert result.minimal_detectable > 0.1
 
 
+@pytest.mark.parametrize(
+    ("lost", "margin", "shift", "loss_shown", "beyond_margin"),
+    [
+        (0, 0.05, Shift.NO_WORSE, False, False),
+        (10, 0.05, Shift.NO_WORSE, True, False),  # a loss, but a small one
+        (24, 0.05, Shift.WORSE, True, False),  # a loss; whether beyond the margin is open
+        (24, 0.01, Shift.WORSE, True, True),
+        (1, 0.0001, Shift.UNDECIDED, False, False),  # not shown to be no worse is not shown to be worse
+    ],
+)
+def test_each_word_says_what_was_shown(
+    lost: int, margin: float, shift: Shift, loss_shown: bool, beyond_margin: bool
+) -> None:
+    first = [(5, 5)] * 120
+    second = [(5, 4)] * lost + [(5, 5)] * (120 - lost)
+    result = compare(first, second, margin=margin)
+    assert (result.shift, result.loss_shown, result.beyond_margin) == (shift, loss_shown, beyond_margin)
+
+
 def test_few_problems_decide_nothing() -> None:
     result = compare([(5, 5)] * 8, [(5, 0)] * 8, margin=0.05)
     assert (result.too_few, result.shift) == (True, Shift.UNDECIDED)
@@ -110,7 +129,7 @@ def test_runs_that_agree_everywhere_are_not_certain() -> None:
     result = compare([(1, 1)] * 60, [(1, 1)] * 60, margin=0.1)
     assert result.difference is not None
     assert result.difference.low < 0 < result.difference.high
-    assert result.shift is Shift.NOT_DEGRADED
+    assert result.shift is Shift.NO_WORSE
 
 
 @given(pairs)
