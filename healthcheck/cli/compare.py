@@ -80,8 +80,9 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     for caveat in result.caveats:
         yield from textwrap.wrap(f"note: {plain(caveat)}", _COLUMNS, subsequent_indent="      ")
     lost = sum(flip.lost for flip in result.flips)
+    won = len(result.flips) - lost
     yield ""
-    yield f"{lost} problems lost, {len(result.flips) - lost} won (mostly right in one run, mostly wrong in the other)"
+    yield f"{lost} problems lost, {won} won (mostly right in one run, mostly wrong in the other)"
     for flip in result.flips[:_FLIPS_SHOWN]:
         yield from _flip(flip)
     if len(result.flips) > _FLIPS_SHOWN:
