@@ -77,7 +77,10 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
                 run.ledger.settle(Stage.PLAN, "the real launch answered here")
             run.provenance["launch"] = provenance.launch(service.launch)
-            talk(run, service.url, task)
+            if run.ledger.result("service/starts").settled:
+                talk(run, service.url, task)
+            else:
+                _skip_talk(run, "service/starts gave no answer")
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = "interrupted"

@@ -69,6 +69,10 @@ def starts(launch: Launch) -> Findings:
     answers, one that answers something else than a chat. Where the log shows a known failure, its cause and fix are
     given; otherwise the last error block is.
 
+    Where it fails because this machine lacks what the service's image brings (vllm, torch_npu, vllm_ascend, CANN,
+    an NPU), that says nothing about the submission, and the verdict is inconclusive: verify up to the weights here,
+    and launch where that software is.
+
     To repair: read the lines that are quoted, or the whole log at the path that is given;
     `npu-adapter diagnose LOGFILE` reads any other log.
     """

@@ -14,6 +14,7 @@ from healthcheck import contract, processes
 from healthcheck.progress import Progress
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
+from healthcheck.service.provided import missing
 from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
@@ -199,7 +200,8 @@ class Service:
             progress=self._progress,
         )
         outcome = self._watch.settle()
-        return _facts(blank, self._supervisor, self._watch, outcome, kills)
+        launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
+        return replace(launch, not_here=missing(launch, self._environment.variables))
 
 
 def _facts(

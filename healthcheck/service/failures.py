@@ -9,6 +9,7 @@ from healthcheck import contract
 from healthcheck.check import fail, unsettled
 from healthcheck.processes import Listener, shortened
 from healthcheck.records import Finding
+from healthcheck.service import provided
 from healthcheck.service.blocks import Line
 from healthcheck.service.records import Launch, LaunchOutcome
 
@@ -23,9 +24,15 @@ def explain(launch: Launch) -> Finding:
     seen, fix = _WORDS[launch.outcome](launch)
     hit = launch.diagnosis.cause if launch.diagnosis else None
     quoted = hit.lines if hit else (launch.diagnosis.block if launch.diagnosis else ())[-SHOWN_LINES:]
-    if hit:
+    if hit and not launch.not_here:
         seen = f"{seen}. Cause: {hit.failure.cause}"
         fix = f"{hit.failure.fix} (source: {hit.failure.sources[0]})"
+    if launch.not_here:
+        seen += (
+            f". This machine has {', '.join(launch.not_here)}; the service's image has it, so that this failure "
+        )
+        seen += "says nothing about the submission" + _quote(launch, quoted)
+        return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
     seen += _quote(launch, quoted)
     if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED}:
         return unsettled(expected=expected, seen=seen, fix=fix)

@@ -84,6 +84,7 @@ class Launch:
         withheld: names of the caller's variables that deploy.sh was not given.
         diagnosis: what the log says about a failed launch.
         diagnosed: the file in which that stands: the log, or another one that deploy.sh sent output to.
+        not_here: what the launch missed that the service's image has and this machine has not, in words.
     """
 
     outcome: LaunchOutcome
@@ -112,6 +113,7 @@ class Launch:
     withheld: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
     diagnosed: Path | None = None
+    not_here: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,3 +165,13 @@ def test_this_project_is_itself_a_valid_submission(weights: Path, verify: Verify
     root = Path(__file__).parents[2]
     seen = verify(root, "--weights", weights, "--until", "weights")
     assert (seen.verdict, seen.status) == ("ready", 0), seen.output
+
+
+def test_a_machine_without_vllm_says_nothing_about_the_submission(
+    adapter: Path, weights: Path, verify: Verify, port
+) -> None:
+    seen = verify(adapter, "--weights", weights, "--env", "PATH=/usr/local/bin:/usr/bin:/bin")
+    assert (seen.verdict, seen.status, seen.failed()) == ("inconclusive", 3, set()), seen.output
+    assert "no `vllm` command" in seen.check("service/starts")["detail"]
+    assert seen.check("endpoint/models")["outcome"] == "skip"
+    assert port()
