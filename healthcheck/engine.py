@@ -10,15 +10,19 @@ from healthcheck.check import Check
 from healthcheck.errors import Blocked, KitError, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import CheckResult, Outcome, Stage
+from healthcheck.redact import Redact, redacted_result, without_secrets
 
 Facts = TypeVar("Facts")
 
 
 class Ledger:
-    """The results of a run so far. It only grows."""
+    """The results of a run so far. It only grows, and what its findings quote has no secret in it."""
 
-    def __init__(self, progress: Progress, *, waived: Collection[str] = ()) -> None:
+    def __init__(
+        self, progress: Progress, *, waived: Collection[str] = (), redact: Redact = without_secrets
+    ) -> None:
         self._progress = progress
+        self._redact = redact
         self._waived = frozenset(waived)
         self._results: dict[str, CheckResult] = {}
 
@@ -81,8 +85,8 @@ class Ledger:
             self._record(replace(check.result(outcome, because=because), settled=False))
 
     def _record(self, result: CheckResult) -> None:
-        self._results[result.id] = result
-        self._progress.result(result)
+        self._results[result.id] = shown = redacted_result(result, self._redact)
+        self._progress.result(shown)
 
     def _obstacle(self, check: Check[Facts]) -> str:
         if check.id in self._waived:

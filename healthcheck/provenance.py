@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from healthcheck import __version__
 from healthcheck.records import JsonValue, Stage
+from healthcheck.redact import redacted, without_secrets
 from healthcheck.service.records import Launch
 from healthcheck.weights.facts import Weights
 
@@ -42,7 +43,7 @@ def kit() -> dict[str, JsonValue]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
-        "command": ["npu-adapter", *sys.argv[1:]],
+        "command": redacted(["npu-adapter", *sys.argv[1:]], without_secrets),
         "at": dt.datetime.now(tz=dt.timezone.utc).isoformat(timespec="seconds"),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from healthcheck.engine import Ledger
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Report, Stage, verdict_of
+from healthcheck.redact import redacted, redactor
 
 TITLES = {
     Stage.REPO: "what is committed",
@@ -64,7 +66,8 @@ class Run:
     def __init__(self, request: Request, progress: Progress) -> None:
         self.request = request
         self.progress = progress
-        self.ledger = Ledger(progress, waived=request.waived)
+        self._redact = redactor({**os.environ, **request.environment})
+        self.ledger = Ledger(progress, waived=request.waived, redact=self._redact)
         self.metrics: dict[str, JsonValue] = {}
         self.provenance: dict[str, JsonValue] = provenance.kit()
         self.stopped = ""
@@ -93,6 +96,7 @@ class Run:
             results=results,
             asked=f"{first.value} to {self.request.until.value}",
             metrics=self.metrics,
-            provenance={**self.provenance, "stages": self._clock.seconds()},
+            provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
+            | {"stages": self._clock.seconds()},
             stopped=self.stopped,
         )

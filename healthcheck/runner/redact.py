@@ -8,19 +8,15 @@ import re
 import socket
 from collections.abc import Callable
 
-REMOVED = "removed"
-_WORD = r"(?:api[-_]?key|access[-_]?key|token(?!i)|secret|passw|credential)"
-_VALUE = r"[^\s\"',;{}\[\]]+"
-_SECRETS = (
-    (re.compile(r"://[^/\s@]+@"), f"://{REMOVED}@"),
-    (re.compile(rf"(?i)(--?[\w-]*{_WORD}[\w-]*)(\s+|=){_VALUE}"), rf"\1\2{REMOVED}"),
-    (re.compile(rf"(?i)\b(\w*{_WORD}\w*[\"']?)(\s*[=:]\s*[\"']?){_VALUE}"), rf"\1\2{REMOVED}"),
-    (re.compile(r"(?i)\bbearer\s+[\w.=~+/-]+"), f"Bearer {REMOVED}"),
-    (re.compile(r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|ms-|AKIA)[\w-]{12,}"), REMOVED),
-    (re.compile(r"\beyJ[\w-]{6,}\.[\w-]+\.[\w-]*"), REMOVED),
+from healthcheck.redact import REMOVED, without_secrets
+
+_IDENTITY = (
     (re.compile(r"\b[\w.+-]+@[\w-]+\.[\w.-]+\b"), REMOVED),
     (re.compile(r"(?m)^(\s*(?:Serial Number|V?N?Die ID|UUID)\s*:\s*).+$"), rf"\1{REMOVED}"),
-    (re.compile(r"(://)(?!localhost\b|127\.|\[::1\]|0\.0\.0\.0|removed)[^/\s:,;'\"]+"), rf"\1{REMOVED}"),
+    (
+        re.compile(r"(://)(?:removed@)?(?!localhost\b|127\.|\[::1\]|0\.0\.0\.0|removed)[^/\s:,;'\"]+"),
+        rf"\1{REMOVED}",
+    ),
     (re.compile(r"/(home|Users)/[^/\s:]+"), rf"/\1/{REMOVED}"),
 )
 _KEPT_USERS = {"root", "HwHiAiUser", "nobody", "daemon"}
@@ -35,8 +31,9 @@ def redactor() -> Callable[[str], str]:
     pattern = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in known) or r"(?!)")
 
     def redact(text: str) -> str:
-        for secret, instead in _SECRETS:
-            text = secret.sub(instead, text)
+        text = without_secrets(text)
+        for private, instead in _IDENTITY:
+            text = private.sub(instead, text)
         return pattern.sub(REMOVED, text)
 
     return redact

@@ -6,12 +6,13 @@ The log is read in windows that overlap, so memory stays bounded whatever its le
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from healthcheck.errors import UsageError
+from healthcheck.redact import without_secrets
 from healthcheck.service.blocks import Line, last_error
 from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
 from healthcheck.service.text import plain, without_prefixes, without_quiet_lines, without_warnings
@@ -34,7 +35,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a log says.
+    """What a log says; its lines are given without the secrets in them.
 
     Attributes:
         cause: the known failure that explains the log best, None where none does.
@@ -82,9 +83,8 @@ def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnos
     block = last_error(tail, _generic(known))
     ordered = sorted(hits.values(), key=lambda hit: hit.lines[0].number)
     cause = _best(ordered, block)
-    return Diagnosis(
-        cause=cause, others=tuple(hit for hit in ordered if hit is not cause), block=block, lines=lines
-    )
+    others = tuple(_shown(hit) for hit in ordered if hit is not cause)
+    return Diagnosis(cause=_shown(cause) if cause else None, others=others, block=_redacted(block), lines=lines)
 
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
@@ -133,6 +133,15 @@ def _search(failure: Failure, text: str, first_line: int) -> Hit | None:
         if line.strip()
     ]
     return Hit(failure=failure, lines=tuple(lines[:5]))
+
+
+def _shown(hit: Hit) -> Hit:
+    return replace(hit, lines=_redacted(hit.lines))
+
+
+def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Each line by itself; a secret that goes on over several lines is a key in PEM, and no log's."""
+    return tuple(replace(line, text=without_secrets(line.text)) for line in lines)
 
 
 def _generic(known: Catalogue) -> tuple[Failure, ...]:

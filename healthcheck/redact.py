@@ -1,0 +1,177 @@
+"""Takes secrets out of what is quoted: log lines, command lines, addresses, answers of servers.
+
+A report is passed around; the logs that it quotes were not written for that. Names are kept, values go. What is no
+secret stays readable: counts of tokens, special tokens (<eos>), references ($HF_TOKEN).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from healthcheck.records import CheckResult, Finding, JsonValue
+
+REMOVED = "removed"
+Redact = Callable[[str], str]
+
+_TELLING_CHARACTERS = 8
+"""A value shorter than this is not looked for by itself: it may be part of any word."""
+_PAIR = re.compile(
+    r"(?P<name>(?<![\w.-])[\w.-]{0,60}?(?:(?:key|secret|password|credential)s?|token|passwd|passphrase|pat|"
+    r"authorization|signature)\d{0,2}(?![\w.-]))(?P<sep>\\?[\"']?\s?(?:=>?|:)\s?|\\?[\"'],\s?|\s+)",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"b?\\?\"(?P<double>[^\"\\\n]+)|b?\\?'(?P<single>[^'\\\n]+)|[\[(](?P<many>[^\])\n]+)|"
+    r"(?P<bare>[^\s\"'\\,;&|(){}\[\]`]+)"
+)
+_SCHEME = re.compile(r"(?i)(?:basic|bearer|token|digest|negotiate)\s+")
+_NOTHING = re.compile(r"(?i)(?:removed|none|null|nil|true|false|undefined|-?\d+(?:\.\d+)?)?|[<$*%].*")
+_LIKELY = re.compile(r"(?=\S*\d)[\w.=~+/-]{8,}")
+_WORD = re.compile(r"\w+")
+_PROSE = frozenset(
+    _WORD.findall(
+        "a an and as at by for from has if in is it may must need needs no nor not of on or require required "
+        "requires set so that the then to was were when where which with without"
+    )
+)
+"""What follows an option that is only spoken of."""
+_ALWAYS = frozenset({"apikey", "accesskey", "secretkey", "password", "passwd", "passphrase", "authorization"})
+_OF_KEYS = frozenset(_WORD.findall("api access private secret auth encryption signing account subscription"))
+_OF_TOKENS = frozenset(_WORD.findall("access api auth bearer github hf hub id modelscope refresh security session"))
+_OTHER_TOKENS = frozenset(
+    _WORD.findall(
+        "audio begin bos cls decoder end eos first image last mask max min new next num pad per return sep special "
+        "start stop think tree unk video vision"
+    )
+)
+_MAYBE = frozenset({"token", "secret", "credential", "signature", "pat"})
+_SHAPES = (
+    (re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)"), rf"\1{REMOVED}"),
+    (re.compile(r"(://)[^/\s@\"'<>]+@"), rf"\1{REMOVED}@"),
+    (re.compile(r"(?i)((?<![\w.-])(?:set-)?cookie\\?[\"']?\s?:\s?)[^\n]+"), rf"\1{REMOVED}"),
+    (re.compile(r"(?i)\b(bearer\s+)(?!token|auth)[\w.=~+/-]{4,}"), rf"\1{REMOVED}"),
+    (re.compile(r"\b(?:hf_|api_org_|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|sk-|xox[abprs]-|AKIA|ASIA|AIza)"
+                r"(?=[\w-]*\d)[\w-]{12,}"), REMOVED),
+    (re.compile(r"\bhf_[A-Za-z]{20,}"), REMOVED),
+    (re.compile(r"\bms-[0-9a-f]{8}-[0-9a-f-]{20,}"), REMOVED),
+    (re.compile(r"\beyJ[\w-]{6,}\.[\w-]+\.[\w-]*"), REMOVED),
+)  # fmt: skip
+
+
+def without_secrets(text: str) -> str:
+    """The text with "removed" in place of what has the shape of a secret, or a name that says that it is one."""
+    for shape, instead in _SHAPES:
+        text = shape.sub(instead, text)
+    kept, taken = [], 0
+    for pair in _PAIR.finditer(text):
+        start, end = _secret_after(text, pair) if pair.start() >= taken else (0, 0)
+        if end:
+            kept += [text[taken:start], REMOVED]
+            taken = end
+    return "".join((*kept, text[taken:]))
+
+
+def redactor(variables: Mapping[str, str]) -> Redact:
+    """A function that also removes the values of those variables whose names say that they are secrets."""
+    values = {
+        value
+        for name, value in variables.items()
+        if _says_secret(name) and len(value) >= _TELLING_CHARACTERS and not _NOTHING.fullmatch(value)
+        and not value.startswith("/")
+    }  # fmt: skip
+    longest_first = sorted(values, key=len, reverse=True)
+    known = re.compile("|".join(re.escape(value) for value in longest_first) or r"(?!)")
+    return lambda text: without_secrets(known.sub(REMOVED, text))
+
+
+def redacted(value: JsonValue, redact: Redact) -> JsonValue:
+    """The same value with every text in it redacted, and what stands under a name that says that it is a secret."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {
+            name: REMOVED if isinstance(item, str) and _is_under(name, item) else redacted(item, redact)
+            for name, item in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            REMOVED if isinstance(item, str) and _is_value_of(before, item) else redacted(item, redact)
+            for before, item in zip((None, *value), value, strict=False)
+        ]
+    return value
+
+
+def redacted_result(result: CheckResult, redact: Redact) -> CheckResult:
+    """The result of a check with every text in it redacted."""
+    return replace(
+        result,
+        because=redact(result.because),
+        findings=tuple(_finding(finding, redact) for finding in result.findings),
+    )
+
+
+def _finding(finding: Finding, redact: Redact) -> Finding:
+    return replace(
+        finding,
+        expected=redact(finding.expected),
+        seen=redact(finding.seen),
+        fix=redact(finding.fix),
+        where=redact(finding.where),
+        evidence={name: redacted(value, redact) for name, value in finding.evidence.items()},
+    )
+
+
+def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
+    """Where the secret of a name stands, (0, 0) where there is none."""
+    name, separator, begin = pair["name"], pair["sep"], pair.end()
+    option = name.startswith("-")
+    if separator.isspace() and not option:
+        return 0, 0
+    if name.lower().endswith("authorization") and (scheme := _SCHEME.match(text, begin)):
+        begin = scheme.end()
+    value = _VALUE.match(text, begin)
+    if value is None:
+        return 0, 0
+    start, end = value.span(value.lastgroup or 0)
+    word = text[start:end]
+    if _NOTHING.fullmatch(word) or (separator.isspace() and (word.startswith("-") or word.lower() in _PROSE)):
+        return 0, 0
+    if _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word)):
+        return start, end
+    return 0, 0
+
+
+def _is_under(name: str, item: str) -> bool:
+    """Whether a text under this name is a secret; where it only names an option, it is none."""
+    return _says_secret(name) and not item.startswith("-") and not _NOTHING.fullmatch(item)
+
+
+def _is_value_of(before: JsonValue, item: str) -> bool:
+    """Whether this is the word after an option such as --api-key."""
+    is_option = isinstance(before, str) and before.startswith("-") and "=" not in before
+    return is_option and not item.startswith("-") and _says_secret(str(before))
+
+
+def _says_secret(name: str) -> bool:
+    """Whether the value of this name is a secret whatever it looks like: api_key, --token, HF_TOKEN, password."""
+    before, last = _words(name)
+    if last in _ALWAYS or (last == "key" and _OF_KEYS & before) or (last == "token" and _OF_TOKENS & before):
+        return True
+    if name.isupper() and last == "key":
+        return bool(before)
+    return _may_say_secret(name) and (name.startswith("-") or name.isupper() or last == "secret")
+
+
+def _may_say_secret(name: str) -> bool:
+    """Whether the value of this name may be a secret: token, signature; not eos_token."""
+    before, last = _words(name)
+    return last in _MAYBE and not _OTHER_TOKENS & before
+
+
+def _words(name: str) -> tuple[frozenset[str], str]:
+    """The words of a name but the last, and the last, in the singular: "--hf-token", "secretAccessKey"."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    *before, last = re.split(r"[-_.]+", parted.rstrip("0123456789"))
+    return frozenset(before), last.removesuffix("s") if last != "tokens" else last

@@ -1,0 +1,145 @@
+"""Secrets are taken out of what is quoted, and nothing else is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck.redact import REMOVED, redacted, redactor, without_secrets
+
+SECRET = "Zq7-vT.9xK_w2Lm4"
+PLANTED = (
+    "export HF_TOKEN={}",
+    "HF_TOKEN='{}' vllm serve /m",
+    "MODELSCOPE_API_TOKEN: {}",
+    'AWS_SECRET_ACCESS_KEY="{}"',
+    "OPENAI_API_KEY={} python3 x.py",
+    "DB_PASSWORD={}",
+    "vllm serve /m --api-key {} --port 8000",
+    "vllm serve /m --api-key={} --port 8000",
+    "['vllm', 'serve', '--api-key', '{}']",
+    "hf download x --token {}",
+    "--hf-token {}",
+    "INFO non-default args: {{'model': '/m', 'api_key': ['{}'], 'port': 8000}}",
+    "Namespace(api_key=['{}'], port=8000)",
+    '{{"password": "{}", "a": 1}}',
+    '{{\\"api_key\\": \\"{}\\"}}',
+    "x-api-key: {}",
+    "X-Auth-Token: {}",
+    "Authorization: Bearer {}",
+    "authorization: Basic {}",
+    "Authorization: Token {}",
+    "(b'authorization', b'Bearer {}')",
+    "> curl -H 'Authorization: {}'",
+    "Bearer {}",
+    "Cookie: session={}; other=1",
+    "Set-Cookie: sid={}; Path=/",
+    "pip install --index-url https://user:{}@pypi.example/simple x",
+    "git clone https://{}@github.com/a/b",
+    "redis://:{}@127.0.0.1:6379/0",
+    "GET /x?access_token={}&a=1",
+    "GET /x?token={}&a=1",
+    "https://b.s3.example/x?X-Amz-Signature={}",
+    "token: {}",
+    "token={}",
+    "password={}",
+    "password: {}",
+    "passwd => {}",
+    "client_secret: {}",
+    "clientSecret: '{}'",
+    "secretAccessKey={}",
+    "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+)
+SHAPED = (
+    "hf_AbCdEfGhIjKlMnOpQrStUvWxYzabcdefgh",
+    "sk-proj-4fGh7JkL9mNpQrStUv",
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "glpat-1234567890abcdefghij",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ms-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+    "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl",
+)
+HARMLESS = (
+    "max_num_batched_tokens=8192, max_tokens: 24, tokens_per_s: 31.5",
+    "vllm serve /m --max-num-batched-tokens 8192 --port 8000 --trust-remote-code",
+    "eos_token='<|im_end|>', pad_token: '[PAD]', bos_token=begin_of_text_128000",
+    "eos_token_id=151645 stop_token_ids=[151643]",
+    "TOKENIZERS_PARALLELISM=false VLLM_TOKENIZER=auto",
+    "export HF_TOKEN=$HF_TOKEN",
+    "api_key=None, token=null, password: ''",
+    "start the server without --api-key, and without VLLM_API_KEY in its environment",
+    "the service sends no Authorization header; start the server without an API key",
+    "syntax error near unexpected token `newline'",
+    "JSON: unexpected token: newline",
+    "KeyError: 'model.layers.0.mlp.weight'",
+    "Unexpected key: model.layers.0.weight, missing key: lm_head.weight",
+    "tokenizer: /models/tokenizer.json (tokenizer_config.json)",
+    "http://127.0.0.1:8000/v1/models http://localhost:1 https://docs.vllm.ai/en/latest",
+    "PWD=/root/adapter PATH=/usr/bin",
+    "sk-learn ms-swift hf_transfer hf_config.json",
+    "ValueError: Credentials are missing",
+    "read the secret from the file",
+)
+
+
+@pytest.mark.parametrize("line", PLANTED)
+@pytest.mark.parametrize("secret", [SECRET, "0123456789abcdef0123456789abcdef", "correct1horse"])
+def test_a_planted_secret_is_removed_and_its_line_stays(line, secret):
+    text = f"before {line.format(secret)} behind\nnext line"
+    shown = without_secrets(text)
+    assert secret not in shown
+    assert REMOVED in shown
+    assert shown.startswith(f"before {line[:4]}" if not line.startswith("{") else "before {")
+    assert shown.endswith("next line")
+
+
+@pytest.mark.parametrize("secret", SHAPED)
+@pytest.mark.parametrize("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
+def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(secret, around):
+    assert without_secrets(around.format(secret)) == around.format(REMOVED)
+
+
+@pytest.mark.parametrize("line", ["--api-key letmein", "--password=hunter", "DB_PASSWORD=hunter", "HF_TOKEN=abc"])
+def test_where_the_name_is_plain_a_weak_secret_is_removed_too(line):
+    assert without_secrets(line).endswith(REMOVED)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_is_no_secret_stays(line):
+    assert without_secrets(line) == line
+
+
+def test_a_known_value_is_removed_wherever_it_stands():
+    redact = redactor({"DB_PASSWORD": "correct horse", "PORT": "8000", "SHORT_TOKEN": "a", "KEY_FILE": "/x/y"})
+    assert redact("connected with correct horse on 8000, a /x/y") == "connected with removed on 8000, a /x/y"
+
+
+def test_values_inside_are_reached():
+    command = ["vllm", "serve", "--api-key", "x", "--port", "8000", "--env", "A_TOKEN=b"]
+    value = {"command": command, "env": {"HF_TOKEN": "c", "PORT": "1"}, "api_key": "--api-key", "tokens": 3}
+    assert redacted(value, without_secrets) == {
+        "command": ["vllm", "serve", "--api-key", REMOVED, "--port", "8000", "--env", f"A_TOKEN={REMOVED}"],
+        "env": {"HF_TOKEN": REMOVED, "PORT": "1"},
+        "api_key": "--api-key",
+        "tokens": 3,
+    }
+
+
+@given(st.text(st.sampled_from("tokenkeypasswordsecret-_=:'\"[]{}, \n<$1aZ/@.\\")) | st.text())
+def test_any_text_is_taken_and_a_second_time_changes_nothing(text):
+    once = without_secrets(text)
+    assert without_secrets(once) == once
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "unit",
+    ["token", "api_key=", "a.b-", "://", "Bearer ", "'", "hf_", "eyJ", "key ", "-----BEGIN PRIVATE KEY-----"],
+)
+def test_a_hostile_text_takes_no_time(unit):
+    began = time.process_time()
+    without_secrets(unit * (400_000 // len(unit)))
+    assert time.process_time() - began < 10
