@@ -23,6 +23,7 @@ class Family(enum.Enum):
     A3 = "910C (A3)"
     P310 = "310P"
     B310 = "310B"
+    I310 = "310"
     A5 = "950"
 
 
@@ -74,12 +75,13 @@ KINDS = (
     _kind("910A", Family.A1, 32768, 29.0),
     _kind("910ProB", Family.A1, 32768, 29.0),
     _kind("310B", Family.B310, 12288, 10.0, devices=1),
+    _kind("310", Family.I310, 8192, 7.0, devices=4),
 )
 ALIASES = {
     "A3": "910C",
     "9391": "910C", "9392": "910C", "9381": "910C", "9382": "910C", "9372": "910C", "9362": "910C",
     "310P1": "310P3", "310P5": "310P3", "310P7": "310P3", "300IDUO": "310P3DUO", "300I": "310P3",
-    "910": "910A", "910PROA": "910A", "950": "950DT",
+    "910": "910A", "910PROA": "910A", "910PREMIUMA": "910A", "950": "950DT",
 }  # fmt: skip
 USUAL = ("910B4", "910B3", "910C")
 """Kinds worth a line each where the author named none: the two sizes of the 910B, and the A3."""
@@ -88,14 +90,17 @@ USUAL = ("910B4", "910B3", "910C")
 def find(name: str) -> tuple[Npu, ...]:
     """The kinds that a name may mean, smallest memory first; empty where it means none.
 
-    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" may be any of five.
+    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" may be any of six. Of a virtual one
+    ("310P3-vir04") this is the kind that it is cut from: its memory is less.
     """
-    key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|VIR\d*$|[^0-9A-Z]", "", name.upper())
+    key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|VIR\d.*$|[^0-9A-Z]", "", name.upper())
     key = re.sub(r"^910(93\d\d)$", r"\1", key)
     key = ALIASES.get(key, key)
     exact = [kind for kind in KINDS if _key(kind) == key]
     close = [kind for kind in KINDS if len(key) >= 4 and _key(kind).startswith(key)]
-    return tuple(sorted(exact or close, key=lambda kind: kind.memory_bytes))
+    # "950PR_9599" and "310B4": a kind, and which variant of it.
+    variant = [kind for kind in KINDS if re.fullmatch(rf"{_key(kind)}\d+", key)]
+    return tuple(sorted(exact or close or variant, key=lambda kind: kind.memory_bytes))
 
 
 def _key(kind: Npu) -> str:

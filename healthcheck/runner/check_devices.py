@@ -6,9 +6,11 @@ warns where every device that is wanted computed right.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
-from healthcheck.runner.npu_smi import HEALTHS
+from healthcheck.runner.npu_smi import HEALTHS, Chip
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, chip_name, fault, listed, needs_npu, npus
 
@@ -143,10 +145,29 @@ def npu_smi(facts: RunnerFacts) -> Findings:
             fix="give the container or the machine the cards that are missing, or ask for fewer",
             where=where,
         )
+    if lacking := _lacking(facts):
+        yield warn(
+            expected="a row for every chip",
+            seen=f"{len(smi.chips)} chips, but {lacking}: the health of the others is not known",
+            fix="run npu-smi info by hand, as root too",
+            where=where,
+        )
     if smi.table:
         yield note(
             f"{len(smi.chips)} × {smi.chips[0].name}, npu-smi {smi.table.tool or 'of unknown version'}", where=where
         )
+
+
+def _lacking(facts: RunnerFacts) -> str:
+    """What shows that the table has not all chips, "" where nothing does."""
+    smi, count = facts.smi, facts.torch.count or 0
+    if smi.table is None:
+        return ""
+    if smi.table.cut:
+        return "the table was cut in the middle of a chip"
+    if len(smi.mapping) > len(smi.chips):
+        return f"`npu-smi info -m` lists {len(smi.mapping)}"
+    return f"torch_npu counts {count}" if count > len(smi.chips) else ""
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
@@ -188,7 +209,8 @@ def _no_table(facts: RunnerFacts, where: str) -> Finding:
 )
 def health(facts: RunnerFacts) -> Findings:
     """npu-smi's Health column: OK; Warning is a minor fault and warns here, since such machines were seen to work;
-    Alarm (major), Critical (urgent) and UNKNOWN (absent or not started) fail for the chips that will be used.
+    Alarm (major), Critical (urgent) and UNKNOWN (absent or not started) fail for the chips that will be used. What
+    a word means that the documents do not have, the devices decide: it warns where they computed right.
 
     The chips that will be used are those in ASCEND_RT_VISIBLE_DEVICES, and of these the first --npus. The others
     are only mentioned.
@@ -208,7 +230,7 @@ def health(facts: RunnerFacts) -> Findings:
         if chip not in used:
             yield note(f"{seen}; it will not be used", where=f"{facts.smi.command} info")
             continue
-        say = warn if chip.health == HEALTHS[1] else fail
+        say = _weight(facts, chip)
         yield say(
             expected=f"health {HEALTHS[0]}",
             seen=seen,
@@ -217,6 +239,13 @@ def health(facts: RunnerFacts) -> Findings:
             where=f"{facts.smi.command} info",
             evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},
         )
+
+
+def _weight(facts: RunnerFacts, chip: Chip) -> Callable[..., Finding]:
+    """A documented health says by itself what it weighs; for any other word the devices have to say."""
+    if chip.health in HEALTHS:
+        return warn if chip.health == HEALTHS[1] else fail
+    return warn if facts.computed else unsettled
 
 
 @check(

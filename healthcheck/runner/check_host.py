@@ -152,7 +152,8 @@ def open_files(facts: RunnerFacts) -> Findings:
 def visible_devices(facts: RunnerFacts) -> Findings:
     """ASCEND_RT_VISIBLE_DEVICES holds numbers from 0, in ascending order, each once, of devices that exist; in a
     container they count the mounted cards from 0, whatever the host's numbers are. In another order CANN ends with
-    107001. CUDA_VISIBLE_DEVICES does nothing on an NPU.
+    107001. Where torch_npu counts as many devices as it names, and all compute right, a fault in it only warns.
+    CUDA_VISIBLE_DEVICES does nothing on an NPU.
 
     To repair: write it in order, or unset it and let the server take the first devices.
     """
@@ -162,7 +163,9 @@ def visible_devices(facts: RunnerFacts) -> Findings:
     if text is not None:
         wrong = _wrong(facts, text)
         if wrong:
-            yield fail(
+            named = len(facts.visible or ()) or facts.torch.count
+            say = warn if facts.computed and facts.torch.count == named else fail
+            yield say(
                 expected="device numbers from 0, ascending, of devices that exist",
                 seen=f"ASCEND_RT_VISIBLE_DEVICES={text[:80]!r}: {wrong}",
                 fix="unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3",
@@ -178,7 +181,7 @@ def visible_devices(facts: RunnerFacts) -> Findings:
 def _wrong(facts: RunnerFacts, text: str) -> str:
     numbers = facts.visible
     if not text.strip():
-        return "it is empty, which hides every device"
+        return "it is empty, which should hide every device"
     if numbers is None:
         return "not a list of numbers"
     if any(after <= before for before, after in itertools.pairwise(numbers)):

@@ -113,7 +113,8 @@ def stack(facts: RunnerFacts) -> Findings:
     beside vllm-ascend).
 
     A difference from the row that was asked for is a failure. From the nearest row it is a warning, but for a
-    torch_npu that was built for another torch: that fails unless the devices computed right.
+    torch_npu that was built for another torch: that fails unless the devices computed right. That vllm or
+    vllm-ascend is missing warns: an adapter may bring its own engine, but most have `vllm serve` in deploy.sh.
 
     To repair: use the official image of one release, or install the versions of one row.
     """
@@ -123,6 +124,14 @@ def stack(facts: RunnerFacts) -> Findings:
     if not known.keys() - {"torch"}:
         raise NotApplicable("none of vllm, vllm-ascend, torch-npu and CANN is installed")
     row = facts.row
+    missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
+    if missing and facts.present:
+        yield warn(
+            expected="vllm and vllm-ascend, which `vllm serve` takes on an NPU",
+            seen=f"{' and '.join(missing)} not installed",
+            where=facts.software.executable,
+            fix=f"{IMAGE}, or install them ({row.label()} with vllm {row.vllm[0]})",
+        )
     torch, npu = known.get("torch", ""), known.get("torch_npu", "")
     if torch and npu and not stacks.same_release(torch, npu):
         yield fault(

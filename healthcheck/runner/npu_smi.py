@@ -11,6 +11,7 @@ Sources: recorded outputs of npu-smi 20.2 to 26.x on 310, 310P, 310B, 910A, 910B
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ MAX_CHIPS = 256
 MAX_HOLDERS = 4096
 _FLAT_CELLS = 6
 _ABSENT = {"", "-", "NA", "N/A"}
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_CODE = re.compile(r"\bret(?:\s+is|\s*=)\s*-(\d{1,12})(?!\d)")
 
 
 class SmiError(KitError):
@@ -73,6 +76,7 @@ class Table:
         driver: version of the driver that answered, "" likewise.
         holders: None where there is no table of processes (older versions, or cut off).
         idle: NPUs that are said to have no process.
+        cut: chips of which only the first row is there.
     """
 
     tool: str
@@ -80,6 +84,7 @@ class Table:
     chips: tuple[Chip, ...]
     holders: tuple[Holder, ...] | None
     idle: tuple[int, ...]
+    cut: int = 0
 
 
 def parse(text: str) -> Table:
@@ -88,11 +93,12 @@ def parse(text: str) -> Table:
     Raises:
         SmiError: there is no complete row of a chip in it.
     """
-    lines = text.splitlines()
+    lines = _ESCAPES.sub("", text).splitlines()
     tool, driver = _versions(lines)
     rows = [cells for line in lines if (cells := _cells(line))]
     border = next((at for at, cells in enumerate(rows) if "Process id" in cells), None)
-    chips = tuple(_chips(rows[:border]))[:MAX_CHIPS]
+    read = tuple(_chips(rows[:border]))
+    chips = tuple(chip for chip in read if chip)[:MAX_CHIPS]
     if not chips:
         said = next((line.strip() for line in lines if line.strip()), "nothing")
         raise SmiError(f"npu-smi printed no table of chips but {said[:200]!r}")
@@ -104,18 +110,13 @@ def parse(text: str) -> Table:
         chips=chips,
         holders=None if border is None else holders,
         idle=tuple(npu for cells in below if (npu := _idle(cells)) is not None),
+        cut=read.count(None),
     )
 
 
 def error_codes(text: str) -> tuple[int, ...]:
     """The codes of the driver's library ("ret is -8005"), in order; npu-smi can exit with 0 beside them."""
-    found = []
-    for piece in text.split("ret is ")[1:]:
-        word = piece.split(maxsplit=1)[0] if piece.strip() else ""
-        number = whole(word.rstrip(".,;").removeprefix("-"))
-        if number is not None and word.startswith("-"):
-            found.append(-number)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(-int(digits) for digits in _CODE.findall(text)))
 
 
 def whole(text: str) -> int | None:
@@ -152,23 +153,44 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line[1:-1].split("|"))
 
 
-def _chips(rows: list[tuple[str, ...]]) -> Iterator[Chip]:
+def _chips(rows: list[tuple[str, ...]]) -> Iterator[Chip | None]:
+    """The chips; None for one whose second row is missing."""
     above: tuple[str, ...] | None = None
     for cells in rows:
         if len(cells) >= _FLAT_CELLS:
             flat = _flat(cells)
             if flat:
                 yield flat
-        elif _is_first(cells):
+        elif _is_first(cells, above):
+            if above:
+                yield None
             above = cells
         elif above and len(cells) == len(above) and (chip := _chip(above, cells)):
             yield chip
             above = None
+    if above:
+        yield None
 
 
-def _is_first(cells: tuple[str, ...]) -> bool:
-    """Whether this is the first of a chip's two rows: it starts with a number, and its health is a word."""
-    return len(cells) in {3, 4} and cells[0][:1].isdigit() and cells[-2].isalpha() and cells[-2] not in _ABSENT
+def _is_first(cells: tuple[str, ...], above: tuple[str, ...] | None) -> bool:
+    """Whether this is the first of a chip's two rows: a number, a name, and a health, any word or none.
+
+    Names may be numbers too (310), and a second row's bus may be NA; such a row is a first one by its health, or
+    where no chip waits for its second row.
+    """
+    if len(cells) not in {3, 4} or not cells[0][:1].isdigit():
+        return False
+    words, health = " ".join(cells[:-2]).split(), cells[-2]
+    if _health(health) in HEALTHS or not all(map(str.isdigit, words)):
+        return True
+    return above is None and len(words) > 1 and health not in _ABSENT and ":" not in health
+
+
+def _health(text: str) -> str:
+    """As the HDK's documents write it; another word as it stands, and none as "unstated"."""
+    if text in _ABSENT:
+        return "unstated"
+    return next((health for health in HEALTHS if health.lower() == text.lower()), text)
 
 
 def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
@@ -183,7 +205,7 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
         npu=npu,
         chip=ids[0] or 0 if ids else 0,
         name=name.strip(),
-        health=first[-2],
+        health=_health(first[-2]),
         physical=ids[1] if len(ids) > 1 else None,
         bus=None if second[-2] in _ABSENT else second[-2],
         power_w=decimal(figures[0]) if figures else None,
@@ -197,13 +219,13 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
 def _flat(cells: tuple[str, ...]) -> Chip | None:
     """A row as people paste it: NPU id, name, health, power, temperature, load, used / total."""
     npu, (_, memory) = whole(cells[0]), _figures(cells[-1])
-    if npu is None or not memory or not cells[2].isalpha():
+    if npu is None or not memory or cells[2][:1].isdigit():
         return None
     return Chip(
         npu=npu,
         chip=0,
         name=cells[1],
-        health=cells[2],
+        health=_health(cells[2]),
         power_w=decimal(cells[3]),
         temperature_c=decimal(cells[4]),
         utilization=decimal(cells[5]) if len(cells) > _FLAT_CELLS else None,

@@ -230,9 +230,13 @@ class RunnerFacts:
 
     @property
     def present(self) -> bool:
-        """Whether anything says that there is an NPU."""
-        seen = self.nodes or self.smi.chips or self.torch.count or self.host.accelerators
-        return bool(seen) or _HELD_BY_ANOTHER in self.smi.codes
+        """Whether anything says that there is an NPU.
+
+        A container sees the host's PCI bus; where none is wanted, a card there that it was not given is none.
+        """
+        given = self.nodes or self.smi.chips or self.torch.count or _HELD_BY_ANOTHER in self.smi.codes
+        meant_without = self.wanted.allow_none and self.host.container
+        return bool(given or (self.host.accelerators and not meant_without))
 
     @property
     def computed(self) -> bool:

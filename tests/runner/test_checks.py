@@ -144,9 +144,9 @@ CASES = [
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "1,0"), "visible-devices", FAIL, "not in ascending order"),
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "1,1"), "visible-devices", FAIL, "not in ascending order"),
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "7,8"), "visible-devices", FAIL, "so no 8"),
-    (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", ""), "visible-devices", FAIL, "hides every device"),
-    (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "0-3"), "visible-devices", FAIL, "not a list of numbers"),
-    (CONTAINER, set_("ASCEND_RT_VISIBLE_DEVICES", "5"), "visible-devices", FAIL, "there are 1 devices, so no 5"),
+    (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", ""), "visible-devices", WARN, "hide every device"),
+    (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "0-3"), "visible-devices", WARN, "not a list of numbers"),
+    (CONTAINER, set_("ASCEND_RT_VISIBLE_DEVICES", "5"), "visible-devices", WARN, "there are 1 devices, so no 5"),
     (HOST, set_("CUDA_VISIBLE_DEVICES", "0"), "visible-devices", WARN, "does nothing"),
     # the container's flags
     (CONTAINER, at("paths|/usr/local/dcmi", []), "container", PASS, "-v /usr/local/dcmi"),
@@ -198,7 +198,16 @@ def test_ranks_that_write_on_one_line_are_all_heard():
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     ("health", "outcome"),
-    [("OK", PASS), ("Warning", WARN), ("Alarm", FAIL), ("Critical", FAIL), ("UNKNOWN", FAIL), ("Odd", FAIL)],
+    [
+        ("OK", PASS),
+        ("Warning", WARN),
+        ("Alarm", FAIL),
+        ("Critical", FAIL),
+        ("UNKNOWN", FAIL),
+        ("Odd", WARN),
+        ("NA", WARN),
+        ("ok", PASS),
+    ],
 )
 def test_health_in_every_layout(layout, health, outcome):
     rows = [Row(npu=0), Row(npu=1, health=health)]
