@@ -16,6 +16,9 @@ from healthcheck.records import Finding, Stage
 
 _STARTED = ("plan/starts-server",)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1", "[::1]"}
+_ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
+"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a rehearsal sends none."""
+_LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 _SETTLED_LATER = "run `npu-adapter verify` without --until: the launch stage settles it"
 
 
@@ -321,7 +324,10 @@ def foreground(plan: LaunchPlan) -> Findings:
     the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
     `tee`, a loop that supervises the server, and best of all `exec` keep it.
 
-    Repair: make the server the last command, with `exec` in front, or end with `wait`.
+    A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
+    100 GB and then asks every problem five times. How long that takes is unknown, so a limit is a warning.
+
+    Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
     """
     server = served(plan)
     if not server.foreground:
@@ -329,7 +335,16 @@ def foreground(plan: LaunchPlan) -> Findings:
         yield fail(
             expected="deploy.sh stays while the server runs",
             seen=f"deploy.sh ended with status {status} after starting: {server.command}",
-            fix="write exec in front of the server's command and no & behind it, or end deploy.sh with: wait",
+            fix="leave out what ends the server (a kill, a timeout)"
+            if status in _ENDED_BY_ITSELF
+            else "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait",
+            where=server.where,
+        )
+    elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
+        yield warn(
+            expected="the server runs until the evaluation is over, and how long that takes is unknown",
+            seen=f"it is ended after {server.limit_s:g} s, whatever it is doing then: {server.command}",
+            fix="leave out the time limit (timeout …, timeout=…) around the server",
             where=server.where,
         )
 

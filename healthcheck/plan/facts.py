@@ -40,6 +40,7 @@ class ServerCommand:
         argv: as the engine receives it, without `vllm serve` or `python -m module` in front.
         command: the command as a person would type it.
         foreground: deploy.sh stays for as long as the server does.
+        limit_s: after how long what started the server ends it (`timeout 600 vllm serve …`); None without a limit.
         model: the weights that it would serve, resolved as a path where it is one; None is unknown.
         port: None is unknown; `port_source` says where it comes from, or why it is unknown.
         served_names: under which the model is served, the engine's default included; empty where it is unknown.
@@ -64,6 +65,7 @@ class ServerCommand:
     api_key: str | None = None
     where: str = ""
     missing_files: tuple[str, ...] = ()
+    limit_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def option(self, name: str) -> str | None:

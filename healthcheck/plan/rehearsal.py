@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract
@@ -19,6 +19,8 @@ from healthcheck.repo.facts import Submission, export
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
+TIME_LIMIT = "REHEARSED_TIME_LIMIT"
+"""The variable in which the stand-ins tell a server how long it may run."""
 Box = Callable[[box.Setting], tuple[Job, Recording]]
 
 
@@ -129,12 +131,20 @@ class _Rehearsal:
         stays = recording.ended_by == "server"
         for record in recording.records:
             if record.kind == "server":
-                yield recognise.server_of(
+                server = recognise.server_of(
                     record,
                     foreground=stays and record.alive,
                     loaded=loaded.get(record.pid, ()),
                     where=script.where_is(self.text, record.argv),
                 )
+                yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
+
+
+def _limit_s(text: str) -> float | None:
+    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity are no limit."""
+    match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    return seconds or None
 
 
 def _shells(text: str) -> Iterator[tuple[str, ...]]:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from tests.plan.corpus import Case, case, sh
+from tests.plan.corpus import Case, bash, case, sh
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 
 AROUND: tuple[Case, ...] = (
+    case(
+        "limit-of-a-poll",
+        bash(f'timeout 60 npu-smi info || true\ntimeout 600 bash -c "until true; do sleep 1; done"\n{SERVE}'),
+    ),
+    case("limit-of-nothing", sh('exec timeout 0 vllm serve "$MODEL_PATH" --port 8000')),
+    case("limit-of-a-month", sh('timeout --kill-after 60 30d vllm serve "$MODEL_PATH" --port 8000')),
+    case(
+        "limit-in-python",
+        sh("python3 run.py"),
+        files={
+            "run.py": """
+            import os, subprocess
+            subprocess.run(["npu-smi", "info"], timeout=30, capture_output=True)
+            subprocess.run(["vllm", "serve", os.environ["MODEL_PATH"]], check=True)
+            """
+        },
+    ),
     case(
         "helper",
         sh('. ./scripts/common.sh\nserve "$MODEL_PATH"'),

@@ -158,6 +158,18 @@ STAYS: tuple[Case, ...] = (
         {"plan/foreground": "fail"},
         files={"run.py": 'import os, subprocess\nsubprocess.Popen(["vllm", "serve", os.environ["MODEL_PATH"]])\n'},
     ),
+    case("limit", sh('timeout 600 vllm serve "$MODEL_PATH" --port 8000'), {"plan/foreground": "warn"}, says="600 s"),
+    case("limit-options", sh('exec timeout -k 10 2h vllm serve "$MODEL_PATH"'), {"plan/foreground": "warn"}, says="7200 s"),
+    case("limit-foreground", bash('/usr/bin/timeout --foreground --signal KILL 1.5h vllm serve "$MODEL_PATH"'),
+         {"plan/foreground": "warn"}, says="5400 s"),
+    case("limit-helper", sh("timeout 30m sh start.sh"), {"plan/foreground": "warn"}, says="1800 s",
+         files={"start.sh": 'vllm serve "$MODEL_PATH" --port 8000 &\nwait\n'}),
+    case("limit-python", sh("python3 run.py"), {"plan/foreground": "warn"}, says="3600 s",
+         files={"run.py": 'import os, subprocess as s\ns.check_call(["vllm", "serve", os.environ["MODEL_PATH"]], timeout=3600)\n'}),
+    case("limit-reached", sh('timeout 0.01 vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="status 124"),
+    case("limit-by-kill", sh('(sleep 3600; kill $$) &\nexec vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="-15"),
+    case("limit-by-kill-child", sh('vllm serve "$MODEL_PATH" &\nP=$!\n(sleep 3600; kill $P) &\nwait $P'),
+         {"plan/foreground": "fail"}, says="143"),
 )  # fmt: skip
 
 START: tuple[Case, ...] = (

@@ -34,10 +34,11 @@ STAND_INS = {
     "git.sh": ("git",),
     "npu-smi.sh": ("npu-smi",),
     "sleep.sh": ("sleep", "usleep"),
+    "timeout.sh": ("timeout",),
     "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
 }  # fmt: skip
 WHERE_MISSING = {
-    "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "timeout", "unbuffer"),
+    "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ip", "ifconfig", "ps", "hostname", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "pidof")}

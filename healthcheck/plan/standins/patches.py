@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -88,12 +89,28 @@ def _socket(module: ModuleType) -> None:
     module.__dict__["getaddrinfo"] = resolve
 
 
+def _subprocess(module: ModuleType) -> None:
+    """A program that is ended after a while is told so."""
+    really_run, really_call = module.__dict__["run"], module.__dict__["call"]
+
+    def limited(really: Any) -> Any:
+        def start(*words: Any, timeout: float | None = None, env: Any = None, **options: Any) -> Any:
+            if timeout is not None:
+                env = {**(os.environ if env is None else env), "REHEARSED_TIME_LIMIT": str(timeout)}
+            return really(*words, timeout=timeout, env=env, **options)
+
+        return start
+
+    module.__dict__["run"], module.__dict__["call"] = limited(really_run), limited(really_call)
+
+
 _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "socketserver": _socketserver,
     "http.server": _http_server,
     "asyncio.base_events": _asyncio,
     "asyncio.tasks": _asyncio_sleep,
     "socket": _socket,
+    "subprocess": _subprocess,
 }
 
 

@@ -2,9 +2,9 @@
 name=${0##*/}
 while [ $# -gt 0 ]; do
     case "$name:$1" in
-        taskset:-c | stdbuf:-[ioe] | ionice:-[cn] | timeout:-[sk] | chrt:-p) shift 2 ;;
+        taskset:-c | stdbuf:-[ioe] | ionice:-[cn] | chrt:-p) shift 2 ;;
         *:-*) shift ;;
-        timeout:[0-9]* | taskset:0x* | taskset:[0-9]* | chrt:[0-9]*) shift ;;
+        taskset:0x* | taskset:[0-9]* | chrt:[0-9]*) shift ;;
         *) break ;;
     esac
 done
