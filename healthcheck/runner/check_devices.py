@@ -82,7 +82,8 @@ def device_nodes(facts: RunnerFacts) -> Findings:
 
 def _none(facts: RunnerFacts) -> Finding:
     gpus = f"; it has GPUs ({listed(list(facts.host.gpus), 2)}), which are no use here" if facts.host.gpus else ""
-    smi = f"no chip in npu-smi ({facts.smi.codes[0]})" if facts.smi.codes else "no chip in npu-smi"
+    smi = "no npu-smi" if facts.smi.output.missing else "no chip in npu-smi"
+    smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     return fail(
         expected=npus(facts.wanted.npus) if facts.wanted.npus else "an Ascend NPU",
         seen=f"this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}",

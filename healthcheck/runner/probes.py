@@ -119,4 +119,4 @@ def _text(step: Step, name: str) -> str:
 
 def _whole(step: Step, name: str) -> int | None:
     value = step.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

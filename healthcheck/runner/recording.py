@@ -5,6 +5,7 @@ Texts are kept as lists of lines, so that a person can read, compare and write s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,10 +16,13 @@ from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.processes import Listener
+from healthcheck.records import JsonValue
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
-from healthcheck.runner.redact import redactor
+from healthcheck.runner.redact import REMOVED, redactor
 
 SCHEMA = 1
+_PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine
+_IDS = re.compile(r"[0-9a-f]{8,}(?:[-_][0-9a-f]{4,})*")
 MAX_FILE_BYTES = 16 * 2**20
 Answer = TypeVar("Answer")
 
@@ -73,12 +77,23 @@ def load(path: Path) -> Recording:
         UsageError: it cannot be read, is too long, or is no recording.
     """
     try:
-        recording = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), Recording)
+        data = read_bounded(path, MAX_FILE_BYTES)
+        recording = json_text.load_as(data, Recording)
+        if _has_a_number_of_no_machine(json_text.load(data)):
+            raise UsageError(f"{path} is no recorded machine: it has a number beyond 64 bits")
     except JsonError as error:
         raise UsageError(f"{path} is no recorded machine: {error}") from error
     if recording.schema != SCHEMA:
         raise UsageError(f"{path} has schema {recording.schema}; this kit reads schema {SCHEMA}")
     return recording
+
+
+def _has_a_number_of_no_machine(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_a_number_of_no_machine, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_a_number_of_no_machine, value))
+    return isinstance(value, int | float) and abs(value) >= 2**63
 
 
 class RecordedMachine:
@@ -153,13 +168,20 @@ class Recorder:
 
     def read(self, path: str) -> str | None:
         text = self._machine.read(path)
-        lines = None if text is None else self._lines(text)
+        shown = _IDS.sub(REMOVED, text) if text and path.endswith("/cgroup") else text
+        lines = None if shown is None else self._lines(shown)
         return _kept(self.recording.files, self._redact(path), lines, text)
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
         found = self._machine.paths(pattern)
         redacted = tuple(
-            replace(e, path=self._redact(e.path), target=self._redact(e.target), owner=self._redact(e.owner))
+            replace(
+                e,
+                path=self._redact(e.path),
+                target=self._redact(e.target),
+                owner=self._redact(e.owner),
+                group=self._redact(e.group),
+            )
             for e in found
         )
         return _kept(self.recording.paths, self._redact(pattern), redacted, found)
@@ -175,19 +197,19 @@ class Recorder:
 
     def variable(self, name: str) -> str | None:
         value = self._machine.variable(name)
-        return _kept(self.recording.variables, name, None if value is None else self._redact(value), value)
+        kept = None if value is None else self._redact(_without_hosts(name, value))
+        return _kept(self.recording.variables, name, kept, value)
 
     def holders(self, port: int) -> tuple[Listener, ...]:
         found = self._machine.holders(port)
         return _kept(self.recording.ports, str(port), tuple(map(self._listener, found)), found)
 
     def _listener(self, listener: Listener) -> Listener:
+        address = listener.address if listener.loopback else _host(listener.address)
         owner = listener.process
-        if owner is None:
-            return listener
-        return replace(
-            listener, process=replace(owner, command=self._redact(owner.command), user=self._redact(owner.user))
-        )
+        if owner:
+            owner = replace(owner, command=self._redact(owner.command), user=self._redact(owner.user))
+        return replace(listener, address=address, process=owner)
 
     def _said(self, output: Output) -> Said:
         return Said(
@@ -199,6 +221,18 @@ class Recorder:
 
     def _lines(self, text: str) -> tuple[str, ...]:
         return tuple(self._redact(text).split("\n")) if text else ()
+
+
+def _without_hosts(name: str, value: str) -> str:
+    """A variable that holds addresses, without those that belong to somebody."""
+    if name.lower().endswith("no_proxy"):
+        return ",".join(map(_host, value.split(",")))
+    addresses = name.lower().endswith("_proxy") or name == "KUBERNETES_SERVICE_HOST"
+    return _host(value) if addresses else value
+
+
+def _host(text: str) -> str:
+    return text if text.strip().lower() in _PLAIN_HOSTS else REMOVED
 
 
 Kept = TypeVar("Kept")

@@ -14,7 +14,7 @@ from healthcheck.processes import Listener, Process
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.runner import facts
-from healthcheck.runner.machine import NOT_RECORDED, Child
+from healthcheck.runner.machine import NOT_RECORDED, Child, Entry
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, load
 from healthcheck.runner.records import Wanted
@@ -106,6 +106,33 @@ def test_only_the_variables_that_were_asked_for_are_kept(monkeypatch):
     assert set(recorder.recording.variables) >= {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_HOME_PATH"}
 
 
+def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("no_proxy", "localhost, 127.0.0.1,.corp.example,10.1.2.3")
+    monkeypatch.setenv("http_proxy", "proxy.corp.example:3128")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.1.2.3")
+    monkeypatch.setenv("LOGNAME", "wangxiaoming")
+    entry = Entry(path="/dev/davinci0", owner="root", group="wangxiaoming")
+    holders = (Listener(address="10.1.2.3", port=8000), Listener(address="0.0.0.0", port=8000))
+    group = "0::/kubepods/pod1234abcd_1234_abcd_5678_1234567890ab/cri-containerd-" + "0f" * 32
+    monkeypatch.setattr(RealMachine, "paths", lambda *_: (entry,))
+    monkeypatch.setattr(RealMachine, "holders", lambda *_: holders)
+    monkeypatch.setattr(RealMachine, "read", lambda *_: group)
+    recorder = Recorder(RealMachine())
+    for name in ("no_proxy", "http_proxy", "KUBERNETES_SERVICE_HOST"):
+        recorder.variable(name)
+    assert recorder.paths("/dev/*") == (entry,)
+    assert recorder.holders(8000) == holders
+    assert recorder.read("/proc/1/cgroup") == group
+    recorder.save(tmp_path / "saved.json")
+    text = (tmp_path / "saved.json").read_text()
+    assert not [word for word in ("corp", "10.1.2.3", "wangxiaoming", "1234", "0f0f") if word in text]
+    replayed = RecordedMachine(load(tmp_path / "saved.json"))
+    assert replayed.variable("no_proxy") == "localhost, 127.0.0.1,removed,removed"
+    assert (replayed.variable("http_proxy"), replayed.variable("KUBERNETES_SERVICE_HOST")) == ("removed", "removed")
+    assert "kubepods" in replayed.read("/proc/1/cgroup")
+    assert [holder.address for holder in replayed.holders(8000)] == ["removed", "0.0.0.0"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -114,6 +141,12 @@ def test_only_the_variables_that_were_asked_for_are_kept(monkeypatch):
         ('{"commands": {"npu-smi info": {"status": "0"}}}', "Expected `int | null`"),
         ('{"files": {"/x": "text"}}', "files"),
         ('{"schema": 2}', "schema 2"),
+        ('{"schema": 1', "no recorded machine"),
+        ('{"spaces": {".": {"total_bytes": 1e400, "free_bytes": 1}}}', "no recorded machine"),
+        ('{"spaces": {".": {"total_bytes": 99999999999999999999999, "free_bytes": 1}}}', "no recorded machine"),
+        ('{"paths": {"/dev/x": [null]}}', "no recorded machine"),
+        ('{"variables": {"HOME": "\\ud800"}}', "no recorded machine"),
+        ("\x00\x7fELF", "no recorded machine"),
         ("[" * 100_000, "no recorded machine"),
     ],
 )
