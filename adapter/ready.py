@@ -6,48 +6,66 @@ An open port or a list of models is no proof: the first completion is what a bro
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import urllib.request
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 
 SERVER = "http://127.0.0.1:8000"
 DEADLINE_S = 60
+"""For the whole of it, less than the --timeout of the Dockerfile's HEALTHCHECK."""
+MOST_BYTES = 2**20
+"""What is read of an answer; that of one token is far smaller."""
 
 
 def complete_once(server: str) -> str:
     """The end of one streamed completion of one token: why it finished.
 
     Raises:
-        OSError, HTTPException: no connection, an HTTP error status, or none in time.
-        ValueError, LookupError, TypeError: an answer of another shape.
+        OSError, HTTPException: no connection, an HTTP error status, or an answer that breaks off.
+        ValueError, LookupError, TypeError, AttributeError, RecursionError: an answer of another shape.
     """
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{server}/v1/models", timeout=DEADLINE_S) as response:
-        model = json.load(response)["data"][0]["id"]
+        model = json.loads(response.read(MOST_BYTES))["data"][0]["id"]
     body = {"model": model, "messages": [{"role": "user", "content": "1+1="}], "max_tokens": 1, "stream": True}
     request = urllib.request.Request(  # noqa: S310 - the address is the caller's
         f"{server}/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
-    reason = None
     with opener.open(request, timeout=DEADLINE_S) as response:
-        for line in response:
-            event = line.decode("utf-8").strip().removeprefix("data:").strip()
-            if event == "[DONE]" and reason:
-                return str(reason)
-            if event.startswith("{"):
-                choices = json.loads(event).get("choices") or [{}]
-                reason = choices[0].get("finish_reason") or reason
-    raise ValueError("the stream ended without a finish reason and [DONE]")
+        return _finish_reason(response)
+
+
+def _finish_reason(response: HTTPResponse) -> str:
+    reason, left = None, MOST_BYTES
+    while line := response.readline(left):
+        left -= len(line)
+        event = line.decode("utf-8").strip().removeprefix("data:").strip()
+        if event == "[DONE]" and reason:
+            return str(reason)
+        if event.startswith("{"):
+            choices = json.loads(event).get("choices") or [{}]
+            reason = choices[0].get("finish_reason") or reason
+    raise ValueError("the stream has no finish reason and [DONE]" + ("" if left else f" in {MOST_BYTES} bytes"))
+
+
+def _out_of_time(*_: object) -> None:
+    raise TimeoutError(f"no whole completion within {DEADLINE_S} s")
 
 
 def main() -> int:
     """Say in one line what came of it; 0 if the server is ready, else 1."""
     server = sys.argv[1] if len(sys.argv) > 1 else SERVER
+    # A socket's time-out counts from the last byte: a server that drips has to be stopped from outside.
+    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, DEADLINE_S)
     try:
         reason = complete_once(server.rstrip("/"))
-    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         print(f"not ready: {type(error).__name__}: {error}")
         return 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     print(f"ready: a completion ended with {reason!r}")
     return 0
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import subprocess
+import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -73,6 +78,103 @@ def test_anything_less_is_not(serve, monkeypatch, capsys, answers):
     address, _ = serve(**answers)
     assert status_of(monkeypatch, address) == 1
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.fixture
+def hostile():
+    """A server that answers each connection with what a function writes to it, for as long as it likes."""
+    sockets = []
+
+    def start(answer):
+        listening = socket.create_server(("127.0.0.1", 0))
+        sockets.append(listening)
+
+        def each():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    sockets.append(connection)
+                    threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+        def one(connection):
+            with contextlib.suppress(OSError):
+                request = connection.recv(65536)
+                if request.startswith(b"GET") and answer is not silent:
+                    body = b'{"data": [{"id": "m"}]}'
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body)
+                else:
+                    answer(connection)
+                connection.close()
+
+        threading.Thread(target=each, daemon=True).start()
+        return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    yield start
+    for each in sockets:
+        each.close()
+
+
+def silent(connection):
+    connection.recv(1)
+
+
+def dripping(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b": ping\n")
+        time.sleep(0.05)
+
+
+def dripping_headers(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        connection.sendall(b"X")
+        time.sleep(0.05)
+
+
+def endless_line(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\ndata: ")
+    while True:
+        connection.sendall(b"x" * 65536)
+
+
+def endless_events(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(f"data: {json.dumps(CHUNK)}\n\n".encode() * 1000)
+
+
+def deep(connection):
+    connection.sendall(b'HTTP/1.1 200 OK\r\n\r\ndata: {"choices": ' + b"[" * 100_000 + b"\n\n")
+
+
+def redirecting(connection):
+    connection.sendall(b"HTTP/1.1 307 x\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n")
+
+
+def broken_off(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n" + WHOLE[:40])
+
+
+def no_http(connection):
+    connection.sendall(b"\x15\x03\x01" * 100)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        silent, dripping, dripping_headers, endless_line, endless_events, deep, redirecting, broken_off, no_http,
+    ],
+)  # fmt: skip
+def test_a_hostile_server_is_left_in_time_and_said_so_in_a_line(hostile, answer):
+    script = "import sys; from adapter import ready; ready.DEADLINE_S = 2; sys.exit(ready.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", script, hostile(answer)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stdout.startswith("not ready: ")
+    assert len(done.stdout) < 1000
 
 
 def test_no_server_is_not_ready_either(monkeypatch):
