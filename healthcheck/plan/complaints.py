@@ -49,9 +49,13 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("variable", re.compile(r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$")),
 )  # fmt: skip
 _ELSEWHERE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("module", re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '(?P<name>[^']+)'")),
+    ("module", re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '?(?P<name>[\w.]+)")),
     ("argument", re.compile(r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$")),
     ("argument", re.compile(r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)")),
+    ("file", re.compile(  # of pip
+        r"^(?:ERROR|WARNING): (?:Could not .*No such file or directory: '|Location '|.*looks like a path\. File '|)"
+        r"(?P<name>[^' ]+)(?:'$|' is ignored|' does not exist\.$| is not a valid editable requirement)"
+    )),
     ("terminal", re.compile(r"^(?P<name>EOFError: EOF when reading a line)$")),
     ("file", re.compile(r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'")),
     ("file", re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'")),

@@ -25,8 +25,9 @@ STAND_INS = {
         "waitress-serve", "fastapi", "flask",
     ),
     "client.sh": ("curl", "wget", "nc"),
+    "pip.sh": ("pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12"),
     "quiet.sh": (
-        "pip", "pip3", "pip3.9", "pip3.10", "pip3.11", "pip3.12", "poetry", "pipx", "pipenv", "apt-get", "apt",
+        "poetry", "pipx", "pipenv", "apt-get", "apt",
         "yum", "dnf", "apk", "dpkg", "rpm", "npm", "hccn_tool", "ray", "update-alternatives", "ldconfig",
         "modelscope", "huggingface-cli", "hf", "aria2c", "openmind-cli", "obsutil", "git-lfs", "add-apt-repository",
         "virtualenv", "uv", "uvx",
@@ -58,6 +59,11 @@ def is_absent(name: str) -> bool:
 def is_stood_in(name: str) -> bool:
     """A program that a stand-in replaces wherever the search path is kept."""
     return name in _REPLACED
+
+
+def stood_in() -> frozenset[str]:
+    """The programs that stand-ins replace."""
+    return _REPLACED
 
 
 _REPLACED = frozenset(name for names in STAND_INS.values() for name in names)

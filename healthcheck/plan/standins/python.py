@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import apps, modules, note, permissive
+from healthcheck.plan.standins import apps, modules, note, permissive, pip
 
 _SERVER_MODULES = (
     "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
@@ -147,13 +147,19 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
     elif top in _APP_SERVERS and not local:
         special = lambda: _app_server(top, arguments)  # noqa: E731
     elif top in _TOOL_MODULES and not local:
-        special = lambda: note.record("exec", name, "-m", module, *arguments)  # noqa: E731
+        special = lambda: _tool(name, module, arguments)  # noqa: E731
     elif not local and any(module == known or module.startswith(f"{known}.") for known in _SERVER_MODULES):
         special = lambda: _known_server(name, module, arguments)  # noqa: E731
     if special:
         special()
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _tool(name: str, module: str, arguments: list[str]) -> None:
+    note.record("exec", name, "-m", module, *arguments)
+    if module == "pip" and pip.run(arguments):
+        sys.exit(1)
 
 
 def _known_server(name: str, module: str, arguments: list[str]) -> None:

@@ -18,6 +18,9 @@ case "$name:${1:-}" in
             esac
         done
         exec "$@" ;;
+    uv:pip)
+        shift
+        exec pip "$@" ;;
     uv:venv)
         shift
         folder=.venv
