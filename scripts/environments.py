@@ -37,13 +37,38 @@ def make(
         overrides: requirements that stand in place of what packages ask for themselves.
         find_links: folders with wheels.
     """
-    stamp = environment / STAMP
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == f"{what}\n":
+    if holds(environment, what):
         print(f"{environment}: {what} is there")
         return
     venv.create(environment, with_pip=True, clear=True)
     python = environment / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "uv"], check=True)
+    install(environment, requirements, constraints=constraints, overrides=overrides, find_links=find_links)
+    stamp(environment, what)
+
+
+def holds(environment: Path, what: str) -> bool:
+    """Whether the environment was made whole, and with just this in it."""
+    note = environment / STAMP
+    return note.is_file() and note.read_text(encoding="utf-8") == f"{what}\n"
+
+
+def stamp(environment: Path, what: str) -> None:
+    """Note what the environment holds now."""
+    (environment / STAMP).write_text(f"{what}\n", encoding="utf-8")
+
+
+def install(
+    environment: Path,
+    requirements: Sequence[str],
+    *,
+    constraints: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    find_links: Sequence[Path] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Install into an environment that `make` has made; `options` are uv's, the rest is as for `make`."""
+    python = environment / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         left_out = [f"{name} ; sys_platform == 'never'" for name in LEFT_OUT]
         files = {"constraint": constraints, "override": [*left_out, *overrides]}
@@ -56,6 +81,7 @@ def make(
             "--python",
             python,
             "--compile-bytecode",
+            *options,
             *requirements,
         ]
         for kind, lines in files.items():
@@ -65,7 +91,6 @@ def make(
         for place in find_links:
             command += ["--find-links", place]
         subprocess.run([*command, *torch_source(python)], check=True)
-    stamp.write_text(f"{what}\n", encoding="utf-8")
 
 
 def torch_source(python: Path) -> list[str]:

@@ -91,7 +91,10 @@ def _table(reading: Reading) -> Iterator[str]:
         again = reading.truth.estimate(f"avg@{reading.repeats}", THIS_BANK)
         if again:
             yield f"avg@{reading.repeats} for {THIS_BANK}: {_percent(again)}"
+    shown = {f"maj@{reading.repeats}", f"agreement@{reading.repeats}", "wrong consensus"}
     for estimate in reading.votes if reading.repeats > 1 else ():
+        if estimate.name not in shown:
+            continue
         yield f"{estimate.name}: {_percent(estimate)}"
     yield ""
 

@@ -9,13 +9,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.figures import accuracies
-from healthcheck.probe.folder import load
 from healthcheck.probe.records import ProbeSettings
 
 _NAMES = (
     "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
-    "threshold", "logprobs", "grading_noise",
+    "threshold", "logprobs", "grading_noise", "bootstrap",
 )  # fmt: skip
 
 
@@ -51,6 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
                      "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
+    how.add_argument("--bootstrap", type=_count, metavar="N", help="bootstrap intervals too, from N resamples of the "
+                     "problems, as many papers print them (they take 1000)")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
@@ -108,6 +108,9 @@ def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:
 
 def _references(text: str) -> dict[str, float]:
     """The reference accuracies: a number for the whole bank, or those of a run folder by tier."""
+    from healthcheck.probe.figures import accuracies  # noqa: PLC0415 - help needs no statistics
+    from healthcheck.probe.folder import load  # noqa: PLC0415
+
     try:
         value = float(text)
     except ValueError:

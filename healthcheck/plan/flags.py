@@ -47,7 +47,7 @@ GONE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Argv:
+class Argv:
     """What vLLM's parser gets: the command line, and behind it what a configuration file adds."""
 
     words: tuple[str, ...]
@@ -89,7 +89,7 @@ FLAG_CHECKS: tuple[Check[LaunchPlan], ...] = (flags,)
 def judge_flags(server: ServerCommand, vllm: str) -> Findings:
     """The findings for a vLLM command line, with one release chosen and the catalogued ones beside it."""
     chosen = nearest(vllm)
-    argv = _argv(server, chosen)
+    argv = whole_argv(server, chosen)
     parsed, problems = _read(argv, chosen)
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in _read(argv, other)[1]} for other in others}
@@ -106,12 +106,12 @@ def judge_flags(server: ServerCommand, vllm: str) -> Findings:
         yield note(f"{argv.words[at]} is an argument that vLLM {refusing} refuses", where=server.where)
 
 
-def _read(argv: _Argv, release: Catalogue) -> tuple[Parsed, list[Problem]]:
+def _read(argv: Argv, release: Catalogue) -> tuple[Parsed, list[Problem]]:
     parsed = parse(argv.words, release)
     return parsed, sorted([*parsed.problems, *judge(parsed, release)], key=lambda problem: problem.at)
 
 
-def _argv(server: ServerCommand, chosen: Catalogue) -> _Argv:
+def whole_argv(server: ServerCommand, chosen: Catalogue) -> Argv:
     """The arguments, with those of a --config file that the command line does not override behind them."""
     given = parse(server.argv, chosen)
     words = list(server.argv)
@@ -125,10 +125,10 @@ def _argv(server: ServerCommand, chosen: Catalogue) -> _Argv:
         for name, value in server.options.items():
             if name not in named and name != "model":
                 words += [f"--{name}", value] if value else [f"--{name}"]
-    return _Argv(words=tuple(words), written=len(server.argv))
+    return Argv(words=tuple(words), written=len(server.argv))
 
 
-def _finding(problem: Problem, server: ServerCommand, argv: _Argv, chosen: Catalogue, takers: list[str]) -> Finding:
+def _finding(problem: Problem, server: ServerCommand, argv: Argv, chosen: Catalogue, takers: list[str]) -> Finding:
     gone = GONE.get(_base(problem), "") if problem.unknown else ""
     source = " (from the --config file)" if argv.from_file(problem.at) else ""
     seen = f"{problem.seen}{source}"

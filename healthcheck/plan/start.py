@@ -9,22 +9,14 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
+from healthcheck.plan.endings import LIMITS, ending, last_words
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.sandbox.tools import is_stood_in
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
-_LIMITS = {
-    "time": "it was still busy without a server when the time was up",
-    "processes": "it started processes without end",
-    "memory": "it used more memory than a start script can need",
-    "output": "it printed without end",
-    "disk": "it filled the disk",
-    "lost": "it killed the sandbox that it ran in",
-}
 _EXPECTED = "a model server is started and stays"
-_TAIL_LINES = 3
 
 
 @check(
@@ -50,17 +42,17 @@ def starts_server(plan: LaunchPlan) -> Findings:
         yield _never(plan)
         return
     yield from _lost_options(plan)
-    if plan.run.ended_by in _LIMITS:
+    if plan.run.ended_by in LIMITS:
         yield fail(
             expected=_EXPECTED,
-            seen=f"{_LIMITS[plan.run.ended_by]}; before that it started: {plan.servers[0].command}",
+            seen=f"{LIMITS[plan.run.ended_by][0]}; before that it started: {plan.servers[0].command}",
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:
-        if not run.servers or run.ended_by in _LIMITS:
+        if not run.servers or run.ended_by in LIMITS:
             yield _disagreement(plan, run)
 
 
@@ -68,8 +60,8 @@ def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
-    seen = _LIMITS.get(run.ended_by, f"it ended with status {run.exit_status}")
-    last = " / ".join(_last_words(run))
+    seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
+    last = " / ".join(last_words(run))
     if last:
         seen += f"; its last words: {last}"
     excused = limits_of_the_sandbox(plan, said)
@@ -82,11 +74,16 @@ def _never(plan: LaunchPlan) -> Finding:
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
         seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
         return unsettled(expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it")
+    cause = ending(plan, said)
+    if cause.of_the_machine:
+        seen += "; the rehearsed machine has one 910B3 of 64 GB, and how many NPUs of what kind the service has is unknown"
+        fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
     return fail(
         expected=_EXPECTED,
         seen=f"under {run.shell}, {seen}",
-        fix='make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
-        where=where,
+        fix=cause.fix,
+        where=cause.where or where,
         evidence={"exit_status": run.exit_status, "ended_by": run.ended_by, "stderr": run.stderr[-2000:]},
     )
 
@@ -105,7 +102,7 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
 
 
 def _is_refused(plan: LaunchPlan) -> bool:
-    return WITHOUT_NAMESPACES in plan.notes and any("Permission denied" in line for line in _last_words(plan.run))
+    return WITHOUT_NAMESPACES in plan.notes and any("Permission denied" in line for line in last_words(plan.run))
 
 
 def _is_limit(said: Complaint) -> bool:
@@ -114,13 +111,8 @@ def _is_limit(said: Complaint) -> bool:
     return of_the_image or not_ours or is_stood_in(said.name)
 
 
-def _last_words(run: ShellRun) -> list[str]:
-    text = run.stderr.strip() or run.stdout.strip()
-    return [line.strip()[:200] for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
-
-
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
-    last = " / ".join(_last_words(run)) or f"status {run.exit_status}"
+    last = " / ".join(last_words(run)) or f"status {run.exit_status}"
     return warn(
         expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
         seen=f"under {run.shell} no server is started: {last}",

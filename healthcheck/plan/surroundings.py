@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.plan.remedies import BASH_ONLY, is_foreign, remedy
 from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
 
 _EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
-_FOREIGN = {
-    "docker": "a container engine", "podman": "a container engine", "nerdctl": "a container engine",
-    "docker-compose": "a container engine", "kubectl": "a cluster", "sudo": "sudo", "su": "another user",
-    "conda": "conda", "mamba": "conda", "micromamba": "conda", "source": "bash", "systemctl": "a system manager",
-    "service": "a system manager", "screen": "a terminal", "tmux": "a terminal", "nvidia-smi": "an NVIDIA GPU",
-    "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
-    "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
-}  # fmt: skip
-_ENVIRONMENT = re.compile(
-    r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
-)
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
 _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
@@ -72,71 +61,17 @@ def self_contained(plan: LaunchPlan) -> Findings:
 
 
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
-    texts = {
-        "argument": (
-            "an argument",
-            "give it a default: ${1:-value}; the service passes no arguments"
-            if said.where
-            else f"pass {said.name} to that program in deploy.sh; the service passes no arguments",
-        ),
-        "variable": (f"the environment variable {said.name}", f"give it a default: ${{{said.name}:-value}}"),
-        "module": (f"the Python module {said.name}", "commit it, or name its package in requirements.txt"),
-        "terminal": ("a terminal", "do not ask for input"),
-        "permission": (
-            f"permission for {said.name}",
-            f"git update-index --chmod=+x {said.name}, or run it with sh",
-        ),
-    }
-    if said.kind in texts:
-        what, fix = texts[said.kind]
+    if said.kind in {"syntax", "option"}:
+        return  # plan/starts-server and repo/deploy-sh-syntax say it
+    what, fix = remedy(plan, said)
+    serves = plan.server is not None
+    if said.kind == "file" and serves and not said.where and "python" not in said.text:
+        if not script.is_written(plan.script, said.name):
+            yield warn(expected=_EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
+    elif said.kind == "command" and (said.name in BASH_ONLY or (serves and not is_foreign(said.name))):
+        yield warn(expected=_EXPECTED, seen=f"{said.name} is not there: {said.text}", fix=fix, where=said.where)
+    else:
         yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
-    elif said.kind == "file" and (said.where or plan.server is None or "python" in said.text):
-        yield _missing_file(plan, said)
-    elif said.kind == "file" and not script.is_written(plan.script, said.name):
-        yield warn(expected=_EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
-    elif said.kind == "command":
-        yield from _missing_command(plan, said)
-
-
-def _missing_file(plan: LaunchPlan, said: Complaint) -> Finding:
-    name = said.name.removeprefix(f"{plan.root}/").removeprefix("./")
-    unshipped = next(
-        (path for path in plan.unshipped if name == path or name.startswith(path.rstrip("/") + "/")), ""
-    )
-    if unshipped:
-        seen, fix = f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
-    elif _ENVIRONMENT.search(name):
-        seen, fix = (
-            f"an environment at a fixed place: {name}",
-            "leave it out: the image's own Python is the one to use",
-        )
-    elif PurePosixPath(name).is_absolute():
-        seen, fix = (
-            f"{name}, which is only on your machine",
-            "use a path in the repository, or make the folder first",
-        )
-    else:
-        seen, fix = f"{name}, which is not in the repository", f"commit {name}, or correct the path"
-    return fail(expected=_EXPECTED, seen=f"it needs {seen}: {said.text}", fix=fix, where=said.where)
-
-
-def _missing_command(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
-    base = said.name.rpartition("/")[2]
-    what = _FOREIGN.get(base)
-    if base in {"source", "[["} or (plan.server is not None and what is None):
-        yield warn(
-            expected=_EXPECTED,
-            seen=f"{said.name} is not there: {said.text}",
-            fix="begin deploy.sh with #!/bin/bash" if base in {"source", "[["} else f"do without {said.name}",
-            where=said.where,
-        )
-    else:
-        yield fail(
-            expected=_EXPECTED,
-            seen=f"it needs {what or 'the program ' + said.name}: {said.text}",
-            fix=f"do without {said.name}: the service's image has Python, CANN and torch-npu",
-            where=said.where,
-        )
 
 
 def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:

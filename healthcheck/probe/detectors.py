@@ -131,6 +131,7 @@ DETECTORS: dict[str, Callable[[str], bool]] = {
 }
 
 
+@lru_cache(maxsize=2**13)
 def flags(text: str) -> tuple[str, ...]:
     """The names of the detectors that a text sets off."""
     return tuple(name for name, detector in DETECTORS.items() if detector(text))

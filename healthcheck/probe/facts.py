@@ -19,7 +19,7 @@ from healthcheck.probe.bank import Slot, bank, fingerprint, schedule
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
-from healthcheck.probe.metrics import metrics
+from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
@@ -34,7 +34,7 @@ INTERRUPTED = "interrupted"
 _MAX_MODELS_BYTES = 2**20
 _TEMPLATE_TOKENS = 256
 """Room for what a chat template puts around the prompt."""
-_IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed")
+_IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed", "logprobs")
 
 
 def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
@@ -74,6 +74,15 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     answered = {sample.order for sample in run.samples if not sample.error}
     slots = schedule(len(problems), settings.samples, settings.seed)
     return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
+
+
+def metrics(run: ProbeRun) -> dict[str, JsonValue]:
+    """The figures of a run, as they were written down at its end.
+
+    Raises:
+        UsageError: they were not, or the file is damaged.
+    """
+    return run_folder.figures(run.folder)
 
 
 def provenance(run: ProbeRun) -> dict[str, JsonValue]:
@@ -202,7 +211,7 @@ def _collect(
         keeper.journal.close()
         run_folder.end(folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3)))
     run = run_folder.load(folder)
-    run_folder.finish(run, metrics(run))
+    run_folder.finish(run, compute(run))
     export.finish(run)
     return run
 

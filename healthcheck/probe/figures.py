@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
-from healthcheck.probe.statistics.records import Summary
-from healthcheck.probe.statistics.summary import summarize, summarize_tiers
+from healthcheck.probe.statistics.records import Estimate, Summary
+from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
 
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
@@ -77,25 +77,43 @@ def accuracies(run: ProbeRun) -> dict[str, float]:
     }
 
 
-def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
-    """Votes, clustering, gaps, order and calibration.
+def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
+    """The part of a grid that has the problems of one tier."""
+    pairs = zip(chosen.problems, chosen.rows, strict=True)
+    kept = [(problem, row) for problem, row in pairs if run.problems[problem].tier == tier]
+    return Grid(problems=tuple(problem for problem, _ in kept), rows=tuple(row for _, row in kept))
+
+
+def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
+    """maj@k, agreement@k, wrong consensus, best@k.
 
     The best sample of a problem is the likeliest one where the server gave log-probabilities, else the one whose
     answer was marked best.
     """
-    grades = [[run.grades[place] for place in row] for row in chosen.rows]
-    logprobs = [[run.samples[place].mean_logprob for place in row] for row in chosen.rows]
+    logprobs = _logprobs(run, chosen)
     likelihoods = [[value for value in row if value is not None] for row in logprobs]
     given = sum(map(len, likelihoods)) == len(chosen.flat)
+    marks = [[_mark(run.grades[place]) for place in row] for row in chosen.rows]
+    return summarize_votes(matrix(run, chosen), _answers(run, chosen), ranks=likelihoods if given else marks)
+
+
+def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
+    """Clustering, gaps, order and calibration."""
+    logprobs = _logprobs(run, chosen)
     return diagnose(
         matrix(run, chosen),
         [run.problems[problem].tier for problem in chosen.problems],
-        [[grade.extracted or None for grade in row] for row in grades],
-        ranks=likelihoods if given else [[_mark(grade) for grade in row] for row in grades],
-        confidences=[[None if value is None else math.exp(value) for value in row] for row in logprobs]
-        if any(likelihoods)
-        else None,
+        _answers(run, chosen),
+        confidences=[[None if value is None else math.exp(value) for value in row] for row in logprobs],
     )
+
+
+def _answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:
+    return [[run.grades[place].extracted or None for place in row] for row in chosen.rows]
+
+
+def _logprobs(run: ProbeRun, chosen: Grid) -> list[list[float | None]]:
+    return [[run.samples[place].mean_logprob for place in row] for row in chosen.rows]
 
 
 def _mark(grade: Grade) -> float:

@@ -33,6 +33,7 @@ JOURNAL = "logs/samples.jsonl"
 OUTCOME = "logs/outcome.json"
 METRICS = "results/metrics.json"
 MAX_CONFIG_BYTES = 2**20
+MAX_METRICS_BYTES = 2**26
 MAX_PROBLEMS_BYTES = 2**30
 
 
@@ -160,6 +161,21 @@ def outcome_of(folder: Path) -> Outcome:
     if not (folder / OUTCOME).exists():
         return Outcome(stopped="the run was killed", seconds=0.0)
     return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
+
+
+def figures(folder: Path) -> dict[str, JsonValue]:
+    """The figures of a run.
+
+    Raises:
+        UsageError: they are not there, or the file is damaged.
+    """
+    try:
+        found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
+    except JsonError as error:
+        raise UsageError(f"{folder / METRICS} is damaged: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{folder / METRICS} is damaged: no JSON object")
+    return found
 
 
 def finish(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:

@@ -13,7 +13,7 @@ from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name, per_problem, summarize
+from healthcheck.probe.statistics.summary import accuracy_name, headline, per_problem
 from healthcheck.records import JsonValue
 
 CLIENT = "the service's client will print"
@@ -31,17 +31,20 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         return counts
     summary = figures.overall(run)
     n = summary.repeats
-    headline = (accuracy_name(n), f"avg@{n}", f"pass@{n}", f"cons@{n}")
+    names = (accuracy_name(n), f"avg@{n}", f"pass@{n}", f"cons@{n}")
     return {
-        **{name: _json(estimate) for name in headline if (estimate := summary.estimate(name))},
+        **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
         "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
         "without failures": _json(_without_failures(run, chosen)),
         **counts,
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
         **_corrected(run, chosen, summary),
-        "bootstrap": _bootstrapped(run, chosen, headline),
-        "all": _summary(summary),
-        "tiers": {tier.tier: _summary(tier) for tier in figures.tiers(run)},
+        **_bootstrapped(run, chosen),
+        "all": _summary(summary, figures.votes(run, chosen)),
+        "tiers": {
+            tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
+            for tier in figures.tiers(run)
+        },
         "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "signs": _signs(run),
@@ -50,14 +53,17 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
     }
 
 
-def _bootstrapped(run: ProbeRun, chosen: Grid, names: Sequence[str]) -> dict[str, JsonValue]:
-    """The headline with percentile bootstrap intervals over problems, as many papers print them."""
-    summary = summarize(
+def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """The headline with percentile bootstrap intervals over problems, as many papers print them, if asked for."""
+    seed, resamples = run.settings.seed, run.settings.bootstrap
+    if not resamples:
+        return {}
+    estimates = headline(
         figures.matrix(run, chosen),
-        scores=figures.scores(run, chosen),
-        maker=lambda values, level: bootstrap(values, seed=run.settings.seed, level=level),
+        figures.scores(run, chosen),
+        lambda values, level: bootstrap(values, seed=seed, resamples=resamples, level=level),
     )
-    return {name: _json(estimate) for name in names if (estimate := summary.estimate(name))}
+    return {"bootstrap": {estimate.name: _json(estimate) for estimate in estimates}}
 
 
 def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:
@@ -132,12 +138,12 @@ def _without_failures(run: ProbeRun, chosen: Grid) -> Estimate:
     )  # fmt: skip
 
 
-def _summary(summary: Summary) -> dict[str, JsonValue]:
+def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue]:
     return {
         "problems": summary.problems,
         "samples": summary.samples,
         "correct": summary.correct,
-        "figures": _by_name(summary.estimates),
+        "figures": _by_name((*summary.estimates, *votes)),
     }
 
 

@@ -51,6 +51,7 @@ class ProbeSettings:
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
+        bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
         full: measure every sample even when the verdict is already clear.
     """
 
@@ -68,6 +69,7 @@ class ProbeSettings:
     threshold: float | None = None
     logprobs: bool = False
     grading_noise: tuple[float, float] = (0.0, 0.0)
+    bootstrap: int = 0
     full: bool = False
     patience: Patience = field(default_factory=Patience)
 

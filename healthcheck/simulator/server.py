@@ -108,14 +108,14 @@ class Simulator:
         with listener:
             listener.setblocking(False)
             self.port = listener.getsockname()[1]
+            self._loop.add_reader(listener, service.accept, listener)
             self._ready.set()
-            work = [
-                asyncio.ensure_future(w) for w in (self._stop.wait(), service.dead.wait(), service.accept(listener))
-            ]
+            work = [asyncio.ensure_future(w) for w in (self._stop.wait(), service.dead.wait())]
             await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
             for task in work:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
+            self._loop.remove_reader(listener)
         await service.hang_up()
 
 
@@ -134,39 +134,42 @@ class _Service:
         self._beside = 0
         self._stuck = False
         self._last: Spoken | None = None
-        self._writers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
-    async def accept(self, listener: socket.socket) -> None:
-        """Serve whoever connects. asyncio's own server leaks what it accepted a moment before it is closed."""
-        loop = asyncio.get_running_loop()
-        while True:
-            accepted, _ = await loop.sock_accept(listener)
-            reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD_BYTES)
-            self._writers[asyncio.ensure_future(self._connection(reader, writer))] = writer
+    def accept(self, listener: socket.socket) -> None:
+        """Take one connection. asyncio's own ways lose what they accept at the moment at which they are cancelled."""
+        try:
+            accepted, _ = listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        accepted.setblocking(False)
+        task = asyncio.ensure_future(self._connection(accepted))
+        self._connections[task] = accepted
+        task.add_done_callback(lambda task: self._connections.pop(task).close())
 
     async def hang_up(self) -> None:
         """Cut every connection."""
-        for writer in self._writers.values():
-            writer.transport.abort()
-        tasks = tuple(self._writers)
+        tasks = tuple(self._connections)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)  # lets the transports close their sockets
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connection(self, accepted: socket.socket) -> None:
         """Answer the requests of one connection, one after another."""
+        reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD_BYTES)
         try:
             while request := await self._read(reader, writer):
-                self._served.append(Served(request=request, peer_port=writer.get_extra_info("peername")[1]))
+                self._served.append(
+                    Served(request=request, peer_port=(writer.get_extra_info("peername") or ("", 0))[1])
+                )
                 if not await self._answer(request, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
             self._stuck = self._stuck or "stuck-after-disconnect" in self._names
         except asyncio.CancelledError:
-            pass
+            writer.transport.abort()
         finally:
-            self._writers = {task: other for task, other in self._writers.items() if other is not writer}
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()

@@ -77,7 +77,9 @@ def test_grading_noise_is_taken_out_where_its_rates_are_given(url: str, tmp_path
     assert corrected["value"] == pytest.approx(max(0.0, (plain["avg@2"]["value"] - 0.05) / 0.95))
 
 
-def test_the_bootstrap_stands_beside_the_headline(url: str, tmp_path: Path) -> None:
-    seen = figures(url, tmp_path / "run")
+def test_the_bootstrap_stands_beside_the_headline_where_it_is_asked_for(url: str, tmp_path: Path) -> None:
+    assert "bootstrap" not in figures(url, tmp_path / "plain")
+    seen = figures(url, tmp_path / "run", bootstrap=200)
+    assert list(seen["bootstrap"]) == ["accuracy (2 runs average)", "avg@2", "pass@2", "cons@2"]
     assert seen["bootstrap"]["avg@2"]["value"] == seen["avg@2"]["value"]
     assert "bootstrap" in seen["bootstrap"]["avg@2"]["method"]

@@ -51,7 +51,7 @@ class Reading:
         emulated: what AISBench prints for these predictions; None where its grader is not known here.
         truth: the figures of the same correctness with samples grouped by problem.
         answered: the same without the requests that got no answer.
-        votes: maj@n, agreement@n, wrong consensus.
+        votes: maj@k, agreement@k, wrong consensus.
         regraded: the figures by the kit's grader.
         problems_implied: problems without any prediction that the printed figures imply, 0 where they follow
             from the predictions as they are; None where nothing explains them.

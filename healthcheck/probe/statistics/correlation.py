@@ -138,10 +138,11 @@ def _typical_size(counts: Counts) -> float:
     return (samples - sum(n * n for n, _ in counts) / samples) / (len(counts) - 1)
 
 
-def _gap(groups: Sequence[Counts], k: int) -> float:
+def _gap(groups: Sequence[Sequence[tuple[float, float]]], k: int) -> float:
+    """Of (share right, pass@k) of each problem."""
     problems = sum(map(len, groups))
-    bound = sum(len(g) * (1 - (1 - sum(c / n for n, c in g) / len(g)) ** k) for g in groups)
-    return (bound - sum(pass_at_k(n, c, k) for g in groups for n, c in g)) / problems
+    bound = sum(len(group) * (1 - (1 - sum(share for share, _ in group) / len(group)) ** k) for group in groups)
+    return (bound - sum(passed for group in groups for _, passed in group)) / problems
 
 
 def _resampled(
@@ -157,8 +158,9 @@ def _resampled(
 
 def _resampled_tiers(name: str, groups: Sequence[Counts], k: int, seed: int, resamples: int = 400) -> Estimate:
     draw = random.Random(seed)
-    drawn = [_gap([draw.choices(g, k=len(g)) for g in groups], k) for _ in range(resamples)]
-    return _bootstrap_estimate(name, _gap(groups, k), drawn, groups)
+    pairs = [[(c / n, pass_at_k(n, c, k)) for n, c in group] for group in groups]
+    drawn = [_gap([draw.choices(group, k=len(group)) for group in pairs], k) for _ in range(resamples)]
+    return _bootstrap_estimate(name, _gap(pairs, k), drawn, groups)
 
 
 def _bootstrap_estimate(name: str, value: float, drawn: Sequence[float], groups: Sequence[Counts]) -> Estimate:

@@ -1,4 +1,4 @@
-"""What stands beside the headline: votes, clustering, order, calibration, what the combination means."""
+"""What stands beside the headline: clustering, order, calibration, what the combination means."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from healthcheck.probe.statistics.correlation import (
 from healthcheck.probe.statistics.laws import Profile, feasible, profile, targets
 from healthcheck.probe.statistics.metrics import Matrix
 from healthcheck.probe.statistics.records import Estimate
-from healthcheck.probe.statistics.summary import Scores, stratified_average, summarize, summarize_votes
-from healthcheck.probe.statistics.voting import Answers
+from healthcheck.probe.statistics.summary import stratified_average, summarize
+from healthcheck.probe.statistics.voting import Answers, agreement_at_k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,6 @@ class Diagnosis:
     """Everything about a complete run that its four headline figures do not say.
 
     Attributes:
-        votes: maj@n, agreement@n, wrong consensus, and best@n where ranks were given.
         stratified: avg@n in the fixed mix of tiers, None for a single tier.
         clustering: ICC and effective samples.
         gaps: the iid gap over all tiers, then of each.
@@ -46,7 +45,6 @@ class Diagnosis:
         broken_laws: laws that the figures break, which would be the kit's own error.
     """
 
-    votes: tuple[Estimate, ...]
     stratified: Estimate | None
     clustering: Clustering
     gaps: tuple[Gap, ...]
@@ -62,7 +60,6 @@ def diagnose(
     tiers: Sequence[str],
     answers: Sequence[Answers],
     *,
-    ranks: Scores | None = None,
     confidences: Sequence[Sequence[float | None]] | None = None,
     seed: int = 0,
 ) -> Diagnosis:
@@ -72,7 +69,6 @@ def diagnose(
         matrix: correctness, N × n with n the same for all problems; samples in order of dispatch.
         tiers: the tier of each problem.
         answers: extracted answers, same shape as the matrix; None where nothing could be extracted.
-        ranks: what chooses the best sample, higher is better.
         confidences: exp(mean token log-probability) of each sample, None where the server gave none.
         seed: of the bootstrap intervals.
 
@@ -83,18 +79,17 @@ def diagnose(
     if len(lengths) != 1:
         raise ValueError("a diagnosis needs the same number of samples for each problem")
     n = lengths.pop()
-    votes = summarize_votes(matrix, answers, ranks=ranks)
-    figures = {estimate.name: estimate.value for estimate in (*summarize(matrix).estimates, *votes)}
+    figures = {estimate.name: estimate.value for estimate in summarize(matrix).estimates}
     avg, passed, cons = (figures[f"{name}@{n}"] for name in ("avg", "pass", "cons"))
+    agreement = sum(agreement_at_k(said, n) for said in answers) / len(answers)
     names = tuple(dict.fromkeys(tiers))
     return Diagnosis(
-        votes=votes,
         stratified=stratified_average(matrix, tiers) if len(names) > 1 else None,
         clustering=clustering(matrix, seed=seed),
         gaps=_gaps(matrix, tiers, n, seed) if n > 1 else (),
         order=order_test(matrix) if n > 1 else None,
         calibration=calibration(confidences, matrix, seed=seed) if confidences else (),
-        profile=profile(passed, avg, cons, figures[f"agreement@{n}"]) if n > 1 else None,
+        profile=profile(passed, avg, cons, agreement) if n > 1 else None,
         targets=targets(passed, avg, cons) if n > 1 else {},
         broken_laws=feasible(avg, passed, cons, n),
     )

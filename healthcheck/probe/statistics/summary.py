@@ -9,9 +9,11 @@ from dataclasses import replace
 from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, stratified, wilson
 from healthcheck.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.probe.statistics.voting import Answers, agreement_at_n, best_at_k, maj_at_k, wrong_consensus
+from healthcheck.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 
 ALL = "all"
+MOST_VOTERS = 20
+"""With more samples a problem, counting the votes of all subsets takes too long."""
 Scores = Sequence[Sequence[float]]
 
 
@@ -95,10 +97,11 @@ def summarize_votes(
     level: float = LEVEL,
     maker: Maker = plus_two_t,
 ) -> tuple[Estimate, ...]:
-    """maj@n, agreement@n and the rate of wrong consensus, from the extracted answers; best@n where ranks are given.
+    """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k where ranks are given.
 
-    n is the least number of samples of any problem. Beside cons@n, maj@n asks less: with two right samples of five
-    and three different wrong ones, cons is 0 and maj is 1.
+    k goes to n, the least number of samples of any problem; with more than MOST_VOTERS samples maj@k and agreement@k
+    are left out. Beside cons@n, maj@n asks less: with two right samples
+    of five and three different wrong ones, cons is 0 and maj is 1.
 
     Args:
         matrix: correctness, problem-major.
@@ -109,16 +112,16 @@ def summarize_votes(
     """
     if not matrix:
         return ()
-    n = min(len(row) for row in matrix)
+    ks = range(1, min(len(row) for row in matrix) + 1)
     samples = sum(len(row) for row in matrix)
     pairs = list(zip(answers, matrix, strict=True))
-    figures = [
-        (f"maj@{n}", [maj_at_k(said, right, n) for said, right in pairs]),
-        (f"agreement@{n}", [agreement_at_n(said) for said, _ in pairs]),
-        ("wrong consensus", [float(wrong_consensus(said, right)) for said, right in pairs]),
-    ]
+    voting = ks if max(len(row) for row in matrix) <= MOST_VOTERS else ()
+    figures = [(f"maj@{k}", [maj_at_k(said, right, k) for said, right in pairs]) for k in voting]
+    figures += [(f"agreement@{k}", [agreement_at_k(said, k) for said, _ in pairs]) for k in voting]
+    figures.append(("wrong consensus", [float(wrong_consensus(said, right)) for said, right in pairs]))
     if ranks is not None:
-        figures.append((f"best@{n}", [best_at_k(r, right, n) for r, right in zip(ranks, matrix, strict=True)]))
+        ranked = list(zip(ranks, matrix, strict=True))
+        figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]
     return tuple(per_problem(name, values, maker(values, level), samples) for name, values in figures)
 
 
@@ -151,13 +154,26 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
+def headline(matrix: Matrix, soft: Scores, maker: Maker, *, level: float = LEVEL) -> tuple[Estimate, ...]:
+    """The service's four figures with intervals of another kind; rows are of one length."""
+    n = len(matrix[0])
+    counts = [(n, sum(row)) for row in matrix]
+    chances = ((f"pass@{n}", pass_at_k), (f"cons@{n}", cons_at_k))
+    figures = (*_averages(matrix, soft, n), *((name, [f(n, c, n) for n, c in counts]) for name, f in chances))
+    return tuple(per_problem(name, values, maker(values, level), n * len(counts)) for name, values in figures)
+
+
+def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
+    return (
+        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
+        (f"avg@{repeats}", [avg_at_n(len(row), sum(row)) for row in matrix]),
+    )
+
+
 def _estimates(matrix: Matrix, soft: Scores, repeats: int, level: float, maker: Maker) -> tuple[Estimate, ...]:
     counts = [(len(row), sum(row)) for row in matrix]
     samples = sum(n for n, _ in counts)
-    averages = (
-        (accuracy_name(repeats), [sum(row) / len(row) for row in soft]),
-        (f"avg@{repeats}", [avg_at_n(n, c) for n, c in counts]),
-    )
+    averages = _averages(matrix, soft, repeats)
     by_k = tuple(
         (f"{name}{k}", [metric(n, c, k) for n, c in counts])
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))

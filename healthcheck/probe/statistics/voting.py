@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 Answers = Sequence[str | None]
+_Classes = tuple[tuple[int, float], ...]
 
 
 def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
@@ -19,19 +21,15 @@ def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
     mode a table over (samples taken, number of modes) counts the subsets, one answer class after another.
     """
     _check(answers, correct, k)
-    classes = _classes(answers, correct)
-    silent = len(answers) - sum(size for size, _ in classes)
-    total = 0.0
-    for height in range(1, k + 1):
-        for (taken, modes), (_, right) in _tables(classes, height, k).items():
-            if modes:
-                total += right / modes * math.comb(silent, k - taken)
-    return total / math.comb(len(answers), k)
+    return _by_k(_classes(answers, correct), len(answers))[k - 1][0]
 
 
-def agreement_at_n(answers: Answers) -> float:
-    """The share of the modal answer, right or wrong, among all n samples."""
-    return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / len(answers)
+def agreement_at_k(answers: Answers, k: int) -> float:
+    """The share of the modal answer, right or wrong, among k of the n samples, by expectation."""
+    _check(answers, answers, k)
+    if k == len(answers):
+        return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / k
+    return _by_k(_classes(answers, [0] * len(answers)), len(answers))[k - 1][1]
 
 
 def wrong_consensus(answers: Answers, correct: Sequence[int]) -> int:
@@ -58,24 +56,39 @@ def best_at_k(ranks: Sequence[float], correct: Sequence[int], k: int) -> float:
     return total / math.comb(n, k)
 
 
-def _classes(answers: Answers, correct: Sequence[int]) -> list[tuple[int, float]]:
-    """The size of each class of equal answers, and the share of it that was graded correct."""
+@lru_cache(maxsize=2**13)
+def _by_k(classes: _Classes, n: int) -> tuple[tuple[float, float], ...]:
+    """For k from 1 to n, over all k-subsets: P(the mode is right), and the mean share of the mode.
+
+    A run has many problems and few different ways in which n answers agree.
+    """
+    silent = n - sum(size for size, _ in classes)
+    totals = [[0.0, 0.0] for _ in range(n + 1)]
+    for height in range(1, max((size for size, _ in classes), default=0) + 1):
+        for (taken, modes), (ways, right) in _tables(classes, height).items():
+            for k in range(taken, taken + silent + 1) if modes else ():
+                rest = math.comb(silent, k - taken)
+                totals[k][0] += right / modes * rest
+                totals[k][1] += height / k * ways * rest
+    return tuple((totals[k][0] / math.comb(n, k), totals[k][1] / math.comb(n, k)) for k in range(1, n + 1))
+
+
+def _classes(answers: Answers, correct: Sequence[int]) -> _Classes:
+    """The size of each class of equal answers, and the share of it that was graded correct; sorted."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for answer, right in zip(answers, correct, strict=True):
         if answer is not None:
             groups[answer].append(right)
-    return [(len(group), sum(group) / len(group)) for group in groups.values()]
+    return tuple(sorted((len(group), sum(group) / len(group)) for group in groups.values()))
 
 
-def _tables(
-    classes: Sequence[tuple[int, float]], height: int, k: int
-) -> dict[tuple[int, int], tuple[float, float]]:
+def _tables(classes: _Classes, height: int) -> dict[tuple[int, int], tuple[float, float]]:
     """By (samples taken, classes at this height): ways, and ways times the number of right classes among those."""
     tables: dict[tuple[int, int], tuple[float, float]] = {(0, 0): (1, 0.0)}
     for size, right in classes:
         following: defaultdict[tuple[int, int], tuple[float, float]] = defaultdict(lambda: (0, 0.0))
         for (taken, modes), (ways, rights) in tables.items():
-            for chosen in range(min(size, height, k - taken) + 1):
+            for chosen in range(min(size, height) + 1):
                 at_height = chosen == height
                 place = (taken + chosen, modes + at_height)
                 many = math.comb(size, chosen)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.metrics import cons_at_k, pass_at_k
 from healthcheck.probe.statistics.summary import summarize_votes
-from healthcheck.probe.statistics.voting import agreement_at_n, best_at_k, maj_at_k, wrong_consensus
+from healthcheck.probe.statistics.voting import agreement_at_k, best_at_k, maj_at_k, wrong_consensus
 
 GOLD = "42"
 answers = st.lists(st.sampled_from(["42", "43", "7", None]), min_size=1, max_size=7)
@@ -29,8 +29,8 @@ def majority(said: tuple[str | None, ...]) -> float:
 
 def test_001_three_equations_give_two_thirds() -> None:
     said = [["4", "42", "42", "42", "5"], ["1", "1", "2", "2", "42"], ["8", "9", "42", "42", "42"]]
-    (estimate, *_) = summarize_votes([graded(row) for row in said], said)
-    assert (estimate.name, estimate.value) == ("maj@5", pytest.approx(2 / 3))
+    values = {estimate.name: estimate.value for estimate in summarize_votes([graded(row) for row in said], said)}
+    assert values["maj@5"] == pytest.approx(2 / 3)
 
 
 def test_003_cons_of_42_42_43_42_43_is_one() -> None:
@@ -57,8 +57,9 @@ def test_cons_and_maj_differ_on_two_right_of_five_with_three_different_wrong() -
 def test_what_could_not_be_extracted_never_votes_but_counts() -> None:
     assert maj_at_k([None, None, None, "42"], [0, 0, 0, 1], 4) == 1.0
     assert maj_at_k([None, None], [0, 0], 2) == 0.0
-    assert agreement_at_n([None, None, "42", "42"]) == 0.5
-    assert agreement_at_n([None]) == 0.0
+    assert agreement_at_k([None, None, "42", "42"], 4) == 0.5
+    assert agreement_at_k([None, None, "42", "42"], 1) == 0.5
+    assert agreement_at_k([None], 1) == 0.0
 
 
 def test_wrong_consensus_needs_a_strict_majority_on_one_wrong_answer() -> None:
@@ -73,6 +74,28 @@ def test_maj_is_the_mean_over_all_subsets(said: list[str | None]) -> None:
         subsets = list(combinations(said, k))
         expected = sum(map(majority, subsets)) / len(subsets)
         assert maj_at_k(said, graded(said), k) == pytest.approx(expected)
+
+
+def share_of_the_mode(said: tuple[str | None, ...]) -> float:
+    return max(Counter(answer for answer in said if answer is not None).values(), default=0) / len(said)
+
+
+@given(answers)
+def test_agreement_is_the_mean_over_all_subsets(said: list[str | None]) -> None:
+    for k in range(1, len(said) + 1):
+        subsets = list(combinations(said, k))
+        expected = sum(map(share_of_the_mode, subsets)) / len(subsets)
+        assert agreement_at_k(said, k) == pytest.approx(expected)
+
+
+def test_more_samples_than_there_are_is_refused() -> None:
+    for metric in (
+        lambda: maj_at_k(["1"], [1], 2),
+        lambda: agreement_at_k(["1"], 2),
+        lambda: best_at_k([1.0], [1], 2),
+    ):
+        with pytest.raises(ValueError, match="1 <= k <= n"):
+            metric()
 
 
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0, -0.5]), st.integers(0, 1)), min_size=1, max_size=7))
@@ -92,6 +115,11 @@ def test_majority_is_between_strict_majority_and_pass(said: list[str | None]) ->
     assert cons_at_k(n, c, n) <= maj_at_k(said, graded(said), n) <= pass_at_k(n, c, n)
 
 
+def test_votes_of_very_many_samples_are_left_out() -> None:
+    names = [estimate.name for estimate in summarize_votes([[0] * 100] * 2, [["7"] * 100] * 2)]
+    assert names == ["wrong consensus"]
+
+
 def test_twenty_samples_at_ten_take_no_time_to_speak_of() -> None:
     said: list[str | None] = [str(i % 9) for i in range(20)]
     assert 0 < maj_at_k(said, [int(answer == "0") for answer in said], 10) < 1
@@ -100,10 +128,21 @@ def test_twenty_samples_at_ten_take_no_time_to_speak_of() -> None:
 def test_votes_come_with_intervals_and_best_only_with_ranks() -> None:
     said = [["42", "42", "1"], ["7", "7", "7"]]
     matrix = [graded(row) for row in said]
-    plain = summarize_votes(matrix, said)
-    assert [e.name for e in plain] == ["maj@3", "agreement@3", "wrong consensus"]
-    assert [e.value for e in plain] == [0.5, pytest.approx(5 / 6), 0.5]
-    assert all(e.low <= e.value <= e.high for e in plain)
+    plain = {estimate.name: estimate for estimate in summarize_votes(matrix, said)}
+    assert list(plain) == [
+        "maj@1",
+        "maj@2",
+        "maj@3",
+        "agreement@1",
+        "agreement@2",
+        "agreement@3",
+        "wrong consensus",
+    ]
+    assert plain["maj@3"].value == 0.5
+    assert plain["maj@1"].value == pytest.approx(1 / 3)
+    assert plain["agreement@3"].value == pytest.approx(5 / 6)
+    assert plain["wrong consensus"].value == 0.5
+    assert all(e.low <= e.value <= e.high for e in plain.values())
     (*_, best) = summarize_votes(matrix, said, ranks=[[0, 1, 2], [1, 1, 1]])
     assert (best.name, best.value) == ("best@3", 0.0)
     assert summarize_votes([], []) == ()
