@@ -137,7 +137,7 @@ class _Service:
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
     def accept(self, listener: socket.socket) -> None:
-        """Take one connection. asyncio's own ways lose what they accept at the moment at which they are cancelled."""
+        """Take one connection. asyncio's own ways lose what they accept at the moment they are cancelled."""
         try:
             accepted, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
