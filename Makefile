@@ -1,13 +1,14 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
 # make test    the tests of every day; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
+# make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
 
-.PHONY: demo test test-slow lint format peers bench clean
+.PHONY: demo test test-slow lint format peers engine-config bench clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -26,13 +27,20 @@ WEIGHTS_CACHE ?= .cache/weights
 .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-transformers/ready: .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
+# vLLM without kernels and vllm-ascend, for `npu-adapter verify --deep`
+.venv-engine-config/ready: scripts/make_engine_config.py scripts/environments.py
+	$(PYTHON) scripts/make_engine_config.py .venv-engine-config
+	touch $@
+
+engine-config: .venv-engine-config/ready
+
 demo: .venv/ready
 	PYTHON=$(PYTHON) sh examples/demo.sh $(ENGINE)
 
 test: .venv/ready
 	$(BIN)/pytest
 
-test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-aisbench/ready .venv-transformers/ready
+test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready

@@ -11,6 +11,7 @@ from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
 from healthcheck.plan import checks as plan
 from healthcheck.plan import flags
+from healthcheck.plan.engine_config import checks as engine_config
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo
 from healthcheck.runner import checks as runner
@@ -37,6 +38,7 @@ def pages() -> tuple[Page, ...]:
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
         *map(_page, flags.FLAG_CHECKS),
+        *map(_page, engine_config.ENGINE_CHECKS),
         *map(_page, weights.CHECKS),
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),

@@ -40,6 +40,8 @@ class Request:
         out: the report folder.
         environment: variables that the launch gets beside those that every launch gets.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
+        deep: the real vLLM and vllm-ascend build the engine's configuration, too.
+        engine_python: the Python that has both, "" for the one that is found.
     """
 
     root: Path
@@ -57,6 +59,8 @@ class Request:
     weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
     npu: str = ""
     npus: int = 0
+    deep: bool = False
+    engine_python: str = ""
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from healthcheck import contract, provenance
 from healthcheck.fix import Repair, left_alone, proposals
 from healthcheck.plan import checks as plan_checks
+from healthcheck.plan.engine_config.checks import ENGINE_CHECKS
+from healthcheck.plan.engine_config.facts import Question, gather_engine_config
 from healthcheck.plan.facts import LaunchPlan, rehearse
 from healthcheck.plan.flags import FLAG_CHECKS
 from healthcheck.probe.records import ProbeRun
@@ -60,6 +62,8 @@ class Verification:
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""
         submission, plan = self._rehearse(weights)
+        if self._request.deep and plan is not None:
+            self._ask_engine(submission, plan, weights)
         if not self._run.wants(Stage.WEIGHTS):
             return
         self._run.begin(Stage.WEIGHTS)
@@ -83,6 +87,20 @@ class Verification:
         self._run.begin(Stage.PLAN)
         checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
         return submission, ledger.judge(checks, lambda: rehearse(submission, weights))
+
+    def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
+        """What the real vLLM and vllm-ascend make of the plan's arguments."""
+        asked = self._request
+        self._run.progress.update("the real vLLM builds its configuration: a minute or so")
+        question = Question(
+            plan=plan,
+            root=submission.root,
+            weights=weights,
+            engine_python=asked.engine_python,
+            npu=asked.npu,
+            devices=asked.npus,
+        )
+        self._run.ledger.judge(ENGINE_CHECKS, lambda: gather_engine_config(question))
 
     def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request

@@ -50,6 +50,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
     limits.add_argument("--npus", type=int, default=0, metavar="N", help="how many of them")
+    deep = parser.add_argument_group(
+        "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
+    )
+    deep.add_argument("--deep", action="store_true", help="have the real vLLM and vllm-ascend build it: a minute")
+    deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
     sampling.arguments(parser)
 
 
@@ -99,6 +104,10 @@ def _request(options: argparse.Namespace) -> Request:
     if options.npu and not hardware.find(options.npu):
         known = ", ".join(kind.name for kind in hardware.KINDS)
         raise UsageError(f"no NPU of the kind {options.npu!r} is known; those that are: {known}")
+    if options.engine_python and not options.deep:
+        raise UsageError("--engine-python is for --deep: give both")
+    if options.deep and (options.url or Stage(options.until) is Stage.REPO):
+        raise UsageError("--deep is about the launch command: it needs a repository and --until plan or later")
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo,
@@ -115,6 +124,8 @@ def _request(options: argparse.Namespace) -> Request:
         weight_limit_bytes=limit,
         npu=options.npu,
         npus=options.npus,
+        deep=options.deep,
+        engine_python=options.engine_python,
         probe=sampling.settings(options, ProbeSettings(url="", family="", full=options.reference is None)),
     )
 

@@ -1,0 +1,163 @@
+"""The deep check: the configuration that vLLM and vllm-ascend themselves make of the recorded arguments."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.plan.engine_config.environment import MAKE, Environment
+from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset
+from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.flags import judge_flags
+from healthcheck.processes import shortened
+from healthcheck.records import Finding, JsonValue, Level, Stage
+
+TEXT_CHARS = 600
+MEANT = {"ValueError", "TypeError", "NotImplementedError", "AssertionError"}
+"""What the configuration code raises about what it was given; an OSError or ImportError is about where it runs."""
+ALSO_MEANT = ("vllm_ascend/ascend_config.py", "vllm_ascend/platform.py")
+"""Here a RuntimeError is about the arguments, too."""
+OF_THE_ENVIRONMENT = re.compile(
+    r"not installed|pip install|failed to (?:import|be inspected)|no module named|(?:does not|doesn't|not) exist"
+    r"|no such file|unable to find|offline|triton|flashinfer",
+    re.IGNORECASE,
+)
+UNKNOWN_MODEL = "Transformers does not recognize"
+UNSPEAKING = {"model", "host", "port", "seed"}
+"""Options whose names are words of any message."""
+_RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
+
+
+@check(
+    "plan/engine-config",
+    "vLLM and vllm-ascend accept the arguments as a configuration",
+    stage=Stage.PLAN,
+    why="What the engine refuses while it builds its configuration ends the launch before a weight is loaded.",
+    requires=("plan/starts-server", "plan/model-path", "plan/flags"),
+)
+def engine_config(facts: EngineConfig) -> Findings:
+    """Only with `verify --deep`. The real vLLM and vllm-ascend of the chosen row of the version matrix (0.23.0, if
+    none is chosen) build the engine's configuration for the recorded arguments and the real config.json, in a
+    process of their own, beside stand-ins for torch_npu: no NPU is needed, and nothing is computed.
+
+    What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
+    option that needs another, --quantization ascend for weights without quant_model_description.json. An option of
+    the submission that they set to another value warns. A failure of the environment or of the stand-ins says
+    nothing about the submission and leaves the check open. Weights whose own Python code would run
+    (--trust-remote-code) are not asked about.
+
+    `make engine-config` in a clone of the kit makes the environment, .venv-engine-config. Another Python that has
+    both packages, such as that of an NPU image, is named with --engine-python or NPU_ADAPTER_ENGINE_PYTHON. --npu
+    KIND and --npus N say which NPUs are pretended (eight of the kind 910B3, if nothing is said).
+
+    To repair: change the option that the message names; it says what would be accepted.
+    """
+    if facts.obstacle or facts.server is None:
+        raise NotApplicable(facts.obstacle or "no server is started")
+    server = facts.server
+    expected = f"a configuration by vllm {facts.row.vllm[0]} and {facts.row.label()}"
+    if facts.trouble or facts.answer is None or facts.environment is None:
+        seen, fix = (facts.trouble.seen, facts.trouble.fix) if facts.trouble else ("no answer", f"run {MAKE}")
+        yield unsettled(expected=expected, seen=seen, fix=fix, where=server.command)
+    elif facts.answer.error:
+        yield _judged(facts, server, facts.environment, facts.answer.error, expected)
+    else:
+        yield from (_reset(reset, server) for reset in facts.answer.resets)
+        built = ", ".join(f"{name} {value}" for name, value in facts.answer.built.items())
+        yield note(f"built for {facts.devices} × {facts.npu.name} with {facts.environment.label()}: {built}")
+
+
+ENGINE_CHECKS: tuple[Check[EngineConfig], ...] = (engine_config,)
+
+
+def _judged(
+    facts: EngineConfig, server: ServerCommand, environment: Environment, error: Raised, expected: str
+) -> Finding:
+    text = _words(error)
+    reason = _blameless(error, environment, facts)
+    if reason:
+        return unsettled(
+            expected=expected,
+            seen=f"{reason}: {error.kinds[0]}: {text}",
+            fix=f"make the environment anew: {MAKE}; if that changes nothing, leave --deep out",
+            where=server.command,
+            evidence=_evidence(facts, environment, error),
+        )
+    concerned = _concerned(text, server)
+    seen = f"vllm {environment.versions['vllm']} with {facts.row.label()} refuses it: “{text}”"
+    if error.kinds[0] == "Refused" and _other_release_takes_it(facts, server):
+        return warn(
+            expected=expected,
+            seen=f"{seen}; another release takes it (plan/flags), and which one the service has is not documented",
+            fix=f"change or remove {concerned or 'what it names'}",
+            where=server.where or server.command,
+            evidence=_evidence(facts, environment, error),
+        )
+    return fail(
+        expected=expected,
+        seen=f"{seen}; the arguments: {server.command}",
+        fix=f"change or remove {concerned}, as the message says"
+        if concerned
+        else "change the arguments of vllm serve, or the weights, as the message says",
+        where=server.where or server.command,
+        evidence={**_evidence(facts, environment, error), "option": concerned},
+    )
+
+
+def _blameless(error: Raised, environment: Environment, facts: EngineConfig) -> str:
+    """Why the error is none of the submission's, "" where it is."""
+    meant = bool(MEANT & set(error.kinds)) or error.kinds[0] == "Refused"
+    meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
+    if facts.answer and facts.answer.stage in {"begin", "import"}:
+        return "vLLM or vllm-ascend cannot be imported there"
+    if error.stand_in:
+        return "a stand-in for torch_npu was asked for something that only an NPU has"
+    if not meant or not error.deliberate:
+        return f"an accident in {error.raised_in or 'the engine'}, no refusal"
+    if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
+        version = environment.versions.get("transformers", "")
+        return "" if environment.has_transformers_of(facts.row) else f"transformers {version} is not the row's"
+    if OF_THE_ENVIRONMENT.search(error.text):
+        return "something is missing in the environment"
+    return ""
+
+
+def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
+    found = judge_flags(server, facts.row.vllm[0])
+    return any(finding.level is Level.WARN and finding.evidence.get("taken_by") for finding in found)
+
+
+def _words(error: Raised) -> str:
+    """The message on one line, without its ornaments."""
+    return shortened(_RULED.sub(" ", error.text), TEXT_CHARS) or f"no words, in {error.raised_in}"
+
+
+def _concerned(text: str, server: ServerCommand) -> str:
+    """The option that a message is about: the longest name in it of one that was given."""
+    said = text.lower()
+    for name in sorted(server.options.keys() - UNSPEAKING, key=len, reverse=True):
+        forms = (f"--{name}", name.replace("-", "_"), name.replace("-", " "))
+        if any(re.search(rf"(?<![\w-]){re.escape(form)}(?![\w-])", said) for form in forms):
+            return f"--{name} {server.options[name]}".strip()
+    return ""
+
+
+def _reset(reset: Reset, server: ServerCommand) -> Finding:
+    now = f"the configuration has {reset.now}" if reset.now else "it is set back"
+    said = f": “{shortened(reset.said, TEXT_CHARS)}”" if reset.said else ", without a word"
+    return warn(
+        expected=f"{reset.option}, as it was given",
+        seen=f"{now}{said}",
+        fix=f"remove {reset.option}, which has no effect, or give the value that the engine takes",
+        where=server.where or server.command,
+        evidence={"option": reset.option, "given": reset.given, "now": reset.now},
+    )
+
+
+def _evidence(facts: EngineConfig, environment: Environment, error: Raised) -> dict[str, JsonValue]:
+    return {
+        "kind": error.kinds[0],
+        "raised_in": error.raised_in,
+        "versions": dict(environment.versions),
+        "npu": f"{facts.devices} × {facts.npu.name}",
+    }

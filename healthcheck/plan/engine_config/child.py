@@ -1,0 +1,117 @@
+"""Runs a program of `inside` with another Python, bounded in time and output; nothing of it is left afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from healthcheck import files, json_text
+from healthcheck.errors import UsageError
+from healthcheck.processes import shortened
+from healthcheck.records import JsonValue
+
+INSIDE = Path(__file__).parent / "inside"
+ANSWER_BYTES = 1 << 20
+TAIL_BLOCKS = 16
+BLOCK_BYTES = 4096
+KEPT = ("LD_LIBRARY_PATH", "SSL_CERT_FILE")
+QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "LC_ALL": "C.UTF-8",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a program answered.
+
+    Attributes:
+        answer: the bytes of its answer, which may be unfinished; empty where it wrote none.
+        trouble: how it ended where that was not well ("no end within 300 s", "ended with status 1: …"), else "".
+    """
+
+    answer: bytes
+    trouble: str = ""
+
+
+def run(
+    python: str,
+    program: str,
+    request: Mapping[str, JsonValue] | None,
+    variables: Mapping[str, str],
+    deadline_s: float,
+) -> Told:
+    """Run the program in an empty folder that is its home, too, with a scrubbed environment."""
+    with tempfile.TemporaryDirectory(prefix="npu-adapter-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder, "home")
+        home.mkdir()
+        answer = Path(folder, "answer.json")
+        command = [python, str(INSIDE / program)]
+        if request is not None:
+            Path(folder, "request.json").write_bytes(json_text.dump(request))
+            command.append(str(Path(folder, "request.json")))
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment |= {**variables, **QUIET, "HOME": str(home), "TMPDIR": str(home)}
+        environment["PYTHONPATH"] = str(INSIDE / "standins")
+        trouble = _ended([*command, str(answer)], home, environment, deadline_s)
+        try:
+            return Told(answer=files.read_bounded(answer, ANSWER_BYTES), trouble=trouble)
+        except UsageError:
+            return Told(answer=b"", trouble=trouble or "it ended without an answer")
+
+
+def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadline_s: float) -> str:
+    """Run to the end or the deadline; "" where it ended well."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=home,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"{command[0]} cannot be run: {error.strerror}"
+    assert process.stdout
+    tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
+    reader = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
+    reader.start()
+    late = False
+    try:
+        process.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        late = True
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    reader.join(2)
+    if late:
+        return f"no end within {deadline_s:g} s"
+    lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
+    said = f": {shortened(lines[-1], 300)}" if lines else ""
+    return f"ended with status {process.returncode}{said}" if process.returncode else ""
+
+
+def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        while block := os.read(stream.fileno(), BLOCK_BYTES):
+            tail.append(block)

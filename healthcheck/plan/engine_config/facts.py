@@ -1,0 +1,168 @@
+"""What vLLM's and vllm-ascend's own code makes of the recorded arguments, gathered once in a child process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from healthcheck import hardware, json_text, stacks
+from healthcheck.hardware import Npu
+from healthcheck.json_text import JsonError
+from healthcheck.plan.engine_config import child, request
+from healthcheck.plan.engine_config.environment import MAKE, OPTION, Environment, Interpreter, find_python, look
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.records import JsonValue
+from healthcheck.stacks import Row
+
+DEADLINE_S = 300.0
+"""A case takes 25 to 70 s on two busy cores, most of it imports."""
+DEFAULT_NPU = "910B3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """What ended the building.
+
+    Attributes:
+        kinds: names of the error's type and of those that it derives from, nearest first.
+        raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" where that is unknown.
+        deliberate: a statement that raises stands there, or a declared type was not met; else it was an accident.
+        stand_in: a stand-in for torch_npu was asked for something that it does not have.
+    """
+
+    kinds: tuple[str, ...]
+    text: str
+    raised_in: str
+    deliberate: bool
+    stand_in: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """An option that the submission gave and that has another value in the configuration.
+
+    Attributes:
+        option: as it was given.
+        given, now: the two values; `now` is "" where it is unknown.
+        said: vllm-ascend's words, "" where it did so in silence.
+    """
+
+    option: str
+    given: str
+    now: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """How far it came: "begin", "import", "parse", "validate", "build" or "done"."""
+
+    stage: str
+    error: Raised | None
+    resets: tuple[Reset, ...] = ()
+    built: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Why there is no answer although there could be one, and what helps."""
+
+    seen: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """What was asked of which environment, and what it answered.
+
+    Attributes:
+        obstacle: why the question does not arise, "" where it does.
+        trouble: why it has no answer; None with an answer.
+    """
+
+    server: ServerCommand | None
+    row: Row
+    npu: Npu
+    devices: int
+    environment: Environment | None = None
+    obstacle: str = ""
+    trouble: Trouble | None = None
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is to be asked.
+
+    Attributes:
+        root: the submission's own folder; `weights` the folder that MODEL_PATH stands for.
+        engine_python: the Python that has both packages, "" for the one that is found.
+        npu, devices: the kind of NPU that is pretended and how many; "" and 0 where none was named.
+    """
+
+    plan: LaunchPlan
+    root: Path
+    weights: Path
+    engine_python: str = ""
+    npu: str = ""
+    devices: int = 0
+    deadline_s: float = DEADLINE_S
+
+
+def gather_engine_config(question: Question) -> EngineConfig:
+    """Ask the environment, unless nothing can come of it.
+
+    Raises:
+        UsageError: no Python is where one was named, or the version matrix lacks the chosen row.
+    """
+    plan = question.plan
+    row = stacks.row(plan.stack or stacks.DEFAULT)
+    npu = hardware.find(question.npu or DEFAULT_NPU)[0]
+    place = request.Place(root=question.root, weights=question.weights)
+    found = EngineConfig(server=plan.server, row=row, npu=npu, devices=question.devices or npu.devices)
+    obstacle = request.obstacle(plan, place, npu)
+    if obstacle or plan.server is None:
+        return replace(found, obstacle=obstacle)
+    python = find_python(question.engine_python)
+    if python is None:
+        seen = f"no environment with vllm {row.vllm[0]} and {row.label()} was found"
+        return replace(found, trouble=Trouble(seen=seen, fix=f"run {MAKE}"))
+    environment = look(python)
+    unfit = _unfit(environment, row)
+    if unfit:
+        return replace(found, environment=environment, trouble=unfit)
+    told = child.run(
+        python.path,
+        "build_engine_config.py",
+        request.request(plan, plan.server, place, npu, row.vllm[0]),
+        request.variables(plan.server, npu, found.devices),
+        question.deadline_s,
+    )
+    try:
+        answer = json_text.load_as(told.answer, Answer)
+    except JsonError as error:
+        seen = f"the environment's answer cannot be read ({told.trouble or error})"
+        return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
+    if answer.stage != "done" and answer.error is None:
+        seen = f"building came as far as its stage “{answer.stage}”: {told.trouble or 'it ended without a word'}"
+        return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
+    return replace(found, environment=environment, answer=answer)
+
+
+def _unfit(environment: Environment, row: Row) -> Trouble | None:
+    """Why the environment cannot speak for the row."""
+    python = environment.python
+    if environment.trouble:
+        return Trouble(seen=f"{python.path} ({python.named_by}): {environment.trouble}", fix=_again(python))
+    if not environment.differs(row):
+        return None
+    seen = f"{python.path} ({python.named_by}) has {environment.label()}"
+    wanted = f"vllm {row.vllm[0]} and {row.label()}"
+    versions = f"--vllm {row.vllm[0]} --vllm-ascend {row.vllm_ascend}"
+    fix = f"name a Python with {wanted} with {OPTION}; scripts/make_engine_config.py FOLDER {versions} makes one"
+    return Trouble(seen=f"{seen}, and the chosen row has {wanted}", fix=fix)
+
+
+def _again(python: Interpreter) -> str:
+    return f"run it once more when the machine is less busy, or make the environment {python.named_by} anew: {MAKE}"

@@ -1,0 +1,22 @@
+"""Writes the versions of what this environment has: no package is imported. `list_versions.py ANSWER`."""
+
+import json
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+NAMES = ("vllm", "vllm-ascend", "transformers", "torch")
+
+
+def version(name: str) -> str:
+    try:
+        return metadata.version(name) or ""
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+if __name__ == "__main__":
+    found = {name: version(name) for name in NAMES}
+    found["python"] = platform.python_version()
+    Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")

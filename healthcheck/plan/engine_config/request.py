@@ -1,0 +1,139 @@
+"""From the recorded command to what the engine is asked: arguments, variables, and the device that is pretended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import json_text
+from healthcheck.hardware import Family, Npu
+from healthcheck.json_text import JsonError
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.flags import whole_argv
+from healthcheck.plan.flags_catalogue import nearest
+from healthcheck.plan.flags_parse import Argument, parse
+from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.records import JsonValue
+
+BUILDS = {Family.A2: ("A2", 220), Family.A3: ("A3", 250), Family.P310: ("_310P", 202), Family.A5: ("A5", 260)}
+"""What vllm-ascend calls a family in its build, and the first of the family's SoC numbers.
+
+Source: vllm_ascend/utils.py of the 0.23.0 release.
+"""
+NOT_THE_ENGINES = {
+    "--config", "--chat-template", "--trusted-chat-template", "--tool-parser-plugin", "--reasoning-parser-plugin",
+    "--middleware", "--log-config-file", "--ssl-keyfile", "--ssl-certfile", "--ssl-ca-certs", "--api-key",
+    "--allowed-local-media-path",
+}  # fmt: skip
+"""Options of the HTTP server that name files, code or keys: no part of the engine's configuration."""
+CODE = ("--trust-remote-code",)
+SETTINGS = re.compile(r"(VLLM|HCCL)_\w+|ASCEND_LAUNCH_BLOCKING|PYTORCH_NPU_ALLOC_CONF")
+KEPT_BACK = re.compile(
+    r"VLLM_(PLUGINS|API_KEY|TARGET_DEVICE|USE_MODELSCOPE|NO_USAGE_STATS|LOGGING_\w+|CONFIGURE_LOGGING)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where things are here that the rehearsal had elsewhere: the submission and its weights."""
+
+    root: Path
+    weights: Path
+
+
+def obstacle(plan: LaunchPlan, place: Place, npu: Npu) -> str:
+    """Why there is nothing to ask the engine, "" where there is."""
+    server = plan.server
+    if server is None or server.engine != "vllm":
+        return f"the server is {server.engine}, not vLLM" if server else "no server is started"
+    if npu.family not in BUILDS:
+        return f"vllm-ascend has no build for {npu.name}"
+    unknown = next((word for word in server.argv if UNRESOLVED in word), "")
+    if unknown:
+        return f"{unknown} among the arguments could not be told from a rehearsal"
+    if not (place.weights / "config.json").is_file():
+        return f"{place.weights} has no config.json to build from"
+    if any(server.option(option) is not None for option in CODE) and next(place.weights.glob("*.py"), None):
+        return (
+            "with --trust-remote-code the engine would run the Python code of the weights, which is not done here"
+        )
+    return ""
+
+
+def request(plan: LaunchPlan, server: ServerCommand, place: Place, npu: Npu, vllm: str) -> dict[str, JsonValue]:
+    """What build_engine_config.py reads."""
+    release = nearest(vllm)
+    words = whole_argv(server, release).words
+    arguments = parse(words, release).arguments
+    left_out = {at for each in arguments if each.option.name in NOT_THE_ENGINES for at in _span(each, words)}
+    argv = [_moved(word, plan, server, place) for at, word in enumerate(words) if at not in left_out]
+    return {
+        "argv": list(argv),
+        "model": str(place.weights),
+        "given": dict(_given(arguments)),
+        "build": BUILDS[npu.family][0],
+    }
+
+
+def variables(server: ServerCommand, npu: Npu, devices: int) -> dict[str, str]:
+    """The settings that the submission exports, none that names a path, and the pretended NPU."""
+    settings = {
+        name: value
+        for name, value in server.env.items()
+        if SETTINGS.fullmatch(name) and not KEPT_BACK.fullmatch(name) and "/" not in value
+    }
+    pretended = {
+        "name": f"Ascend{npu.name}",
+        "devices": devices,
+        "memory_bytes": npu.usable_bytes,
+        "bfloat16": npu.bfloat16,
+        "soc": BUILDS[npu.family][1],
+    }
+    return {**settings, "NPU_ADAPTER_STAND_IN": json_text.dump_line(pretended).decode().strip()}
+
+
+def _span(argument: Argument, words: tuple[str, ...]) -> range:
+    """The places of an option and of its values."""
+    return range(argument.at, argument.at + (1 if "=" in words[argument.at] else 1 + len(argument.values)))
+
+
+def _moved(word: str, plan: LaunchPlan, server: ServerCommand, place: Place) -> str:
+    """The word with the paths of this machine in place of the rehearsal's."""
+    for there, here in ((plan.model_path, place.weights), (plan.root, place.root)):
+        pattern = rf"(?<![\w/]){re.escape(there)}(?=[/\"',}}]|$)"
+        word = re.sub(pattern, str(here).replace("\\", r"\\"), word)
+    if not word.startswith(("-", "/", "{")) and "/" in word:
+        folder = server.cwd.removeprefix(plan.root).lstrip("/") if server.cwd.startswith(plan.root) else ""
+        inside = place.root / folder / word
+        word = str(inside) if inside.exists() else word
+    return word
+
+
+def _given(arguments: tuple[Argument, ...]) -> Iterator[tuple[str, str]]:
+    """The name of each option's variable, or of a key in its JSON, with the option as it was written."""
+    for argument in arguments:
+        written = " ".join((argument.written, *argument.values))
+        yield from ((key, written) for value in argument.values for key in _keys(value))
+        if argument.key:
+            yield argument.key.rpartition(".")[2], written
+    for argument in arguments:
+        if not argument.key:
+            name = argument.option.name.removeprefix("--").replace("-", "_")
+            yield name, " ".join((argument.written, *argument.values))
+
+
+def _keys(text: str) -> Iterator[str]:
+    if not text.startswith("{"):
+        return
+    try:
+        value = json_text.load(text)
+    except JsonError:
+        return
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, Mapping):
+            yield from each
+            stack += each.values()

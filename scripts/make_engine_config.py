@@ -1,0 +1,58 @@
+# ruff: noqa: INP001 - scripts are no package
+"""An environment in which vLLM's and vllm-ascend's own code builds an engine configuration, without an NPU.
+
+    python3 scripts/make_engine_config.py .venv-engine-config      for `npu-adapter verify --deep`
+
+vLLM is built from its source for no device at all: no kernels, and no compiler is needed. vllm-ascend asks for
+torch_npu and what stands on CANN; the kit has stand-ins for those, so they are left out, and so is what vLLM asks
+for on CUDA. Torch is newer than either asks for: a registry may have the older ones for CUDA only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import environments
+
+VLLM, VLLM_ASCEND, TORCH = "0.23.0", "0.23.0", "2.13.0"
+BUILD = ("cmake>=3.26", "jinja2", "ninja", "numpy", "packaging", "setuptools>=77,<81", "setuptools-rust",
+         "setuptools-scm>=8", "wheel")  # fmt: skip
+NOT_HERE = (
+    "torch-npu", "triton-ascend", "memfabric-hybrid", "memcache-hybrid", "arctic-inference", "pandas-stubs",
+    "quart", "flashinfer-python", "flashinfer-cubin", "nvidia-cudnn-frontend", "nvidia-cutlass-dsl",
+    "fastsafetensors", "humming-kernels", "quack-kernels", "tilelang", "tokenspeed-mla", "tokenspeed-triton",
+    "torch-c-dlpack-ext",
+)  # fmt: skip
+"""What needs CANN or CUDA, or is several hundred megabytes that no configuration asks for."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("environment", type=Path)
+    parser.add_argument("--vllm", default=VLLM, metavar="VERSION")
+    parser.add_argument("--vllm-ascend", default=VLLM_ASCEND, metavar="VERSION")
+    options = parser.parse_args()
+    environment: Path = options.environment
+    what = f"vllm {options.vllm}+empty, vllm-ascend {options.vllm_ascend}, torch {TORCH}"
+    if environments.holds(environment, what):
+        print(f"{environment}: {what} is there")
+        return 0
+    environments.make(environment, "what builds vLLM", [f"torch=={TORCH}", *BUILD])
+    os.environ |= {"VLLM_TARGET_DEVICE": "empty", "VLLM_VERSION_OVERRIDE": options.vllm}
+    environments.install(
+        environment,
+        [f"vllm=={options.vllm}", f"vllm-ascend=={options.vllm_ascend}"],
+        overrides=[f"torch=={TORCH}", *(f"{name} ; sys_platform == 'never'" for name in NOT_HERE)],
+        options=["--no-build-isolation-package", "vllm", "--no-binary", "vllm"],
+    )
+    subprocess.run([environment / "bin/python", "-c", "import vllm"], check=True)
+    environments.stamp(environment, what)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
