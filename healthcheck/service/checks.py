@@ -64,6 +64,10 @@ def starts(launch: Launch) -> Findings:
 
     How long the service waits is unknown; the kit waits 30 minutes unless told otherwise.
 
+    It is given up earlier where waiting is pointless: nothing has moved (no output, no CPU time, no I/O of any of
+    its processes) for 10 minutes, or for 3 while a request that was taken waits for its answer. A server that loads,
+    compiles or captures graphs is never taken for a silent one.
+
     A failed start is named for what it is: an exit (with its status or signal), a script that ended and left a
     process in the background, a restart loop, a server on another port, one that accepts connections and never
     answers, one that answers something else than a chat. Where the log shows a known failure, its cause and fix are

@@ -167,7 +167,9 @@ def _other_port(launch: Launch) -> tuple[str, str]:
 def _silent(launch: Launch) -> tuple[str, str]:
     return (
         f"{_unanswered(launch)}, and for minutes no process has done anything: no output, no CPU time, no I/O",
-        "see what deploy.sh waits for: input, a lock, the network, another rank",
+        "see what the server waits for (py-spy dump --pid PID): a lock, the network, another rank"
+        if launch.listeners
+        else "see what deploy.sh waits for: input, a lock, the network, another rank",
     )
 
 

@@ -15,6 +15,7 @@ from healthcheck.wire.chat import Completion, request_body, user
 from healthcheck.wire.client import Client, Exchange, Limits
 
 QUESTION = "Say hello."
+LIST_S = 30.0
 FIRST_EVENT_S = 900.0
 """The first answer may compile kernels for minutes; the launch's own deadline cuts it short."""
 LOADING = frozenset({0, 425, 429, 502, 503, 504})
@@ -41,9 +42,13 @@ class Attempt:
     answer: Answer
 
 
-def attempt(url: str, weights: Path) -> Attempt:
-    """Ask for the model list, then for one short streamed chat as the evaluation client does."""
-    listed = Client(url, Limits(total_s=30)).models()
+def model_list(url: str) -> Exchange:
+    """What the server says to a request for the model list: a server that works answers it at once."""
+    return Client(url, Limits(total_s=LIST_S)).models()
+
+
+def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
+    """Ask for one short streamed chat as the evaluation client does, by the model list that the server gave."""
     model = _first_model(listed) or str(weights)
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
@@ -77,17 +82,26 @@ class Attempts:
     def __init__(self, weights: Path) -> None:
         self._weights = weights
         self._thread: threading.Thread | None = None
+        self._listed: Exchange | None = None
         self._result: Attempt | None = None
 
     def begin(self, url: str) -> None:
         """Start a try unless one is under way."""
         if self._thread is None:
+            self._listed = None
             self._thread = threading.Thread(target=self._run, args=(url,), daemon=True)
             self._thread.start()
 
     @property
     def under_way(self) -> bool:
         return self._thread is not None
+
+    def heard(self) -> str:
+        """What the server said so far to the try that is under way, in words."""
+        listed = self._listed
+        if listed is None or not listed.status:
+            return f"nothing at all comes, to GET {MODELS_PATH} neither"
+        return f"GET {MODELS_PATH} was answered with HTTP {listed.status}, and to the chat nothing comes"
 
     def take(self) -> Attempt | None:
         """The result of the try, once it is there."""
@@ -97,7 +111,8 @@ class Attempts:
         return result
 
     def _run(self, url: str) -> None:
-        self._result = attempt(url, self._weights)
+        self._listed = listed = model_list(url)
+        self._result = attempt(url, self._weights, listed)
 
 
 def _accepts(address: str, port: int) -> bool:

@@ -17,6 +17,8 @@ from healthcheck.service.restarts import Restarts
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
 
+QUIET_S = 15.0
+"""After so long without a sign of life the progress line says so."""
 OUTPUT_FILES = 8
 """Of so many files beside the log the cause is looked for."""
 
@@ -30,6 +32,9 @@ class Patience:
         refusal_s: the same refusal (HTTP 400, say) for so long is final; an HTTP 500, which a gateway may give
             while the model behind it loads, ten times as long.
         silence_s: no output, no CPU time and no I/O of any process for so long means that it waits for ever.
+        answer_s: the same, where a request has been taken and not answered. A first answer that takes long has
+            reasons: it loads, compiles, captures graphs, or waits for a rank (HCCL_CONNECT_TIMEOUT, 120 s); all but
+            the last show in CPU time or I/O.
         other_port_s: after the log announced another port, so long for the right one.
         tick_s: between two looks.
     """
@@ -37,6 +42,7 @@ class Patience:
     deadline_s: float = 1800.0
     refusal_s: float = 30.0
     silence_s: float = 600.0
+    answer_s: float = 180.0
     other_port_s: float = 20.0
     tick_s: float = 0.5
 
@@ -50,7 +56,10 @@ class Stillness:
     _since_s: float = 0.0
 
     def look(self, used: Activity, log_bytes: int, now_s: float, limit_s: float) -> float:
-        """Seconds since something moved: more than 0.5 % of a CPU over the limit, or 1 MiB, or a byte of output."""
+        """Seconds since something moved: more than 0.5 % of a CPU over the limit, or 1 MiB, or a byte of output.
+
+        CPU time of processes that ended meanwhile is gone from the sum: a fall counts as a move too.
+        """
         if (
             abs(used.cpu_s - self._used.cpu_s) > 0.005 * limit_s
             or abs(used.io_bytes - self._used.io_bytes) > 2**20
@@ -84,7 +93,8 @@ class Watch:
     _restarts: Restarts = field(default_factory=Restarts)
     _refused_since: float | None = None
     _announced_since: float | None = None
-    _asked_since: float | None = None
+    _unanswered_since: float | None = None
+    _still_s: float = 0.0
     _stillness: Stillness = field(default_factory=Stillness)
     _backgrounded: bool = False
     _attempts: Attempts = field(init=False)
@@ -124,8 +134,25 @@ class Watch:
             for listener in everyone
             if listener.port != self.port and listener.process and listener.process.pid in ours
         )
+        self._look_for_life()
+        self.progress.update(self._words())
+
+    def _look_for_life(self) -> None:
+        now = processes.activity(process.pid for process in self.tree)
+        if not self.listeners:
+            self._unanswered_since = None
+        _, limit_s = self._silence()
+        self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
+
+    def _words(self) -> str:
+        """Where the start is, what is waited for, and until when."""
+        still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
-        self.progress.update(f"{_clock(self.elapsed_s)} {self.timeline.describe()} (gives up in {_clock(left_s)})")
+        waits = f" · port {self.port} is open, no answer yet" if self._unanswered_since is not None else ""
+        if still_s > QUIET_S:
+            waits += f" · nothing has moved for {_clock(still_s)}"
+            left_s = min(left_s, limit_s - still_s)
+        return f"{_clock(self.elapsed_s)} {self.timeline.describe()}{waits} (gives up in {_clock(left_s)})"
 
     def _note_outputs(self, pids: set[int]) -> None:
         """Remember where processes write when it is not the log: `nohup … > server.log` hides the cause there."""
@@ -135,14 +162,11 @@ class Watch:
 
     def pending(self) -> Answer | None:
         """What to say of a request that has had no answer yet."""
-        if not self._attempts.under_way or self._asked_since is None:
+        if not self._attempts.under_way or self._unanswered_since is None:
             return None
-        waited_s = self.elapsed_s - self._asked_since
-        return Answer(
-            request=f"POST {CHAT_PATH}",
-            status=0,
-            text=f"the connection is accepted and nothing comes, for {waited_s:.0f} s so far",
-        )
+        waited_s = self.elapsed_s - self._unanswered_since
+        text = f"connections are accepted; {self._attempts.heard()}, for {waited_s:.0f} s so far"
+        return Answer(request=f"POST {CHAT_PATH}", status=0, text=text)
 
     def _judge(self) -> LaunchOutcome | None:
         return (
@@ -185,9 +209,11 @@ class Watch:
         if result is None:
             if self.listeners and not self._attempts.under_way:
                 self.url = base_url(self.listeners, self.port)
-                self._asked_since = self.elapsed_s
+                if self._unanswered_since is None:
+                    self._unanswered_since = self.elapsed_s
                 self._attempts.begin(self.url)
             return None
+        self._unanswered_since = None if result.answer.status else self._unanswered_since
         self.model = result.model
         if result.ready:
             self.ready_s = self.elapsed_s
@@ -230,11 +256,16 @@ class Watch:
         return not self.listeners and any(speaks_http(self.other_ports, port) for port in ports[:8])
 
     def _silent(self) -> LaunchOutcome | None:
-        now = processes.activity(process.pid for process in self.tree)
-        still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, self.patience.silence_s)
-        if still_s < self.patience.silence_s:
+        still_s, limit_s = self._silence()
+        if still_s < limit_s:
             return None
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.SILENT
+
+    def _silence(self) -> tuple[float, float]:
+        """For how long nothing has moved, and for how long that may be: less where a request waits meanwhile."""
+        if self._unanswered_since is None or not self.listeners:
+            return self._still_s, self.patience.silence_s
+        return min(self._still_s, self.elapsed_s - self._unanswered_since), self.patience.answer_s
 
 
 def _clock(seconds: float) -> str:

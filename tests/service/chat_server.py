@@ -1,7 +1,8 @@
 """A chat server of the standard library for the launch tests: chat_server.py PORT [MODE] [ADDRESS].
 
-MODE: answers | hangs | refuses (HTTP 400) | breaks (HTTP 500) | plain (no stream) | dies (at the first chat) |
-stubborn (ignores SIGTERM) | loading (HTTP 503 for a second, then answers)
+MODE: answers | hangs | mute (accepts, and reads nothing) | slow (silent and busy for a while, then answers) |
+refuses (HTTP 400) | breaks (HTTP 500) | plain (no stream) | dies (at the first chat) | stubborn (ignores SIGTERM) |
+loading (HTTP 503 for a second, then answers)
 """
 
 import json
@@ -64,6 +65,17 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"data: " + json.dumps(body).encode() + b"\n\n")
 
 
+def accept_and_say_nothing(seconds):
+    """A listener that nobody serves, as that of a server whose workers still load."""
+    listener = socket.create_server((ADDRESS, PORT))
+    if MODE == "mute":
+        time.sleep(600)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(10_000))
+    listener.close()
+
+
 class Server(ThreadingHTTPServer):
     address_family = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
     daemon_threads = True
@@ -71,4 +83,6 @@ class Server(ThreadingHTTPServer):
 
 if MODE == "stubborn":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if MODE in {"mute", "slow"}:
+    accept_and_say_nothing(float(sys.argv[4]) if len(sys.argv) > 4 else 4)
 Server((ADDRESS, PORT), Handler).serve_forever()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from healthcheck.progress import Silent
+from healthcheck.progress import Progress, Silent
 from healthcheck.service.facts import Patience, Service
 
 SERVER = f"'{sys.executable}' '{Path(__file__).with_name('chat_server.py')}'"
@@ -23,7 +23,15 @@ def free_port() -> int:
         return int(trial.getsockname()[1])
 
 
-def service(folder: Path, script: str, *, patience: Patience = QUICK, port: int = 0, **more) -> Service:
+def service(
+    folder: Path,
+    script: str,
+    *,
+    patience: Patience = QUICK,
+    port: int = 0,
+    progress: Progress | None = None,
+    **more,
+) -> Service:
     """A service over `script` as deploy.sh; PORT in it is the port that is asked, SERVER starts the chat server."""
     port = port or free_port()
     export = folder / "export"
@@ -32,7 +40,13 @@ def service(folder: Path, script: str, *, patience: Patience = QUICK, port: int 
     weights = folder / "my weights 权重"
     weights.mkdir(exist_ok=True)
     return Service(
-        export, weights, log=folder / "deploy.log", progress=Silent(), patience=patience, port=port, **more
+        export,
+        weights,
+        log=folder / "deploy.log",
+        progress=progress or Silent(),
+        patience=patience,
+        port=port,
+        **more,
     )
 
 

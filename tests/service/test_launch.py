@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
 from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
@@ -116,6 +117,45 @@ def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path)
     with service(tmp_path, f"({loader}; exec SERVER PORT) &\nuntil {poll}; do sleep 0.1; done\nwait") as running:
         assert running.launch.outcome is LaunchOutcome.READY
     assert running.launch.log.read_text().count("ConnectionRefusedError") >= 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "heard"),
+    [
+        ("mute", "nothing at all comes, to GET /v1/models neither"),
+        ("hangs", "GET /v1/models was answered with HTTP 200, and to the chat nothing"),
+    ],
+)
+def test_a_server_that_takes_requests_and_does_nothing_is_given_up_early_and_named(tmp_path, mode, heard):
+    quiet = Patience(deadline_s=600, silence_s=600, answer_s=2, tick_s=0.1)
+    with service(tmp_path, f"exec SERVER PORT {mode}", patience=quiet) as running:
+        launch = running.launch
+    assert launch.outcome is LaunchOutcome.SILENT
+    result = starts.judge(launch)
+    assert result.outcome is Outcome.FAIL
+    assert "connections are accepted" in text(result)
+    assert heard in text(result)
+    assert "no process has done anything" in text(result)
+
+
+def test_a_silent_server_that_works_is_waited_for(tmp_path):
+    """As one whose workers load, or whose first answer compiles: longer than an idle one would be given."""
+    quiet = Patience(deadline_s=60, silence_s=600, answer_s=1.5, tick_s=0.1)
+    with service(tmp_path, "exec SERVER PORT slow 0.0.0.0 4", patience=quiet) as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+
+
+def test_progress_says_what_is_waited_for_and_until_when(tmp_path):
+    told = []
+
+    class Listening(Silent):
+        def update(self, text, *, done=0, total=0):
+            told.append(text)
+
+    patience = Patience(deadline_s=2, silence_s=600, answer_s=600, tick_s=0.1)
+    with service(tmp_path, "exec SERVER PORT mute", patience=patience, progress=Listening()):
+        pass
+    assert any("port" in text and "is open, no answer yet (gives up in 0:01)" in text for text in told)
 
 
 def test_silence_ends_the_wait(tmp_path):
