@@ -49,7 +49,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("variable", re.compile(r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$")),
 )  # fmt: skip
 _ELSEWHERE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("module", re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '?(?P<name>[\w.]+)")),
+    ("module", re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]+)")),
     ("argument", re.compile(r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$")),
     ("argument", re.compile(r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)")),
     ("file", re.compile(  # of pip

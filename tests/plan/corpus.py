@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`expected` has the outcome of every check that is neither a pass nor a skip."""
+    """`expected` has the outcome of every check that is neither a pass nor a skip.
+
+    `says` stands in what was seen or where, `fix` in a repair.
+    """
 
     name: str
     files: Mapping[str, str]
     expected: Mapping[str, str]
     untracked: Mapping[str, str] = field(default_factory=dict)
     says: str = ""
+    fix: str = ""
 
 
 def sh(body: str) -> str:
@@ -34,6 +38,7 @@ def case(
     files: Mapping[str, str] | None = None,
     untracked: Mapping[str, str] | None = None,
     says: str = "",
+    fix: str = "",
 ) -> Case:
     others = {path: textwrap.dedent(text).lstrip("\n") for path, text in (files or {}).items()}
     return Case(
@@ -42,4 +47,5 @@ def case(
         expected=expected or {},
         untracked=untracked or {},
         says=says,
+        fix=fix,
     )

@@ -244,4 +244,34 @@ START: tuple[Case, ...] = (
          {"plan/port": "fail", "plan/served-name": "fail", "plan/no-api-key": "fail", "plan/foreground": "fail"}),
 )  # fmt: skip
 
-WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START)
+LATER = '\nexec vllm serve "$MODEL_PATH" --port 8000'
+ENDS: tuple[Case, ...] = (
+    case("ends-refused", sh('echo "adapter: the weights are in a form that is not served: take another version" >&2; exit 2'),
+         NEVER, says="adapter.toml", fix="as it says: take another version"),
+    case("ends-settings", sh('echo "adapter: adapter.toml: context is \'x\': expected a number" >&2; exit 2' + LATER),
+         NEVER, fix="correct adapter.toml: context is 'x': expected a number"),
+    case("ends-refused-for-the-machine", sh('echo "adapter: with 1 device(s) there is too little: take more" >&2; exit 2'), {},
+         says="what the service has is unknown", fix="take more; or verify without --until"),
+    case("ends-crlf", sh("set -e" + LATER).replace("\n", "\r\n"), NEVER, says="deploy.sh:1", fix="s/\\r$//"),
+    case("ends-crlf-helper", sh("set -e\n. ./env.sh" + LATER), NEVER, files={"env.sh": "A=1\r\nfrobnicate\r\n"},
+         fix="sed -i 's/\\r$//' ./env.sh"),
+    case("ends-crlf-bash", bash("set -e\n. ./env.sh" + LATER), NEVER, files={"env.sh": "A=1\r\nfrobnicate\r\n"},
+         fix="sed -i 's/\\r$//' ./env.sh"),
+    case("ends-traceback", sh("python3 run.py"), NEVER, files={"run.py": 'port = {}\n\nprint(port["port"])\n'}, says="run.py:3",
+         fix="KeyError: 'port'"),
+    case("ends-traceback-deep", sh("python3 -m tools.run"), NEVER, says="tools/deep.py:2", fix="ValueError: no: yes",
+         files={"tools/__init__.py": "", "tools/run.py": "from tools.deep import go\ngo()\n",
+                "tools/deep.py": 'def go():\n    raise ValueError("no: yes")\n'}),
+    case("ends-python-syntax", sh("python3 run.py"), NEVER, files={"run.py": "x = 1\ndef f(:\n"}, says="run.py:2", fix="SyntaxError"),
+    case("ends-command", sh('exec vlm serve "$MODEL_PATH"'), NEEDS, says="deploy.sh:2", fix="did you mean vllm?"),
+    case("ends-without-path", sh("PATH=/opt/tools" + LATER), NEEDS, fix="never replace it"),
+    case("ends-model-path", sh('[ -f "$MODEL_PATH" ] || { echo "MODEL_PATH is no file" >&2; exit 1; }' + LATER), NEVER,
+         says="deploy.sh:2", fix="the test that refuses MODEL_PATH"),
+    case("ends-syntax", sh("if true; then" + LATER), NEVER, fix="sh -n deploy.sh"),
+    case("ends-time", sh("while :; do :; done" + LATER), NEVER, says="the time was up", fix="before anything that waits"),
+    case("ends-own-words", sh('echo "licence.key has expired" >&2; exit 9' + LATER), NEVER, fix="licence.key has expired"),
+    case("ends-silent", sh("set -e\nfalse" + LATER), NEVER, fix="sh -x deploy.sh"),
+    case("ends-well", sh("echo done"), NEVER, fix="make deploy.sh end with: exec vllm serve"),
+)  # fmt: skip
+
+WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START, *ENDS)

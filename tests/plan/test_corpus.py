@@ -25,6 +25,7 @@ def test_a_repository_gets_what_is_written_for_it(case: Case, tmp_path: Path, we
     story = "\n".join(f"{r.id}: {f.seen} [{f.where}]" for r in results.values() for f in r.findings)
     assert found == dict(case.expected), f"{story}\n{plan.server}\n{plan.run.stderr}"
     assert case.says in story
+    assert any(case.fix in f.fix for r in results.values() for f in r.findings) or not case.fix
 
 
 def test_the_corpus_is_wide_enough() -> None:

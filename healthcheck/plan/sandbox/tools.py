@@ -36,11 +36,12 @@ STAND_INS = {
     "npu-smi.sh": ("npu-smi",),
     "sleep.sh": ("sleep", "usleep"),
     "timeout.sh": ("timeout",),
+    "address.sh": ("hostname", "ip", "ifconfig"),
     "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
 }  # fmt: skip
 WHERE_MISSING = {
     "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
-    "nothing.sh": ("ip", "ifconfig", "ps", "hostname", "lscpu", "free", "top", "sync"),
+    "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "pidof")}
 _ABSENT = re.compile(

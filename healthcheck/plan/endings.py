@@ -1,0 +1,141 @@
+"""Why deploy.sh ended without a server, as its last words tell it, and the repair that fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.plan import script
+from healthcheck.plan.complaints import Complaint
+from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.remedies import remedy
+
+END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+LIMITS = {
+    "time": (
+        "it was still busy without a server when the time was up",
+        "start the server before anything that waits or computes for long",
+    ),
+    "processes": ("it started processes without end", "leave out what starts process after process"),
+    "memory": ("it used more memory than a start script can need", "leave out what takes the memory"),
+    "output": ("it printed without end", "leave out what prints without end"),
+    "disk": ("it filled the disk", "leave out what fills the disk; the weights are read where MODEL_PATH is"),
+    "lost": ("it killed the sandbox that it ran in", "leave out what kills processes that it did not start"),
+}
+"""By how a rehearsal ended: what was seen, and the repair."""
+_TAIL_LINES = 3
+_REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
+_ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
+_CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
+"""A word with a carriage return at its end, as dash and as bash say that they do not know it."""
+_NOT_THEIRS = ("<", "/.kit/", "/usr/lib/", "/usr/local/lib/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The repair, and where it is to be made ("launch.py:7"), "" where the whole of deploy.sh is meant.
+
+    Attributes:
+        of_the_machine: it is about the machine of the rehearsal, which is not the service's.
+    """
+
+    fix: str
+    where: str = ""
+    of_the_machine: bool = False
+
+
+def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
+    """The first cause of the table that fits; `said` are the complaints of the run."""
+    return next(found for cause in _CAUSES if (found := cause(plan, said)))
+
+
+def last_words(run: ShellRun) -> list[str]:
+    """The last lines that deploy.sh said, on standard error where it said anything there."""
+    text = run.stderr.strip() or run.stdout.strip()
+    return [line.strip()[:200] for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+
+
+def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """Of deploy.sh, or of a helper that it sources."""
+    number = next((n for n, line in enumerate(plan.script.split("\n"), 1) if "\r" in line), None)
+    helper = _CARRIAGE_RETURN.search(plan.run.stderr)
+    if number is None and helper is None:
+        return None
+    file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
+    return Ending(
+        fix=f"sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes, and commit",
+        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+    )
+
+
+def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    return Ending(fix=LIMITS[plan.run.ended_by][1]) if plan.run.ended_by in LIMITS else None
+
+
+def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """The template's own adapter says what is wrong and, behind the last colon, what to do."""
+    lines = plan.run.stderr.rstrip().splitlines()[-_TAIL_LINES:]
+    found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
+    if found is None:
+        return None
+    of_the_settings = found["said"].startswith("adapter.toml: ")
+    return Ending(
+        fix=f"correct {found['said']}" if of_the_settings else f"as it says: {found['said'].rpartition(': ')[2]}",
+        where="adapter.toml",
+        of_the_machine=_ABOUT_THE_MACHINE.search(found["said"]) is not None,
+    )
+
+
+def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    if not said or said[-1].text.strip()[:200] not in last_words(plan.run):
+        return None
+    return Ending(fix=remedy(plan, said[-1])[1], where=said[-1].where)
+
+
+def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    lines = plan.run.stderr.rstrip().splitlines()
+    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    frames = [found for found in map(_FRAME.match, lines) if found and not found["file"].startswith(_NOT_THEIRS)]
+    if not raised or not frames:
+        return None
+    where = f"{frames[-1]['file'].removeprefix(f'{plan.root}/')}:{frames[-1]['line']}"
+    return Ending(fix=f"correct what raises {raised[:200]}", where=where)
+
+
+def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    words = [line for line in last_words(plan.run) if contract.MODEL_PATH_VARIABLE in line]
+    if not words or not plan.run.exit_status:
+        return None
+    number = script.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    return Ending(
+        fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
+        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+    )
+
+
+def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    words = last_words(plan.run)
+    if not plan.run.exit_status:
+        return None
+    cause = f"see to “{words[-1]}”" if words else "find the command that fails (sh -x deploy.sh shows them)"
+    return Ending(fix=f'{cause}, so that it comes to: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000')
+
+
+def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
+    return Ending(fix=END_WITH_A_SERVER)
+
+
+_CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
+    _line_ends,
+    _limit,
+    _refusal,
+    _missing,
+    _traceback,
+    _model_path,
+    _own_words,
+    _no_server,
+)

@@ -1,0 +1,82 @@
+"""What to do about something that was not there when deploy.sh ran."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from healthcheck.nearest import hint
+from healthcheck.plan.complaints import Complaint
+from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
+
+BASH_ONLY = {"source", "[["}
+_FOREIGN = {
+    "docker": "a container engine", "podman": "a container engine", "nerdctl": "a container engine",
+    "docker-compose": "a container engine", "kubectl": "a cluster", "sudo": "sudo", "su": "another user",
+    "conda": "conda", "mamba": "conda", "micromamba": "conda", "source": "bash", "systemctl": "a system manager",
+    "service": "a system manager", "screen": "a terminal", "tmux": "a terminal", "nvidia-smi": "an NVIDIA GPU",
+    "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
+    "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
+}  # fmt: skip
+_ENVIRONMENT = re.compile(
+    r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
+)
+
+
+def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
+    """What deploy.sh needs, in words, and the repair."""
+    name = said.name
+    if said.kind == "file":
+        return _file(plan, said)
+    if said.kind == "command":
+        return _command(name)
+    return {
+        "argument": (
+            "an argument",
+            "give it a default: ${1:-value}; the service passes no arguments"
+            if said.where
+            else f"pass {name} to that program in deploy.sh; the service passes no arguments",
+        ),
+        "variable": (f"the environment variable {name}", f"give it a default: ${{{name}:-value}}"),
+        "module": (f"the Python module {name}", "commit it, or name its package in requirements.txt"),
+        "terminal": ("a terminal", "do not ask for input"),
+        "permission": (f"permission for {name}", f"git update-index --chmod=+x {name}, or run it with sh"),
+        "option": ("a line's end", "end the line before it with a backslash, and nothing behind that"),
+        "syntax": (
+            "another syntax",
+            "correct the syntax there; sh -n deploy.sh (or bash -n) reads it and runs nothing",
+        ),
+    }[said.kind]
+
+
+def is_foreign(name: str) -> bool:
+    """Whether the service's image has no such program, whatever the script does without it."""
+    return name.rpartition("/")[2] in _FOREIGN
+
+
+def _command(name: str) -> tuple[str, str]:
+    base = name.rpartition("/")[2]
+    if base in BASH_ONLY:
+        return _FOREIGN.get(base, "bash"), "begin deploy.sh with #!/bin/bash"
+    if is_stood_in(name):
+        return f"the program {name}", f"keep the search path that finds {name}: add to $PATH, never replace it"
+    what = _FOREIGN.get(base) or f"the program {name}"
+    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, stood_in())}"
+
+
+def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
+    name = said.name.removeprefix(f"{plan.root}/").removeprefix("./")
+    unshipped = next(
+        (path for path in plan.unshipped if name == path or name.startswith(path.rstrip("/") + "/")), ""
+    )
+    if unshipped:
+        return f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
+    if _ENVIRONMENT.search(name):
+        return f"an environment at a fixed place: {name}", "leave it out: the image's own Python is the one to use"
+    if PurePosixPath(name).is_absolute():
+        return (
+            f"{name}, which is only on your machine",
+            "use a path in the repository, or make the folder first",
+        )
+    return f"{name}, which is not in the repository", f"commit {name}, or correct the path"
