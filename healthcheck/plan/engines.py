@@ -132,7 +132,7 @@ ENGINES: tuple[Engine, ...] = (
     Engine(name="tritonserver", programs=("tritonserver",), api="openai-other", port_options=("http-port",)),
     Engine(
         name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), api="unknown", host=LOOPBACK,
-        model_options=(), name_is="?",
+        model_options=(), name_is="?", port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
     ),
     Engine(
         name="gunicorn", programs=("gunicorn", "-m gunicorn"), api="unknown", host=LOOPBACK, bind_options=("bind",),
@@ -144,14 +144,26 @@ ENGINES: tuple[Engine, ...] = (
     ),
     Engine(
         name="flask", programs=("flask", "-m flask", "python:flask"), api="unknown", port=5000, host=LOOPBACK,
-        model_options=(), name_is="?", grammar=Grammar(short={"-p": "port", "-h": "host"}),
+        model_options=(), name_is="?", grammar=Grammar(short={"-p": "port", "-h": "host", "-A": "app"}),
+        port_variables=("FLASK_RUN_PORT",), host_variables=("FLASK_RUN_HOST",),
     ),
     Engine(
         name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi"), api="unknown", model_options=(),
         name_is="?",
     ),
     Engine(name="aiohttp", programs=("python:aiohttp",), api="unknown", port=8080, model_options=(), name_is="?"),
-    Engine(name="waitress", programs=("python:waitress", "waitress-serve"), api="unknown", port=8080, name_is="?"),
+    Engine(
+        name="waitress", programs=("python:waitress", "waitress-serve"), api="unknown", port=8080, name_is="?",
+        model_options=(), bind_options=("listen",),
+    ),
+    Engine(
+        name="granian", programs=("granian", "-m granian"), api="unknown", host=LOOPBACK, model_options=(),
+        name_is="?", port_variables=("GRANIAN_PORT",), host_variables=("GRANIAN_HOST",),
+    ),
+    Engine(
+        name="daphne", programs=("daphne", "-m daphne"), api="unknown", host=LOOPBACK, model_options=(),
+        name_is="?", host_options=("bind",), grammar=Grammar(short={"-p": "port", "-b": "bind"}),
+    ),
     Engine(name="gradio", programs=("python:gradio", "gradio"), api="openai-other", port=7860, name_is="?"),
     Engine(name="streamlit", programs=("streamlit",), api="openai-other", port=8501, name_is="?"),
     Engine(

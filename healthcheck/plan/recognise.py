@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from healthcheck import json_text, yaml_text
+from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
 from healthcheck.plan import mindie
 from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
@@ -26,6 +26,8 @@ _FILE_OPTIONS = {
     "log-config-file",
 }  # fmt: skip
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
+_OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
+"""A route that takes paths of any form, or that could not be told."""
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
 
@@ -258,8 +260,8 @@ def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) ->
     if "is-embedding" in options or "embedding" in options or "embeddings" in options:
         return "embedding"
     if routes and engine.api == "unknown":
-        chat = any(route.endswith("/chat/completions") for route in routes)
-        open_ended = any(":path" in route or "<path:" in route or "{tail" in route for route in routes)
+        chat = contract.CHAT_PATH in routes
+        open_ended = any(_OPEN_ENDED.search(route) for route in routes)
         return "openai-chat" if chat else "unknown" if open_ended else "openai-other"
     return engine.api
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -164,9 +165,19 @@ def _dev(new_root: str) -> None:
     for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc"):
         Path(f"{new_root}/dev/{name}").touch()
     os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - of the sandbox
+    _terminals(f"{new_root}/dev")
     os.symlink("/proc/self/fd", f"{new_root}/dev/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"{new_root}/dev/{name}")
+
+
+def _terminals(dev: str) -> None:
+    """Pseudo-terminals of its own, for script(1) and the like; without them where the system does not let us."""
+    os.makedirs(f"{dev}/pts")
+    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+    with contextlib.suppress(OSError):
+        kernel.mount("devpts", f"{dev}/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+        os.symlink("pts/ptmx", f"{dev}/ptmx")
 
 
 def _python(job: Job, kit: str) -> None:

@@ -28,11 +28,19 @@ _LATE = {
 """Stand-ins that cost something to import."""
 
 
+class Library(Module):
+    """A library whose modules are found as its attributes too: `from aiohttp import web`."""
+
+    def __getattr__(self, name: str) -> Any:
+        below = f"{self.__name__}.{name}"
+        return importlib.import_module(below) if apps.parts(below) else super().__getattr__(name)
+
+
 class Loader(importlib.abc.Loader):
     """Makes a stand-in module; its known parts do what matters, the rest is permissive."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = Module(spec.name)
+        module = Library(spec.name)
         module.__path__ = []
         return module
 

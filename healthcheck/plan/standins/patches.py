@@ -7,6 +7,7 @@ import importlib.machinery
 import json
 import os
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -69,9 +70,14 @@ def _asyncio_sleep(module: ModuleType) -> None:
 def _socket(module: ModuleType) -> None:
     """Where the sandbox has no network of its own, a recorded server's port is another one."""
     kind: Any = module.__dict__["socket"]
-    really_connect = kind.connect
+    really_connect, really_name = kind.connect, kind.getsockname
+    really_find, this_host = module.__dict__["gethostbyname"], module.__dict__["gethostname"]()
+    outward: Any = weakref.WeakSet()
 
     def connect(self: Any, address: Any) -> Any:
+        if self.type == module.__dict__["SOCK_DGRAM"] and isinstance(address, tuple):
+            outward.add(self)  # connected to learn the own address: nothing is sent
+            return None
         if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
             raise OSError(101, "Network is unreachable")
         if isinstance(address, tuple):
@@ -80,12 +86,20 @@ def _socket(module: ModuleType) -> None:
 
     really_resolve = module.__dict__["getaddrinfo"]
 
+    def getsockname(self: Any) -> Any:
+        return (note.ADDRESS, 0) if self in outward else really_name(self)
+
+    def find(host: str) -> str:
+        return note.ADDRESS if host == this_host else really_find(host)
+
     def resolve(host: Any, *arguments: Any, **options: Any) -> Any:
-        if host is not None and str(host) not in _LOCAL:
+        host = note.ADDRESS if host == this_host else host
+        if host is not None and str(host) not in {*_LOCAL, note.ADDRESS}:
             raise module.__dict__["gaierror"](-3, "Temporary failure in name resolution")
         return really_resolve(host, *arguments, **options)
 
-    kind.connect = connect
+    kind.connect, kind.getsockname = connect, getsockname
+    module.__dict__["gethostbyname"] = find
     module.__dict__["getaddrinfo"] = resolve
 
 

@@ -157,6 +157,19 @@ class Base:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Anything(f"{type(self).__name__}()")
 
+    def __getitem__(self, key: Any) -> Any:
+        held = self.__dict__.get("items_", {})
+        return held[key] if key in held else Anything(f"{type(self).__name__}[...]")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.__dict__.setdefault("items_", {})[key] = value
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.__dict__.get("items_", {})
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
 
 class Module(types.ModuleType):
     """A library that is not here."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import apps, modules, note, permissive, pip
+from healthcheck.plan.standins import apps, modules, note, permissive, pip, webservers
 
 _SERVER_MODULES = (
     "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
@@ -189,7 +189,8 @@ def _app_server(name: str, arguments: list[str]) -> None:
     folder = next((value for key, value in itertools.pairwise(arguments) if key in {"--app-dir", "--chdir"}), "")
     if folder:
         sys.path.insert(0, folder)
-    target = next((a for a in arguments if ":" in a and not a.startswith("-") and a[0].isalpha()), "")
+    arguments = webservers.complete(name, arguments)
+    target = webservers.target(name, arguments)
     routes = apps.routes_of(target) if target else ()
     note.serve(name, [*arguments, *(f"#route {route}" for route in routes)])
 
