@@ -6,12 +6,13 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Progress
 from healthcheck.records import Report
-from healthcheck.report import folder, github, junit, lines, machine, terminal
+
+if TYPE_CHECKING:
+    from healthcheck.probe.records import ProbeRun
 
 
 def arguments(group: argparse._ActionsContainer) -> None:
@@ -36,6 +37,8 @@ class ProgressToClose(Progress, Protocol):
 
 def progress(options: argparse.Namespace) -> ProgressToClose:
     """The listener that was asked for."""
+    from healthcheck.report import lines, terminal  # noqa: PLC0415 - --help shows no report
+
     if options.quiet:
         return lines.NoProgress()
     return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
@@ -49,6 +52,8 @@ def publish(
     Raises:
         UsageError: a file cannot be written.
     """
+    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415 - see progress()
+
     text = machine.render(report)
     to_stdout = str(options.json) == "-"
     if to_stdout:

@@ -11,11 +11,7 @@ from healthcheck import provenance
 from healthcheck.cli import output, sampling
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
-from healthcheck.probe import facts
-from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.folder import stored
-from healthcheck.probe.metrics import CLIENT
-from healthcheck.probe.records import ProbeRun, ProbeSettings
+from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, exit_status, verdict_of
 
@@ -52,6 +48,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:
+    from healthcheck.probe import facts  # noqa: PLC0415 - aiohttp and the statistics take longer than --help may
+    from healthcheck.probe.checks import CHECKS  # noqa: PLC0415
+    from healthcheck.probe.folder import stored  # noqa: PLC0415
 
     url = sampling.server_root(options.url)
     base = stored(folder).settings if options.resume else ProbeSettings(url=url)

@@ -49,8 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
                      "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
-    how.add_argument("--bootstrap", type=_count, metavar="N", help="bootstrap intervals too, from N resamples of the "
-                     "problems, as many papers print them (they take 1000)")  # fmt: skip
+    how.add_argument("--bootstrap", type=_count, metavar="N", help="bootstrap intervals too, from N resamples of "
+                     "the problems, as many papers print them (they take 1000)")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip

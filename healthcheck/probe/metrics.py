@@ -9,14 +9,12 @@ from healthcheck import json_text
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.detectors import flags
 from healthcheck.probe.figures import Grid
-from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.records import CLIENT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name, headline, per_problem
 from healthcheck.records import JsonValue
-
-CLIENT = "the service's client will print"
 
 
 def metrics(run: ProbeRun) -> dict[str, JsonValue]:

@@ -10,6 +10,9 @@ from healthcheck.contract import SAMPLES_PER_PROBLEM
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
 
+CLIENT = "the service's client will print"
+"""The name, among a run's figures, of what the evaluation client would make of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:

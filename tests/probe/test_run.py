@@ -9,9 +9,10 @@ import pytest
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.probe import figures
 from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.facts import measure, metrics, resume
+from healthcheck.probe.facts import measure, resume
 from healthcheck.probe.folder import load
 from healthcheck.probe.journal import Journal
+from healthcheck.probe.metrics import metrics
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome

@@ -99,9 +99,9 @@ def summarize_votes(
 ) -> tuple[Estimate, ...]:
     """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k where ranks are given.
 
-    k goes to n, the least number of samples of any problem; with more than MOST_VOTERS samples maj@k and agreement@k
-    are left out. Beside cons@n, maj@n asks less: with two right samples
-    of five and three different wrong ones, cons is 0 and maj is 1.
+    k goes to n, the least number of samples of any problem; with more than MOST_VOTERS samples a problem maj@k and
+    agreement@k are left out. Beside cons@n, maj@n asks less: with two right samples of five and three different
+    wrong ones, cons is 0 and maj is 1.
 
     Args:
         matrix: correctness, problem-major.

@@ -26,7 +26,7 @@ def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
 
 def agreement_at_k(answers: Answers, k: int) -> float:
     """The share of the modal answer, right or wrong, among k of the n samples, by expectation."""
-    _check(answers, answers, k)
+    _check(answers, [0] * len(answers), k)
     if k == len(answers):
         return max(Counter(answer for answer in answers if answer is not None).values(), default=0) / k
     return _by_k(_classes(answers, [0] * len(answers)), len(answers))[k - 1][1]
