@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, warn
-from healthcheck.plan import script
+from healthcheck.plan import advice, script
+from healthcheck.plan.engines import is_fixed_address
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.standins.note import ADDRESS
 from healthcheck.plan.start import starts_server
 from healthcheck.plan.surroundings import self_contained
 from healthcheck.records import Finding, Stage
@@ -85,7 +87,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
         yield fail(
             expected="plain HTTP",
             seen=f"TLS is switched on: {server.command}",
-            fix="remove --ssl-certfile and --ssl-keyfile",
+            fix=advice.no_tls(server),
             where=_line(plan, "--ssl"),
             rule=contract.LISTENS_ON_PORT,
         )
@@ -196,7 +198,7 @@ def port(plan: LaunchPlan) -> Findings:
         yield fail(
             expected=f"port {contract.PORT}",
             seen=f"{server.port_source} is no port: {server.command}",
-            fix=f"pass --port {contract.PORT}",
+            fix=advice.port(server),
             where=_line(plan, server.port_source.split()[0].split("=")[0]),
         )
     elif server.port is None:
@@ -205,16 +207,12 @@ def port(plan: LaunchPlan) -> Findings:
         yield fail(
             expected=f"port {contract.PORT}",
             seen=f"port {server.port} ({server.port_source}): {server.command}",
-            fix=f"pass {_port_option(server)} {contract.PORT}",
+            fix=advice.port(server),
             where=server.port_source
             if ".y" in server.port_source
             else _line(plan, server.port_source, str(server.port)),
             evidence={"port": server.port, "source": server.port_source},
         )
-
-
-def _port_option(server: ServerCommand) -> str:
-    return "--server-port" if server.engine == "lmdeploy" else "--port"
 
 
 @check(
@@ -228,7 +226,7 @@ def _port_option(server: ServerCommand) -> str:
 def host(plan: LaunchPlan) -> Findings:
     """A server on 127.0.0.1 answers only clients on the same host and in the same container.
 
-    The service does not say where its client runs, so this is a warning. Engines differ in what they do by
+    The service does not say where its client runs, so loopback is a warning. Engines differ in what they do by
     default: vLLM and LMDeploy listen everywhere, SGLang, llama.cpp and uvicorn on loopback only.
 
     Repair: pass `--host 0.0.0.0`.
@@ -239,11 +237,25 @@ def host(plan: LaunchPlan) -> Findings:
         yield warn(
             expected="an address that is reachable from outside, such as 0.0.0.0",
             seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.command}",
-            fix="pass --host 0.0.0.0",
+            fix=advice.host(server),
             where=_line(plan, server.host) if explicit else server.where,
         )
     elif server.host is None:
         yield _unresolved(plan, "an address that is reachable from outside", "the address")
+    elif server.host == ADDRESS:
+        yield warn(
+            expected="every address of the machine: whether the client uses this one is unknown",
+            seen=f"only the machine's own address, found out when deploy.sh runs: {server.command}",
+            fix=advice.host(server),
+            where=server.where,
+        )
+    elif is_fixed_address(server.host):
+        yield fail(
+            expected="an address that the service's machine has, such as 0.0.0.0",
+            seen=f"the fixed address {server.host}, which only its own machine can listen on: {server.command}",
+            fix=advice.host(server),
+            where=_line(plan, server.host),
+        )
 
 
 @check(
@@ -278,7 +290,7 @@ def served_name(plan: LaunchPlan) -> Findings:
         yield fail(
             expected=f"the weight path, {plan.model_path!r}, among the names",
             seen=f"served as {names}{f' (--{option})' if option else ''}: {server.command}",
-            fix=f"remove --{option}" if option else 'give the engine "$MODEL_PATH" itself as the model',
+            fix=advice.name(server, option, plan.model_path),
             where=_line(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
             evidence={"names": list(server.served_names)},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -211,3 +212,12 @@ def _words(argv: tuple[str, ...]) -> tuple[str, ...]:
 def by_variable(names: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, str] | None:
     """The first of the environment variables that is set, with its value."""
     return next(((name, environment[name]) for name in names if environment.get(name)), None)
+
+
+def is_fixed_address(host: str) -> bool:
+    """Whether it is the address of one machine, written out."""
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return not (address.is_unspecified or address.is_loopback)
