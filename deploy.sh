@@ -37,4 +37,4 @@ eval "$variables"
 args=$(plan)
 eval "set -- $args"
 
-echo boom >&2; exit 3; exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"
+exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"
