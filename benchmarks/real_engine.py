@@ -2,8 +2,8 @@
 
 Both send the same requests at the same concurrency; the raw client does nothing but read and parse, so its time is
 the server's own. Temperature 0, so that both get the same answers. A block is raw, probe, probe, raw or the other
-way round, and gives one ratio of sums: what drifts over a block falls on both. Both clients share the processors with
-the engine, so that on a busy machine a client's own CPU time counts more than it would.
+way round, and gives one ratio of sums: what drifts over a block falls on both. Both clients share the processors
+with the engine, so that on a busy machine a client's own CPU time counts more than it would.
 """
 
 from __future__ import annotations
