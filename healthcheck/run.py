@@ -94,11 +94,11 @@ class Run:
     def report(self) -> Report:
         """The report of what has been found so far."""
         results = self.ledger.results
-        first = Stage.ENDPOINT if self.request.url else STAGES[0]
+        first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
         return Report(
             verdict=verdict_of(results, stopped=self.stopped),
             results=results,
-            asked=f"{first.value} to {self.request.until.value}",
+            asked=f"{first.value} to {last.value}" if first is not last else f"{last.value} only",
             metrics=self.metrics,
             provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
             | {"stages": self._clock.seconds()},

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from healthcheck.cli import output
 from healthcheck.cli.places import place
-from healthcheck.errors import UsageError
-from healthcheck.files import write_atomically
 from healthcheck.json_text import dump
+from healthcheck.report import folder
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, Hit, diagnose, diagnose_stream
 
@@ -30,14 +30,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the diagnosis; 0 where a cause was found, 3 where none was."""
+    output.refuse_unwritable(options.json)
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
     print("\n".join(_text(found, "standard input" if name == "-" else name)))
     if options.json:
-        try:
-            write_atomically(options.json, dump(_record(found)))
-        except OSError as error:
-            raise UsageError(f"cannot write {options.json}: {error.strerror}") from error
+        folder.save(options.json, dump(_record(found)))
     return FOUND if found.cause else NOTHING
 
 

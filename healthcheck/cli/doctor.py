@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from healthcheck import contract, json_text, scaffold
+from healthcheck.cli import output
 from healthcheck.cli.parsing import version
 from healthcheck.files import write_atomically
 from healthcheck.plan.sandbox.box import Setting, rehearse_isolated
@@ -47,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look and print; 1 where a needed part is missing."""
+    output.refuse_unwritable(options.json)
     parts = tuple(look())
     if options.json:
         write_atomically(options.json, json_text.dump({"schema": 1, "version": version(), "parts": parts}))

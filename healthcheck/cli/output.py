@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report
 
@@ -44,13 +47,44 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
     return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
 
 
+def refuse_unwritable(*files: Path | None, out: Path | None = None) -> None:
+    """Before a run: each file can be written, and so can the report folder.
+
+    The report folder is made where it is missing; any other missing folder is more likely a slip of the pen.
+
+    Raises:
+        UsageError: one cannot.
+    """
+    for file in filter(None, files):
+        if str(file) == "-" or (file.exists() and not file.is_file() and not file.is_dir()):
+            continue
+        if file.is_dir():
+            raise UsageError(f"cannot write {file}: it is a folder")
+        if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
+            raise UsageError(f"cannot write {file}: there is no folder {file.parent}; make it first")
+        _try_to_write(file.parent)
+    if out:
+        _try_to_write(out)
+
+
+def _try_to_write(folder: Path) -> None:
+    """Leave a trial file in the folder for a moment, or in what is there of its parents."""
+    there = folder.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror} ({there})") from error
+
+
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
 ) -> None:
     """Show the report, then write it to what the options name, to the folder `out`, and to GitHub where it runs.
 
-    Raises:
-        UsageError: a file cannot be written.
+    What cannot be written where it belongs is kept elsewhere, and said: a run of hours is not lost to a full disk.
     """
     from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415 - see progress()
 
@@ -63,10 +97,19 @@ def publish(
     else:
         terminal.show(report)
     if options.json and not to_stdout:
-        folder.save(options.json, text)
+        _keep(options.json, lambda path: folder.save(path, text))
     if options.junit:
-        folder.save(options.junit, junit.render(report))
+        _keep(options.junit, lambda path: folder.save(path, junit.render(report)))
     if out:
-        folder.write(out, report, run)
+        _keep(out, lambda path: folder.write(path, report, run))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
+
+
+def _keep(path: Path, write: Callable[[Path], None]) -> None:
+    try:
+        write(path)
+    except UsageError as error:
+        instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
+        print(f"npu-adapter: {error}; it is in {instead}", file=sys.stderr)
+        write(instead)

@@ -40,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Look, judge, print: 0 ready, 1 not ready, 3 inconclusive."""
     wanted = _wanted(options)
+    output.refuse_unwritable(options.json, options.junit, options.save)
     source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
     recorder = Recorder(source) if options.save else None
     progress = output.progress(options)

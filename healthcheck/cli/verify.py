@@ -12,6 +12,8 @@ from healthcheck import contract, fix, hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
+from healthcheck.probe.bank import refuse_problems
+from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage, exit_status
@@ -61,6 +63,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
 
     request = _request(options)
+    launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
+    out = request.out if options.out or launches else None
+    output.refuse_unwritable(options.json, options.junit, out=out)
+    if request.until is Stage.PROBE:
+        refuse_used(request.out)
+        refuse_problems(request.probe)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     progress = output.progress(options)
     try:
@@ -70,10 +78,9 @@ def run(options: argparse.Namespace) -> int:
         report = verification.run()
     finally:
         progress.close()
-    launched = options.out or STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
-    output.publish(options, report, request.out if launched else None, verification.measured)
-    if launched and not options.quiet and str(options.json) != "-":
-        print(f"Report: {request.out / folder.PAGE}")
+    output.publish(options, report, out, verification.measured)
+    if out and str(options.json) != "-":
+        print(f"Report: {out / folder.PAGE}")
     return exit_status(report)
 
 

@@ -38,6 +38,16 @@ def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
     )
 
 
+def refuse_problems(settings: ProbeSettings) -> None:
+    """Before a launch that takes long: the problems that were named can be had.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    if settings.dataset or settings.family:
+        bank(settings)
+
+
 def fingerprint(problems: Sequence[Problem]) -> str:
     """A digest of all that is asked and expected.
 

@@ -1,0 +1,131 @@
+"""Where results go is looked at before a run, and a run that is over is never lost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from healthcheck.cli import main, output
+from healthcheck.cli.verify import STAGES
+from healthcheck.records import Report, Verdict
+from tests.cli.test_habits import WEIGHTS, ran, verify
+from tests.support.repositories import GOOD_SCRIPT, repository
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Path:
+    return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
+
+
+def whole(root: Path, *words: str) -> list[str]:
+    return ["verify", str(root), "--weights", str(WEIGHTS), *words]
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit"])
+@pytest.mark.parametrize("command", [("verify",), ("runner", "--allow-none"), ("probe", "http://127.0.0.1:9")])
+def test_a_folder_that_is_not_there_is_refused_and_not_made(
+    option: str, command: tuple[str, ...], adapter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = whole(adapter, "--quiet") if command == ("verify",) else [*command, "--quiet"]
+    missing = adapter.parent / "nope"
+    assert main([*words, option, str(missing / "x")]) == 2
+    assert f"there is no folder {missing}; make it first" in capsys.readouterr().err
+    assert not missing.exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--json", "adapter", "it is a folder"),
+        ("--out", "file", "Not a directory"),
+        ("--out", "file/below", "Not a directory"),
+        ("--out", "/proc/report", "cannot write to /proc/report"),
+        ("--json", "/proc/x.json", "cannot write to /proc"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_runs(
+    option: str, given: str, said: str, adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(whole(adapter, option, str(tmp_path / given))) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reports" / "today"
+    done = ran(*verify(adapter, "--quiet", "--out", str(out), "--json", str(out / "r.json")))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "r.json").read_text())["verdict"] == "ready"
+    assert done.stdout.splitlines() == [
+        "Verdict: ready, as far as it was asked (repo only)",
+        f"Report: {out / 'report.html'}",
+    ]
+
+
+def test_a_device_is_written_to(adapter: Path) -> None:
+    assert ran(*verify(adapter, "--quiet", "--json", os.devnull, "--junit", os.devnull)).returncode == 0
+
+
+def test_a_report_that_cannot_be_written_after_all_is_kept_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").touch()
+    options = output_options(tmp_path / "gone" / "r.json")
+    output.publish(options, Report(verdict=Verdict.READY, results=(), asked="repo only"))
+    said = capsys.readouterr().err
+    kept = Path(said.strip().rpartition(" ")[2])
+    assert f"cannot write {options.json}" in said
+    assert json.loads(kept.read_text())["verdict"] == "ready"
+
+
+def output_options(file: Path) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    output.arguments(parser)
+    return parser.parse_args(["--quiet", "--json", str(file)])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"question": "1+1?", "answer": "2"}\n{"question": \n', "2"),
+        ("", "has no problems"),
+        (None, "is not a file"),
+    ],
+)
+def test_a_data_set_is_read_before_the_launch(
+    text: str | None, said: str, adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = tmp_path / "bad.json"
+    if text is not None:
+        dataset.write_text(text)
+    assert main(whole(adapter, "--dataset", str(dataset), "--quiet")) == 2
+    captured = capsys.readouterr()
+    assert "bad.json" in captured.err
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def test_a_family_that_does_not_exist_is_refused_before_the_launch(adapter: Path) -> None:
+    assert main(whole(adapter, "--family", "arithmetics", "--quiet")) == 2
+
+
+def test_a_report_folder_of_another_run_is_refused_before_the_launch(
+    adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out" / "configs").mkdir(parents=True)
+    (tmp_path / "out" / "configs" / "probe.json").touch()
+    assert main(whole(adapter, "--out", str(tmp_path / "out"), "--quiet")) == 2
+    assert "holds a run already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stage", STAGES[:3])
+def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> None:
+    words = ["verify", str(adapter), "--weights", str(WEIGHTS), "--until", stage, "--json", "-"]
+    asked = json.loads(ran(*words).stdout)["asked"]
+    assert asked == ("repo only" if stage == "repo" else f"repo to {stage}")
