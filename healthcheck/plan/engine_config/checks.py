@@ -78,14 +78,14 @@ def _judged(
     if reason:
         return unsettled(
             expected=expected,
-            seen=f"{reason}: {error.kinds[0]}: {text}",
+            seen=f"{reason}: {error.kind}: {text}",
             fix=f"make the environment anew: {MAKE}; if that changes nothing, leave --deep out",
             where=server.command,
             evidence=_evidence(facts, environment, error),
         )
     concerned = _concerned(text, server)
     seen = f"vllm {environment.versions['vllm']} with {facts.row.label()} refuses it: “{text}”"
-    if error.kinds[0] == "Refused" and _other_release_takes_it(facts, server):
+    if error.kind == "Refused" and _other_release_takes_it(facts, server):
         return warn(
             expected=expected,
             seen=f"{seen}; another release takes it (plan/flags), and which one the service has is not documented",
@@ -106,7 +106,7 @@ def _judged(
 
 def _blameless(error: Raised, environment: Environment, facts: EngineConfig) -> str:
     """Why the error is none of the submission's, "" where it is."""
-    meant = bool(MEANT & set(error.kinds)) or error.kinds[0] == "Refused"
+    meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
         return "vLLM or vllm-ascend cannot be imported there"
@@ -156,7 +156,7 @@ def _reset(reset: Reset, server: ServerCommand) -> Finding:
 
 def _evidence(facts: EngineConfig, environment: Environment, error: Raised) -> dict[str, JsonValue]:
     return {
-        "kind": error.kinds[0],
+        "kind": error.kind,
         "raised_in": error.raised_in,
         "versions": dict(environment.versions),
         "npu": f"{facts.devices} × {facts.npu.name}",

@@ -12,7 +12,6 @@ from healthcheck.json_text import JsonError
 from healthcheck.plan.engine_config import child, request
 from healthcheck.plan.engine_config.environment import MAKE, OPTION, Environment, Interpreter, find_python, look
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.records import JsonValue
 from healthcheck.stacks import Row
 
 DEADLINE_S = 300.0
@@ -36,6 +35,11 @@ class Raised:
     raised_in: str
     deliberate: bool
     stand_in: bool
+
+    @property
+    def kind(self) -> str:
+        """The error's own type."""
+        return next(iter(self.kinds), "an unnamed error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,7 @@ class Answer:
     stage: str
     error: Raised | None
     resets: tuple[Reset, ...] = ()
-    built: Mapping[str, JsonValue] = field(default_factory=dict)
+    built: Mapping[str, bool | int | float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
