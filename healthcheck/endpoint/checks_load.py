@@ -24,8 +24,9 @@ def concurrency(interview: Interview) -> Findings:
     word or give another prompt's answer. Waiting is fine: the client has no time-out. A refusal is not: it counts
     429 and 503 as final.
 
-    Repair: queue requests instead of refusing them; keep the state of each request apart from the others'.
-    Simulated by: npu-adapter simulate --fault cross-talk (busy)
+    Repair: queue requests instead of refusing them; give each its turn; keep the state of each request apart from
+    the others'.
+    Simulated by: npu-adapter simulate --fault cross-talk (busy, hangs-in-a-crowd)
     """
     crowd = interview.crowd
     if crowd is None:
@@ -36,7 +37,9 @@ def concurrency(interview: Interview) -> Findings:
         yield fail(
             expected=f"{len(crowd.words)} streams at once, all answered",
             seen=f"{len(lost)} of {len(streams)} were not: {what_came(lost[0])}",
-            fix="queue requests instead of refusing them: the evaluation client does not ask again",
+            fix="look for a lock, a pool or a slot that is never given back: each request must have its turn"
+            if lost[0].error
+            else "queue requests instead of refusing them: the evaluation client does not ask again",
             where=asked(lost[0]),
         )
     signs = crowd_talk(crowd)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.prompts import FILLER_WORDS
-from healthcheck.endpoint.records import Interview, every_stream, miscount, overruns, prompt_tokens, words_in
+from healthcheck.endpoint.records import (
+    Interview,
+    every_stream,
+    lost_in_a_crowd,
+    miscount,
+    overruns,
+    prompt_tokens,
+    words_in,
+)
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.chat import Completion
@@ -159,8 +167,9 @@ def stream_finish(interview: Interview) -> Findings:
     Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done)
     """
     streams = tuple(every_stream(interview))
-    # A stream that the kit left because it went on and on is judged by endpoint/max-tokens.
-    whole = [e for e in streams if not (e.error and overruns(e))]
+    # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began
+    # beside others by endpoint/concurrency.
+    whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
     cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
     if cut and cut[0].completion:
         why = cut[0].error or f"no finish_reason after {shown(cut[0].completion.text[-80:])}"

@@ -67,6 +67,8 @@ FAR_TOKENS = 5000
 _TELLING_CHARACTERS = 24
 _NOTICE_S = 0.3
 _MODELS_S = 30
+_MALFORMED_S = 30
+MOST_PATIENCE_S = 900.0
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
 _MALFORMED = (
@@ -99,9 +101,9 @@ def interview(
         progress: is told how far it is.
     """
     began = time.monotonic()
-    talk = _Talk(Client(base_url, limits), "", (), progress or Silent())
-    talk.say("the list of models")
-    models = Client(base_url, replace(limits, total_s=min(limits.total_s, _MODELS_S))).models()
+    talk = _Talk(base_url, limits, "", (), progress or Silent())
+    talk.say(f"the list of models, for at most {_MODELS_S} s")
+    models = talk.within(_MODELS_S).client.models()
     listed = [str(card["id"]) for card in model_cards(models)] if models.status == 200 else []
     asked = model or weights or ""
     facts = Interview(
@@ -122,11 +124,20 @@ def interview(
 class _Talk:
     """How to ask: under which name, without which fields, at which temperature where answers are to be steady."""
 
-    client: Client
+    base_url: str
+    limits: Limits
     name: str
     left_out: tuple[str, ...]
     progress: Progress
     cold: float = 0
+
+    @property
+    def client(self) -> Client:
+        return Client(self.base_url, self.limits)
+
+    def within(self, total_s: float) -> _Talk:
+        """The same with less time for each exchange."""
+        return replace(self, limits=replace(self.limits, total_s=min(self.limits.total_s, total_s)))
 
     def say(self, text: str, done: int = 0) -> None:
         self.progress.update(f"endpoint: {text}", done=done, total=6)
@@ -163,7 +174,7 @@ def _openings(talk: _Talk, names: Sequence[str]) -> tuple[Opening, ...]:
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
-        talk.say("a first answer")
+        talk.say(f"a first answer, waiting for its first text for at most {talk.limits.first_event_s:.0f} s")
         asking = replace(talk, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), max_tokens=OPENING_TOKENS, temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
@@ -189,10 +200,12 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
         first = talk.stream(user(STORY))
     pairs = [(first, talk.plain(user(STORY))), (talk.stream(user(STORY)), talk.plain(user(STORY)))]
     streams, plains = tuple(s for s, _ in pairs), tuple(p for _, p in pairs)
-    talk.say(f"{STREAMS_AT_ONCE} streams at once", 2)
+    talk = replace(talk, limits=_patient(talk.limits, streams))
+    wait_s = talk.limits.first_event_s
+    talk.say(f"{STREAMS_AT_ONCE} streams at once, each waiting for its first text for at most {wait_s:.0f} s", 2)
     crowd = _crowd(talk)
     facts = replace(facts, streams=streams, plains=plains, crowd=crowd)
-    if any(exchange.error for exchange in (*streams, *crowd.rounds[0], *crowd.rounds[1])):
+    if any(exchange.error for exchange in (*streams, *(each for exchanges in crowd.rounds for each in exchanges))):
         return facts  # found out already; where streams hang, each further question would wait for minutes
     talk.say("limits, sampling, conversation, pictures", 3)
     at_once = SIDE_BY_SIDE if undisturbed(crowd) else 1
@@ -213,6 +226,18 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
     return replace(facts, malformed=_malformed(talk), after_malformed=talk.stream(user(STORY)))
 
 
+def _patient(limits: Limits, alone: Sequence[Exchange]) -> Limits:
+    """Limits under which a slow server that serves one request at a time is no silent one.
+
+    What stands before a request is at most fifteen answers like those alone, or one of LONG_TOKENS with eight
+    others: the work of about 32 of them; half as much again is margin.
+    """
+    answer_s = max((exchange.seconds for exchange in alone if answered(exchange)), default=0.0)
+    queue_s = min(MOST_PATIENCE_S, 1.5 * (LONG_TOKENS / SHORT_TOKENS + 10) * answer_s)
+    first_s = max(limits.first_event_s, queue_s)
+    return replace(limits, first_event_s=first_s, total_s=max(limits.total_s, 2 * first_s))
+
+
 def _room(facts: Interview) -> int:
     return min(END_TOKENS, (context_tokens(facts) or 2 * END_TOKENS) // 2)
 
@@ -221,7 +246,7 @@ def _malformed(talk: _Talk) -> tuple[Exchange, ...]:
     """Requests that are none, until one is not answered."""
     exchanges: list[Exchange] = []
     for data in _MALFORMED:
-        exchanges.append(talk.client.chat_bytes(data))
+        exchanges.append(talk.within(_MALFORMED_S).client.chat_bytes(data))
         if not exchanges[-1].status:
             break
     return tuple(exchanges)
@@ -230,8 +255,10 @@ def _malformed(talk: _Talk) -> tuple[Exchange, ...]:
 def _crowd(talk: _Talk) -> Crowd:
     words = tuple(code_word(index) for index in range(STREAMS_AT_ONCE))
     asks = [_ask_word(talk, word) for word in words]
-    rounds = (_together(asks, at_once=STREAMS_AT_ONCE), _together(asks[::-1], at_once=STREAMS_AT_ONCE)[::-1])
-    return Crowd(words=words, rounds=rounds)
+    first = _together(asks, at_once=STREAMS_AT_ONCE)
+    if any(exchange.error for exchange in first):
+        return Crowd(words=words, rounds=(first, ()))  # the same again would wait for minutes, and show no more
+    return Crowd(words=words, rounds=(first, _together(asks[::-1], at_once=STREAMS_AT_ONCE)[::-1]))
 
 
 def _ask_word(talk: _Talk, word: str) -> Ask[Exchange]:

@@ -51,10 +51,13 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """Parallel streams, twice the same prompts at temperature 0; each prompt tells a code word of its own."""
+    """Parallel streams, twice the same prompts at temperature 0; each prompt tells a code word of its own.
+
+    The second round is () where a stream of the first one broke or never came.
+    """
 
     words: tuple[str, ...]
-    rounds: tuple[tuple[Exchange, ...], ...]
+    rounds: tuple[tuple[Exchange, ...], tuple[Exchange, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,15 @@ def every_stream(interview: Interview) -> Iterator[Exchange]:
     for exchange in asked:
         if exchange and exchange.completion is not None and not exchange.abandoned:
             yield exchange
+
+
+def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
+    """Whether a stream beside others brought no text at all, while those that were alone ended as they should."""
+    crowd = interview.crowd
+    if crowd is None or not exchange.error or exchange.arrivals_s:
+        return False
+    beside = any(exchange is each for exchanges in crowd.rounds for each in exchanges)
+    return beside and all(answered(each) for each in (interview.opening.exchange, *interview.streams))
 
 
 def answered(exchange: Exchange | None) -> bool:

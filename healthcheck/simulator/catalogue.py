@@ -251,6 +251,7 @@ _ALL = (
     _fault("cuts-prompt", "long-prompt", "long prompts are cut in silence", hear=_tail_only),
     _fault("long-prompt-500", "long-prompt", "long prompts make it fail", refuse=_fail_long),
     _fault("cross-talk", "concurrency", "parallel streams get each other's text", pause_s=0.05),
+    _fault("hangs-in-a-crowd", "concurrency", "more than four parallel streams wait for ever", pause_s=0.05),
     _fault("busy", "concurrency", "503 to the fourth parallel request", pause_s=0.05, refuse=_busy),
     _fault("stuck-after-disconnect", "disconnect", "never answers again after a client went away", step_s=0.005),
     _fault("stuck-after-bad-request", "bad-request", "never answers again after a malformed request"),

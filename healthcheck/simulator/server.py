@@ -237,6 +237,8 @@ class _Service:
         self._beside += 1
         try:
             await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
+            if "hangs-in-a-crowd" in self._names and self._beside > 4:
+                await asyncio.sleep(3600)
             spoken, request = self._speak(request)
             if request.streamed and "never-streams" not in self._names:
                 return await self._stream(request, spoken, writer)
