@@ -19,8 +19,11 @@ from healthcheck.probe.problems import FAMILY_OF
 from healthcheck.records import Outcome, Stage
 from healthcheck.repo.facts import Submission, export
 from healthcheck.run import Run
+from healthcheck.runner.memory import used_memory
+from healthcheck.runner.real import RealMachine
 from healthcheck.service import checks as service_checks
 from healthcheck.service.facts import Service, gather_port
+from healthcheck.service.memory import MemoryWatch
 
 
 def launch(run: Run, submission: Submission, weights: Path, task: Task) -> None:
@@ -70,6 +73,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
         progress=run.progress,
         deadline_s=asked.deadline_s,
         environment=asked.environment,
+        memory=MemoryWatch(lambda: used_memory(RealMachine())),
     )
     try:
         with service:

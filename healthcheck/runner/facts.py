@@ -9,6 +9,7 @@ from healthcheck import contract, stacks
 from healthcheck.progress import Progress
 from healthcheck.runner import installed, npu_smi, npu_smi_queries, probes
 from healthcheck.runner.machine import Child, Machine, Output
+from healthcheck.runner.memory import smi_info
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
 from healthcheck.runner.npu_smi_queries import Fields
 from healthcheck.runner.records import Cann, Hccl, Host, RunnerFacts, Smi, Software, Torch, Wanted
@@ -17,7 +18,6 @@ TORCH_S = 300.0
 """For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
 HCCL_S = 240.0
 MAX_BOARDS = 16
-SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/Ascend/driver/tools/npu-smi")
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")
 MOUNTS = (
     "/usr/local/dcmi",
@@ -81,12 +81,7 @@ def versions(software: Software, cann: Cann) -> Mapping[str, str]:
 
 
 def _smi(machine: Machine, *, expected: bool) -> Smi:
-    command = "npu-smi"
-    output = machine.run(command, "info")
-    for place in SMI_PLACES if output.missing and expected else ():
-        if machine.paths(place):
-            command, output = place, machine.run(place, "info")
-            break
+    command, output = smi_info(machine, expected=expected)
     text = output.text
     try:
         table = npu_smi.parse(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +14,7 @@ from healthcheck import contract, processes
 from healthcheck.progress import Progress
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
+from healthcheck.service.memory import MemoryWatch
 from healthcheck.service.provided import missing
 from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
 from healthcheck.service.supervisor import Supervisor
@@ -54,7 +55,7 @@ class Service:
         weights: becomes MODEL_PATH.
         log: where the output of deploy.sh goes.
         environment: variables for deploy.sh beside those of the allow-list (see `environment`).
-        memory_used: reads the device memory in use, in bytes, where there is a device; None where it cannot.
+        memory: what is in use of the memory of each chip; () where there is none.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Service:
         environment: Mapping[str, str] | None = None,
         port: int = contract.PORT,
         patience: Patience | None = None,
-        memory_used: Callable[[], int | None] = lambda: None,
+        memory: MemoryWatch | None = None,
     ) -> None:
         self._export = export
         self._weights = weights
@@ -77,8 +78,7 @@ class Service:
         self._patience = patience or Patience(deadline_s=deadline_s)
         self._environment: Environment = scrubbed(os.environ, weights=weights, extra=environment or {})
         self._port = port
-        self._memory_used = memory_used
-        self._memory_before: int | None = None
+        self._memory = memory or MemoryWatch(tuple)
         self._supervisor: Supervisor | None = None
         self._watch: Watch | None = None
         self._launch: Launch | None = None
@@ -141,8 +141,6 @@ class Service:
             return self._stopped
         self._progress.update("stopping the service")
         ending = supervisor.stop(grace_s)
-        memory = self._memory_used()
-        kept = None if memory is None or self._memory_before is None else memory - self._memory_before
         self._stopped = Stopped(
             before=before,
             seconds=ending.seconds,
@@ -150,8 +148,10 @@ class Service:
             killed=tuple(ending.killed.items()),
             survivors=ending.survivors,
             holders=processes.holders(self._port),
-            memory_kept_bytes=kept,
         )
+        began = time.monotonic()
+        kept = self._memory.kept()
+        self._stopped = replace(self._stopped, memory_kept=kept, memory_waited_s=time.monotonic() - began)
         return self._stopped
 
     def ended(self) -> Ended:
@@ -184,7 +184,7 @@ class Service:
         )
 
     def _supervised(self, blank: Launch) -> Launch:
-        self._memory_before = self._memory_used()
+        self._memory.before()
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log.write_bytes(b"")
         kills = _oom_kills()
@@ -200,6 +200,7 @@ class Service:
             progress=self._progress,
         )
         outcome = self._watch.settle()
+        self._memory.settled()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
         return replace(launch, not_here=missing(launch, self._environment.variables))
 

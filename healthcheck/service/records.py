@@ -135,6 +135,23 @@ class Alive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChipMemory:
+    """One chip of this machine: its name, its memory in use, and the processes that hold it where that is said."""
+
+    chip: str
+    used_bytes: int
+    holders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Memory that a launch took and did not give back; `chip` as it is now."""
+
+    chip: ChipMemory
+    before_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
     """How the service ended.
 
@@ -145,7 +162,7 @@ class Stopped:
         killed: names of the processes that SIGTERM did not end, by pid.
         survivors: processes that nothing ended.
         holders: who keeps the port afterwards.
-        memory_kept_bytes: device memory that was not given back; None where it was not measured.
+        memory_kept: the chips whose memory was not given back within `memory_waited_s`.
     """
 
     before: Alive
@@ -154,7 +171,8 @@ class Stopped:
     killed: tuple[tuple[int, str], ...] = ()
     survivors: tuple[Process, ...] = ()
     holders: tuple[Listener, ...] = ()
-    memory_kept_bytes: int | None = None
+    memory_kept: tuple[Kept, ...] = ()
+    memory_waited_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
