@@ -104,7 +104,7 @@ class Verification:
 
     def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request
-        weights = survey(folder)
+        weights = survey(folder, below=plan.served_below if plan else "")
         self._run.provenance |= {"weights": str(folder), "weights_fingerprint": provenance.fingerprint(weights)}
         return WeightsFacts(
             weights=weights,

@@ -131,6 +131,13 @@ class LaunchPlan:
     unshipped: tuple[str, ...] = ()
     stack: str = ""
 
+    @property
+    def served_below(self) -> str:
+        """What of the weights is served, relative to MODEL_PATH; "" where it is MODEL_PATH itself."""
+        model = self.server.model if self.server else None
+        inside = f"{self.model_path.rstrip('/')}/"
+        return model.removeprefix(inside).strip("/") if model and model.startswith(inside) else ""
+
 
 def rehearse(submission: Submission, weights: Path, *, limits: Limits | None = None) -> LaunchPlan:
     """Run deploy.sh in a sandbox, under each shell that it may be run by, and with an awkward MODEL_PATH.

@@ -9,7 +9,7 @@ from healthcheck.check import Findings, check, fail, note, warn
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import MAX_ENTRIES, Entry, shown
-from healthcheck.weights.inventory import Format, is_partial, of_format
+from healthcheck.weights.inventory import Format, format_of, is_partial, of_format
 from healthcheck.weights.words import gigabytes, some
 
 GIB_LIMIT = 100 * 2**30
@@ -36,12 +36,29 @@ def present(facts: WeightsFacts) -> Findings:
     repository.
     """
     weights = facts.weights
+    yield from _no_folder(facts)
     a_pipeline = weights.diffusers_index.present
     if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
         return
     names = [entry.name for entry in weights.files]
     expected = f"{SERVED} at the top of {weights.folder.path}"
     yield _why_absent(weights, expected, names)
+
+
+def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
+    """What deploy.sh serves from inside MODEL_PATH, where the weights have no such folder."""
+    below = facts.plan.served_below if facts.plan else ""
+    whole = facts.weights.whole
+    if not below or "<unresolved" in below or any(entry.name.startswith(f"{below}/") for entry in whole.entries):
+        return
+    entry = whole.entry(below)
+    if entry is None or format_of(below) is not Format.GGUF:
+        yield fail(
+            expected="a folder of the weights, or MODEL_PATH itself",
+            seen=f"deploy.sh serves {shown(below)!r} below it, which is {'one file' if entry else 'not there'}",
+            fix='name "$MODEL_PATH" as the model',
+            where=facts.plan.server.where if facts.plan and facts.plan.server else "",
+        )
 
 
 def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
@@ -108,7 +125,7 @@ def size_limit(facts: WeightsFacts) -> Findings:
     """
     weights, limit = facts.weights, facts.limit_bytes
     total = weights.total_bytes
-    if weights.folder.truncated:
+    if weights.whole.truncated:
         yield warn(
             expected=f"at most {MAX_ENTRIES:,} files, so that all can be counted",
             seen=f"more than that; those that were counted take {gigabytes(total)}",
@@ -119,11 +136,11 @@ def size_limit(facts: WeightsFacts) -> Findings:
             expected=f"at most {limit:,} bytes ({gigabytes(limit)})",
             seen=f"{total:,} bytes ({gigabytes(total)}), {gigabytes(total - limit)} too many{_unit(total, limit)}",
             fix=_what_to_delete(weights, total - limit),
-            where=str(weights.folder.path),
+            where=str(weights.whole.path),
             evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
         )
-    elif weights.folder.git_bytes > 10**6:
-        yield note(f"{gigabytes(total)}; .git takes {gigabytes(weights.folder.git_bytes)} more and is not counted")
+    elif weights.whole.git_bytes > 10**6:
+        yield note(f"{gigabytes(total)}; .git takes {gigabytes(weights.whole.git_bytes)} more and is not counted")
 
 
 def _unit(total: int, limit: int) -> str:
@@ -136,7 +153,7 @@ def _unit(total: int, limit: int) -> str:
 
 
 def _largest(weights: Weights) -> list[JsonValue]:
-    largest = sorted(weights.files, key=lambda entry: -entry.size_bytes)[:5]
+    largest = sorted(weights.whole.entries, key=lambda entry: -entry.size_bytes)[:5]
     return [{"name": entry.name, "bytes": entry.size_bytes} for entry in largest]
 
 
@@ -151,11 +168,11 @@ def _what_to_delete(weights: Weights, excess: int) -> str:
 
 def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:
     """Sets of files that can go, the surest first, then all of them together."""
-    partial = tuple(entry for entry in weights.files if is_partial(entry.name))
-    foreign = of_format(weights.files, Format.FOREIGN, top=False)
-    deeper = tuple(e for e in of_format(weights.files, *Format, top=False) if not e.at_top)
-    has_safetensors = bool(of_format(weights.files, Format.SAFETENSORS))
-    doubles = of_format(weights.files, Format.PICKLE, Format.GGUF) if has_safetensors else ()
+    partial = tuple(entry for entry in weights.whole.entries if is_partial(entry.name))
+    foreign = of_format(weights.whole.entries, Format.FOREIGN, top=False)
+    deeper = tuple(e for e in of_format(weights.whole.entries, *Format, top=False) if not e.at_top)
+    has_safetensors = bool(of_format(weights.whole.entries, Format.SAFETENSORS))
+    doubles = of_format(weights.whole.entries, Format.PICKLE, Format.GGUF) if has_safetensors else ()
     sets = [found for found in (partial, doubles, foreign, deeper) if found]
     yield from sets
     yield tuple({entry.name: entry for found in sets for entry in found}.values())

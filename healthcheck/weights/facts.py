@@ -52,7 +52,8 @@ class Weights:
     """A weights folder.
 
     Attributes:
-        folder: its files, each once, with sizes.
+        folder: the files of the model that is served, each once, with sizes.
+        whole: everything that is uploaded: the same folder, or the one that it is below.
         config: config.json.
         params: params.json, the configuration of Mistral's own format.
         indices: every *.index.json at the top.
@@ -63,6 +64,7 @@ class Weights:
     """
 
     folder: Folder
+    whole: Folder
     config: Document
     params: Document
     generation_config: Document
@@ -82,7 +84,7 @@ class Weights:
 
     @property
     def total_bytes(self) -> int:
-        return self.folder.total_bytes
+        return self.whole.total_bytes
 
     @property
     def text_config(self) -> JsonObject:
@@ -106,16 +108,19 @@ class Weights:
         return frozenset(each for each in Format if of_format(self.files, each))
 
 
-def survey(folder: Path) -> Weights:
-    """Survey a weights folder.
+def survey(folder: Path, below: str = "") -> Weights:
+    """Survey a weights folder; `below` is the subfolder that is served, where there is one.
 
     Raises:
         UsageError: there is no such folder.
     """
-    listed = list_folder(folder)
+    whole = list_folder(folder)
+    inside = below and any(entry.name.startswith(f"{below}/") for entry in whole.entries)
+    listed = list_folder(folder / below) if inside else whole
     indices = [e.name for e in listed.entries if e.at_top and e.name.endswith(".index.json")][:8]
     return Weights(
         folder=listed,
+        whole=whole,
         config=read_document(listed, "config.json", MAX_CONFIG_BYTES),
         params=read_document(listed, "params.json", MAX_CONFIG_BYTES),
         generation_config=read_document(listed, "generation_config.json", MAX_CONFIG_BYTES),

@@ -105,7 +105,11 @@ WRITTEN: tuple[Case, ...] = (
     case(
         "pip-first", sh("set -e\npip install -r requirements.txt\n" + SERVE), files={"requirements.txt": "einops\n"}
     ),
-    case("pip-module", sh("python3 -m pip install --no-cache-dir -r requirements.txt || exit 1\n" + SERVE)),
+    case(
+        "pip-module",
+        sh("python3 -m pip install --no-cache-dir -r requirements.txt || exit 1\n" + SERVE),
+        files={"requirements.txt": "einops==0.8.0\n"},
+    ),
     case(
         "cann-guarded",
         bash(
