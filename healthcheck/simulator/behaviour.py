@@ -24,6 +24,7 @@ class Behaviour:
         solver: one of `solvers.SOLVERS` in place of accuracy and correlation; "" for those.
         tokens_per_second: pace of each stream; 0 writes an answer in one go.
         first_token_s: seconds before the first token.
+        slots: so many requests are served at a time, the others wait; 0 serves all.
         answer_tokens: about how many tokens an answer has.
         context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
         competent: repeats a code word that it is told; without it the model answers nonsense to everything.
@@ -41,6 +42,7 @@ class Behaviour:
     solver: str = ""
     tokens_per_second: float = 0.0
     first_token_s: float = 0.0
+    slots: int = 0
     answer_tokens: int = 30
     context_tokens: int = 8192
     competent: bool = True

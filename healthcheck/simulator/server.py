@@ -132,6 +132,7 @@ class _Service:
         self._served = served
         self._numbers = count()
         self._beside = 0
+        self._slots = asyncio.Semaphore(behaviour.slots or 2**20)
         self._stuck = False
         self._last: Spoken | None = None
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
@@ -239,14 +240,18 @@ class _Service:
             await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
             if "hangs-in-a-crowd" in self._names and self._beside > 4:
                 await asyncio.sleep(3600)
-            spoken, request = self._speak(request)
-            if request.streamed and "never-streams" not in self._names:
-                return await self._stream(request, spoken, writer)
-            await asyncio.sleep(self._seconds(len(spoken.tokens)))
-            await _send(writer, self._plain(request, spoken))
-            return True
+            async with self._slots:
+                return await self._serve(request, writer)
         finally:
             self._beside -= 1
+
+    async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
+        spoken, request = self._speak(request)
+        if request.streamed and "never-streams" not in self._names:
+            return await self._stream(request, spoken, writer)
+        await asyncio.sleep(self._seconds(len(spoken.tokens)))
+        await _send(writer, self._plain(request, spoken))
+        return True
 
     def _problem(self, request: Request) -> Reply | None:
         body, behaviour = request.body, self._behaviour

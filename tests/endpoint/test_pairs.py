@@ -45,6 +45,12 @@ def test_at_a_real_servers_pace_no_question_stays_open(dialect: str) -> None:
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
 
 
+def test_a_server_that_serves_one_request_after_another_gets_the_time_that_its_queue_takes() -> None:
+    """Sixteen requests take longer than one is given for its first text."""
+    results = judge(Behaviour(model=WEIGHTS, slots=1, first_token_s=0.2), Task.TEXT_GENERATION)
+    assert objections(results) == {}
+
+
 def test_a_model_that_answers_nonsense_over_a_correct_protocol_passes() -> None:
     assert objections(judge(Behaviour(model=WEIGHTS, competent=False))) == {}
 
