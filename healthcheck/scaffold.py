@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import warnings
@@ -15,6 +16,7 @@ from types import ModuleType
 from healthcheck import yaml_text
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import read_bounded
+from healthcheck.records import JsonValue
 
 INSTALL = "pip install 'npu-adapter-kit[scaffold]'"
 PACKAGE = Path(__file__).resolve().parent
@@ -108,18 +110,34 @@ def _default_name(destination: Path) -> dict[str, str]:
     return {"name": name} if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) else {}
 
 
-def update(repository: Path) -> str:
-    """Bring a repository up to the newest tag of its template; returns what git then sees as changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """An update of a repository from the template at `source`.
+
+    Attributes:
+        before, after: the template's versions, as git describes them; the same where there was nothing new.
+        changes: what git then sees as changed, "" for nothing.
+    """
+
+    source: str
+    before: str
+    after: str
+    changes: str
+
+
+def update(repository: Path) -> Update:
+    """Bring a repository up to the newest tag of its template, or to its newest commit where it has no tags.
 
     Raises:
-        UsageError: it was not made from a tagged template, or has uncommitted changes.
+        UsageError: the template's state that it was made from is nowhere to be had, or it has uncommitted changes.
     """
     _require_git()
-    answers = yaml_text.load(read_bounded(_answers_file(repository), MAX_ANSWERS_BYTES).decode("utf-8", "replace"))
-    if not isinstance(answers, dict) or not answers.get("_commit"):
+    answers = _answers(repository)
+    source, before = str(answers.get("_src_path")), answers.get("_commit")
+    if not before:
         raise UsageError(
-            f"{repository} was made from a plain folder, which has no versions to update from. Make it again with "
-            "`npu-adapter new --template GIT-ADDRESS`, and move your changes over"
+            f"{repository} was made from a plain folder, {source}, which has no versions to update from. "
+            + _by_hand(repository, answers)
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -127,17 +145,43 @@ def update(repository: Path) -> str:
         try:
             copier.run_update(repository, defaults=True, overwrite=True, quiet=True)
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise UsageError(
-                f"{repository} cannot be updated from {answers.get('_src_path')}: {_one_line(error)}"
-            ) from error
-    return _git(repository, "status", "--short")
+            raise UsageError(_not_updated(repository, answers, _one_line(error))) from error
+    after = _answers(repository).get("_commit")
+    return Update(
+        source=source, before=str(before), after=str(after), changes=_git(repository, "status", "--short")
+    )
 
 
-def _answers_file(repository: Path) -> Path:
+def _not_updated(repository: Path, answers: Mapping[str, JsonValue], error: str) -> str:
+    source, before = answers.get("_src_path"), answers.get("_commit")
+    if "Unknown revision" in error:
+        return (
+            f"{repository} was made from {source} at {before}, which is not in its history: the template had "
+            f"uncommitted changes then, or its history was rewritten. {_by_hand(repository, answers)}"
+        )
+    return f"{repository} cannot be updated from {source}, at {before} when it was made: {error}"
+
+
+def _by_hand(repository: Path, answers: Mapping[str, JsonValue]) -> str:
+    """How to bring a repository up to date that has no version to compare with."""
+    given = [f"{name}={value}" for name, value in answers.items() if not name.startswith("_")]
+    data = " ".join(f"--data {shlex.quote(text)}" for text in given)
+    return (
+        f"Make a fresh one with its answers, and take over what you want:\n"
+        f"  npu-adapter new FRESH --defaults {data}\n"
+        f"  diff -ru -x .git {shlex.quote(str(repository))} FRESH\n"
+        "One that is made with --template GIT-ADDRESS, of a template with tags, can be updated later"
+    )
+
+
+def _answers(repository: Path) -> dict[str, JsonValue]:
     file = repository / ANSWERS_FILE
     if not file.is_file():
         raise UsageError(f"{repository} was not made by `npu-adapter new`: it has no {ANSWERS_FILE}")
-    return file
+    answers = yaml_text.load(read_bounded(file, MAX_ANSWERS_BYTES).decode("utf-8", "replace"))
+    if not isinstance(answers, dict):
+        raise UsageError(f"{file} has no answers in it; `npu-adapter new` writes it")
+    return answers
 
 
 def _source(template: str | None) -> tuple[str, str | None]:

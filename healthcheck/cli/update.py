@@ -15,6 +15,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Update and show what changed; the commit is the author's."""
-    changes = scaffold.update(options.repository)
-    print(f"updated; look at the changes and commit them:\n{changes}" if changes else "already up to date")
+    done = scaffold.update(options.repository)
+    template = f"the template at {done.source}"
+    if done.changes:
+        print(f"updated from {done.before} to {done.after} of {template}; look at the changes and commit them:")
+        print(done.changes, end="")
+    else:
+        print(f"already up to date with {template}, at {done.after}")
     return 0

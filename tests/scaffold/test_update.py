@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import subprocess
 
 import pytest
 
-from healthcheck import cli
+from healthcheck import cli, scaffold
 from tests.support.template import template_in
 
 IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org")
@@ -46,14 +48,18 @@ def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, t
     text = (place / "deploy.sh").read_text()
     assert "# mine\n" in text
     assert "# new\nexec vllm" in text
-    assert "deploy.sh" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "from 1.0.0 to 1.1.0 of the template at" in said
+    assert " M deploy.sh\n" in said
 
 
 def test_what_is_up_to_date_stays_as_it_is(template, tmp_path, capsys):
     place = tmp_path / "mine"
     cli.main(["new", str(place), "--template", str(template), "--defaults"])
     assert cli.main(["update", str(place)]) == 0
-    assert "already up to date" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "already up to date" in said
+    assert "at 1.0.0" in said
 
 
 def test_uncommitted_changes_are_not_touched(template, tmp_path, capsys):
@@ -70,7 +76,40 @@ def test_a_plain_folder_has_no_versions(template, tmp_path, capsys):
     place = tmp_path / "mine"
     assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
     assert cli.main(["update", str(place)]) == 2
-    assert "--template GIT-ADDRESS" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--template GIT-ADDRESS" in said
+    assert "plain folder" in said
+
+
+def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, capsys):
+    git(template, "tag", "-d", "1.0.0")
+    place = tmp_path / "mine"
+    assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
+    before = git(template, "rev-parse", "--short", "HEAD").strip()
+    (template / "requirements.txt").write_text("# nothing\n")
+    git(template, "commit", "-qam", "two")
+    after = git(template, "rev-parse", "--short", "HEAD").strip()
+    capsys.readouterr()
+    assert cli.main(["update", str(place)]) == 0
+    assert f"from {before} to {after}" in capsys.readouterr().out
+
+
+def test_a_template_with_uncommitted_changes_leaves_no_version_to_compare_with(template, tmp_path, capsys):
+    place, fresh = tmp_path / "mine", tmp_path / "fresh"
+    scaffold.create(place, {"licence": "mit"}, template=str(template), ask=False)
+    answers = place / ".copier-answers.yml"
+    text = re.sub(r"(?m)^_commit: .*$", "_commit: 0123abc", answers.read_text())
+    answers.write_text(re.sub(r"(?m)^_src_path: .*$", f"_src_path: {template}", text))
+    git(place, "commit", "-qam", "as a checkout with changes made it")
+    capsys.readouterr()
+    assert cli.main(["update", str(place)]) == 2
+    said = capsys.readouterr().err
+    assert "at 0123abc, which is not in its history" in said
+    (command,) = [
+        line.split("npu-adapter ")[1] for line in said.splitlines() if line.startswith("  npu-adapter new")
+    ]
+    assert cli.main(shlex.split(command.replace("FRESH", str(fresh)))) == 0
+    assert "licence: mit" in (fresh / ".copier-answers.yml").read_text()
 
 
 def test_what_was_not_made_from_a_template_is_refused(tmp_path, capsys):
