@@ -54,9 +54,12 @@ class NoProgress:
 
 def brief(report: Report) -> Iterator[str]:
     """What stands in the way, a line each with its repair, and the verdict."""
-    for result in report.results:
-        if result.outcome in {Outcome.FAIL, Outcome.ERROR} or not result.settled:
-            yield f"{result.id}: {_first_line(result)}"
+    grave = [r for r in report.results if r.outcome in {Outcome.FAIL, Outcome.ERROR} or not r.settled]
+    by_line: dict[str, list[str]] = {}
+    for result in grave:
+        by_line.setdefault(_first_line(result), []).append(result.id)
+    for line, (first, *others) in by_line.items():
+        yield f"{first}{f' and {len(others)} more' if others else ''}: {line}"
     yield f"Verdict: {words.headline(report)}"
 
 

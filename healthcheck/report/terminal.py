@@ -70,8 +70,10 @@ def show(report: Report) -> None:
         results = [result for result in report.results if result.stage is stage]
         if results:
             console.print(f"\n[bold]{stage.value}[/]")
+        said: dict[str, str] = {}
         for result in results:
-            _result(console, result)
+            first = said.setdefault(result.because, result.id)
+            _result(console, result, result.because if first == result.id else f"as {first}")
     _metrics(console, report)
     colour = COLOURS[report.verdict]
     console.print(f"\n[bold {colour}]Verdict: {escape(words.headline(report))}[/]")
@@ -83,10 +85,10 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "0")) or 120
 
 
-def _result(console: Console, result: CheckResult) -> None:
+def _result(console: Console, result: CheckResult, because: str) -> None:
     console.print(f"  {MARKS[result.outcome]} {result.id:<28} {escape(result.title)}")
     if result.because:
-        console.print(Padding(f"[dim]{escape(words.plain(result.because))}[/]", (0, 0, 0, 6)))
+        console.print(Padding(f"[dim]{escape(words.plain(because))}[/]", (0, 0, 0, 6)))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
         console.print(Padding(_finding(result, finding), (0, 0, 0, 6)))

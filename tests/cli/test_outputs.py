@@ -129,3 +129,12 @@ def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> 
     words = ["verify", str(adapter), "--weights", str(WEIGHTS), "--until", stage, "--json", "-"]
     asked = json.loads(ran(*words).stdout)["asked"]
     assert asked == ("repo only" if stage == "repo" else f"repo to {stage}")
+
+
+def test_one_cause_of_many_checks_is_said_once() -> None:
+    words = ("verify", "--url", "http://127.0.0.1:9", "--until", "endpoint")
+    loud, quiet = ran(*words).stdout, ran(*words, "--quiet").stdout
+    assert loud.count("no server answers at http://127.0.0.1:9") == 2  # with the check, and as the next step
+    assert loud.count("as endpoint/no-auth") > 10
+    assert quiet.count("no server answers") == 1
+    assert "endpoint/no-auth and " in quiet
