@@ -80,6 +80,14 @@ def model(folder: Path, config: dict | None = None, tensors: dict | None = None)
     return folder
 
 
+def multimodal(folder: Path, config: dict) -> Path:
+    """A sound folder of a model that takes images or audio, with its processor."""
+    write_json(
+        model(folder, config) / "preprocessor_config.json", {"image_processor_type": "Qwen2VLImageProcessor"}
+    )
+    return folder
+
+
 def sharded(folder: Path, count: int = 3, config: dict | None = None) -> Path:
     """A sound folder of numbered shards with an index."""
     model(folder, config)
@@ -93,12 +101,14 @@ def sharded(folder: Path, count: int = 3, config: dict | None = None) -> Path:
     return folder
 
 
-def plan(*, engine: str = "vllm", model_path: str = "/weights", root: str = "/repo", **options: str) -> LaunchPlan:
-    """A launch plan as the plan stage records it, with these options of the server."""
+def plan(
+    *, engine: str = "vllm", model_path: str = "/weights", root: str = "/repo", model: str = "", **options: str
+) -> LaunchPlan:
+    """A launch plan as the plan stage records it, with these options of the server, which serves `model`."""
     named = {name.replace("_", "-"): value for name, value in options.items()}
     server = ServerCommand(
         engine=engine, api="openai-chat", argv=(), command="vllm serve", env={}, cwd=root, foreground=True,
-        model=model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
+        model=model or model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(
         shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
@@ -113,7 +123,9 @@ def judge(folder: Path, only: str = "", **facts: object) -> dict[str, CheckResul
     """Every check of the stage over a folder, or only one, by id."""
     ledger = Ledger(Silent())
     checks = [check for check in CHECKS if only in {"", check.id}]
-    ledger.judge(checks, lambda: WeightsFacts(weights=survey(folder), **facts))
+    launch = facts.get("plan")
+    below = launch.served_below if isinstance(launch, LaunchPlan) else ""
+    ledger.judge(checks, lambda: WeightsFacts(weights=survey(folder, below=below), **facts))
     return {result.id: result for result in ledger.results}
 
 

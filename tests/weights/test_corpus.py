@@ -18,6 +18,7 @@ from tests.weights.folders import (
     findings,
     judge,
     model,
+    multimodal,
     plan,
     safetensors,
     said,
@@ -46,6 +47,17 @@ def remove(folder: Path, *names: str) -> Path:
 def text(folder: Path, name: str, content: str | bytes) -> Path:
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def layers(count: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The norms of decoder layers, as wide as QWEN3 is."""
+    return {f"model.layers.{number}.input_layernorm.weight": ("BF16", (4096,)) for number in range(count)}
+
+
+def below(folder: Path) -> Path:
+    """Weights in a subfolder, with another file above them."""
+    model(folder / "checkpoint")
+    return text(folder, "LICENSE", "-")
 
 
 def architecture(name: str, **more: object) -> dict[str, object]:
@@ -169,9 +181,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "sound": (model, {}, SOUND),
     "sound, sharded with an index": (sharded, {}, SOUND),
     "sound, in the download cache": (cache, {}, SOUND),
-    "sound, image-text-to-text": (lambda f: model(f, VISION), {"task": "image-text-to-text"}, SOUND),
-    "sound, any-to-any": (lambda f: model(f, OMNI), {"task": "any-to-any"}, SOUND),
-    "sound, a text task on multimodal weights": (lambda f: model(f, VISION), {"task": "text-generation"}, SOUND),
+    "sound, image-text-to-text": (lambda f: multimodal(f, VISION), {"task": "image-text-to-text"}, SOUND),
+    "sound, any-to-any": (lambda f: multimodal(f, OMNI), {"task": "any-to-any"}, SOUND),
+    "sound, a text task on multimodal weights": (lambda f: multimodal(f, VISION), {"task": "text-generation"}, SOUND),
     "sound, Mistral's own format": (mistral, {}, SOUND),
     "sound, GGUF for llama.cpp": (gguf, {"plan": plan(engine="llama.cpp")}, SOUND),
     "sound, list of chat templates": (
@@ -300,6 +312,25 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
             "{% endif %}{% endfor %}{% endfor %}",
         ), {}, SOUND,
     ),
+    "the text half of a vision model, without its processor": (
+        lambda f: model(f, VISION), {}, {"weights/processor": FAIL},
+    ),
+    "vision weights, everything but text switched off": (
+        lambda f: model(f, VISION), {"plan": plan(limit_mm_per_prompt='{"image": 0, "video": 0}')}, SOUND,
+    ),
+    "layers that config.json has and the weights have not": (
+        lambda f: model(f, tensors=layers(30)), {}, {"weights/matches-config": FAIL},
+    ),
+    "as many layers as config.json says, and a draft layer": (lambda f: model(f, tensors=layers(37)), {}, SOUND),
+    "more tokens than config.json says": (
+        lambda f: model(f, tensors={"model.embed_tokens.weight": ("BF16", (151940, 4096))}), {},
+        {"weights/matches-config": FAIL},
+    ),
+    "the subfolder that deploy.sh serves": (below, {"plan": plan(model="/weights/checkpoint")}, SOUND),
+    "a file that deploy.sh serves": (
+        model, {"plan": plan(model="/weights/config.json")}, {"weights/present": FAIL},
+    ),
+    "a subfolder that is not there": (model, {"plan": plan(model="/weights/chat")}, {"weights/present": FAIL}),
     "pickles": (pickled, {}, {"weights/pickle": WARN}),
     "a pickle that runs a command": (
         lambda f: pickled(f, b"cos\nsystem\n(S'echo hello'\ntR."), {}, {"weights/pickle": FAIL},

@@ -1,0 +1,123 @@
+"""Checks that the parts of a model fit together: tensors and configuration, and a processor for what is no text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import json_text
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.records import Finding, Stage
+from healthcheck.weights.documents import integer, text_of, words
+from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.inventory import Format
+from healthcheck.weights.words import some
+
+_LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d+)\.")
+_NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d+\.input_layernorm\.weight$")
+_EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
+_OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
+"""Model types whose layers are numbered or whose vocabulary is counted in another way."""
+_WITH_PROCESSOR = {
+    "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
+    "llava", "llava_next", "llava_onevision", "minicpmo", "minicpmv", "mllama", "paligemma", "phi3_v", "phi4mm",
+    "pixtral", "qwen2_5_omni", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5", "qwen3_5_moe",
+    "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
+}  # fmt: skip
+"""Model types whose images and sounds vLLM has prepared by the processor of the transformers library."""
+_PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
+
+
+@check(
+    "weights/matches-config",
+    "The tensors are those that config.json describes",
+    stage=Stage.WEIGHTS,
+    why="The engine builds the model from config.json and refuses tensors that are missing or have another shape.",
+    requires=("weights/complete", "weights/safetensors", "weights/config"),
+)
+def matches_config(facts: WeightsFacts) -> Findings:
+    """config.json says how many layers the model has and how large its vocabulary is; the safetensors headers say
+    what is there. A layer without a single tensor, or an embedding with other rows than "vocab_size", stops the
+    engine while it loads.
+
+    This comes from a configuration of another size of the same model, from a checkpoint that was saved in part, or
+    from tokens that were added without saving the configuration again.
+
+    To repair: take config.json and weights from the same checkpoint, or save both with model.save_pretrained.
+    """
+    weights = facts.weights
+    tensors = {t.name: t for shard in weights.loaded if shard.header for t in shard.header.tensors}
+    if not tensors or weights.formats() != {Format.SAFETENSORS}:
+        raise NotApplicable("there are no safetensors headers to compare with")
+    if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:
+        raise NotApplicable("this architecture counts layers and tokens in its own way")
+    hidden = integer(weights.text_config.get("hidden_size"))
+    if any(_NORM.match(name) and tensor.shape == (hidden,) for name, tensor in tensors.items()):
+        yield from _layers(weights, set(tensors))
+    embedding = next((tensor for name, tensor in tensors.items() if _EMBEDDING.match(name)), None)
+    vocabulary = integer(weights.text_config.get("vocab_size"))
+    plain = all(name.endswith("ForCausalLM") for name in words(weights.config.value.get("architectures")))
+    if embedding and vocabulary and plain and len(embedding.shape) == 2 and embedding.shape[1] == hidden:
+        rows = embedding.shape[0]
+        if rows != vocabulary:
+            yield fail(
+                expected=f"an embedding of {vocabulary:,} tokens (vocab_size in config.json)",
+                seen=f"{embedding.name} has {rows:,} rows",
+                fix=f'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change',
+                where="config.json",
+            )
+
+
+def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
+    count = integer(weights.text_config.get("num_hidden_layers"))
+    found = {int(match[1]) for name in names if (match := _LAYER.match(name))}
+    missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
+    if missing:
+        yield fail(
+            expected=f"tensors of {count} layers (num_hidden_layers in config.json)",
+            seen=f"none of {'layer' if len(missing) == 1 else 'layers'} {some([str(each) for each in missing])}",
+            fix="take config.json and all weights from the same checkpoint",
+            where="config.json",
+        )
+
+
+@check(
+    "weights/processor",
+    "A model that takes images or audio has its processor",
+    stage=Stage.WEIGHTS,
+    why="The engine prepares images and audio with the model's processor, and does not start without one.",
+    requires=("weights/config",),
+)
+def processor(facts: WeightsFacts) -> Findings:
+    """A model that takes images or audio comes with a processor: preprocessor_config.json, or processor_config.json
+    as newer releases of transformers write it. vLLM loads it at the start, also when only text will be asked.
+
+    Training often saves the model and the tokenizer and leaves the processor out.
+
+    To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
+    """
+    weights = facts.weights
+    model_type = text_of(weights.config.value.get("model_type"))
+    if model_type not in _WITH_PROCESSOR:
+        raise NotApplicable("the model takes text alone, or brings its own way to prepare the rest")
+    if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
+        raise NotApplicable("deploy.sh switches everything but text off, or the engine has its own way")
+    mistral = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
+    if mistral or any(weights.folder.has(name) for name in _PROCESSOR_FILES):
+        return
+    yield fail(
+        expected=f"{' or '.join(_PROCESSOR_FILES)}, as {model_type} models have it",
+        seen="neither is in the folder",
+        fix="copy preprocessor_config.json from the original model, or save it with processor.save_pretrained",
+        where="config.json",
+    )
+
+
+def _text_alone(facts: WeightsFacts) -> bool:
+    if facts.option("language-model-only") is not None:
+        return True
+    try:
+        limits = json_text.load(facts.option("limit-mm-per-prompt") or "null")
+    except json_text.JsonError:
+        return False
+    return isinstance(limits, dict) and bool(limits) and not any(limits.values())
