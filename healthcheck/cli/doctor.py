@@ -16,6 +16,7 @@ from healthcheck import contract, json_text, scaffold
 from healthcheck.cli import output
 from healthcheck.cli.parsing import version
 from healthcheck.files import write_atomically
+from healthcheck.plan.engine_config.environment import find_python
 from healthcheck.plan.sandbox.box import Setting, rehearse_isolated
 from healthcheck.plan.sandbox.job import Limits
 from healthcheck.processes import holders
@@ -102,6 +103,11 @@ def _engines() -> Iterator[Part]:
     )  # fmt: skip
     yield Part(
         name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use="vLLM on an Ascend NPU",
+    )  # fmt: skip
+    engine = find_python()
+    yield Part(
+        name="engine configuration", found=engine.path if engine else "", without="make engine-config, in a clone",
+        use="verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU",
     )  # fmt: skip
     yield Part(
         name="npu-smi", found=_command("npu-smi"), without="no NPU driver tools here",

@@ -25,9 +25,10 @@ from tests.docs.blocks import ROOT, blocks, commands, documents
 RUN = [path for path in documents() if path.name != "README.zh-CN.md"]  # it has README.md's commands
 DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
 NOT_HERE = {
-    r"make (demo|test|lint|bench)\b": "the tests would start themselves, or a download of gigabytes",
+    r"make (demo|test|lint|bench|engine-config)\b": "the tests would start themselves, or a download of gigabytes",
     r"python3 -m pip install": "needs a package registry",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
+    r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
     r"\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
 ON_A_SERVER = re.compile(r"npu-adapter (probe|compare|verify --url)")

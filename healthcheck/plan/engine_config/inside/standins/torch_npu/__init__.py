@@ -14,7 +14,9 @@ import types
 from typing import Any, NoReturn
 
 __version__ = "0.0.0+standin"
-ROOTS = ("acl", "memcache_hybrid", "memfabric_hybrid", "torch_npu", "torchair")
+ROOTS = frozenset({"acl", "memcache_hybrid", "memfabric_hybrid", "torch_npu", "torchair"})
+IF_MISSING = frozenset({"torchaudio", "torchvision"})
+"""A registry may have them for CUDA only; importing a model of pictures or sound asks for them."""
 NPU = json.loads(os.environ["NPU_ADAPTER_STAND_IN"])
 
 
@@ -69,14 +71,19 @@ class Module(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules below torch_npu, and those that stand beside it."""
+    """Finds packages of these names, and whatever is below them; torch_npu itself is this module."""
+
+    def __init__(self, roots: frozenset[str]) -> None:
+        self._roots = roots
 
     def find_spec(self, name: str, *_: object) -> Any:
-        ours = name != "torch_npu" and name.partition(".")[0] in ROOTS
+        ours = name != "torch_npu" and name.partition(".")[0] in self._roots
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if ours else None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return Module(spec.name)
+        module = Module(spec.name)
+        module.__dict__["__version__"] = __version__
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         pass
@@ -103,7 +110,8 @@ def __getattr__(name: str) -> object:
 
 
 torch: Any = importlib.import_module("torch")
-sys.meta_path.insert(0, Finder())
+sys.meta_path.insert(0, Finder(ROOTS))
+sys.meta_path.append(Finder(IF_MISSING))
 torch.utils.rename_privateuse1_backend("npu")
 npu = device_module()
 torch._register_device_module("npu", npu)  # noqa: SLF001 - it is what a backend calls
