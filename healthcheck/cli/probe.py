@@ -42,8 +42,9 @@ def run(options: argparse.Namespace) -> int:
     if options.quiet or str(options.json) == "-":
         return exit_status(report)
     if isinstance(printed, dict):
-        print(f"{CLIENT}: {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
-        print("  (pass@n and cons@n over samples of different problems; the figures above are the true ones)")
+        print(f"{CLIENT}:\n  {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
+        if len(printed) > 1:
+            print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
     print(f"Run folder: {folder}")
     return exit_status(report)
 

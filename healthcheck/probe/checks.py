@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.probe import export, figures, verdict
+from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.detectors import dominant_script, flags
 from healthcheck.probe.facts import CLEAR
 from healthcheck.probe.problems import prompt
@@ -244,6 +244,11 @@ def accuracy(run: ProbeRun) -> Findings:
     assert reached
     tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
     yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
+    if run.stopped:
+        yield note(
+            f"the run ended early ({run.stopped}): its figures lean to what ended it; --full takes every sample"
+        )
+    yield from _baselines(run)
     yield from _second_opinion(run)
     if run.settings.references:
         yield from _against_reference(run)
@@ -255,6 +260,14 @@ def accuracy(run: ProbeRun) -> Findings:
             seen=f"none of {summary.samples} is right; the first is {_excerpt(run.samples[0].text)}",
             fix="look at the answers in predictions/: a wrong chat template or broken weights look like this",
         )
+
+
+def _baselines(run: ProbeRun) -> Findings:
+    chosen = figures.grid(run)
+    shares = baselines.accuracies([run.problems[problem] for problem in chosen.problems])
+    told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+    if told:
+        yield note(f"without any model, on the same problems: {told}")
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
@@ -286,14 +299,19 @@ def _against_reference(run: ProbeRun) -> Findings:
         )
         return
     gate, evidence = judged.choice.gate, judged.evidence
-    seen = f"{evidence.total:g} of {evidence.observations} first samples right (problems: {judged.choice.tier})"
+    seen = (
+        f"{evidence.total:g} of {evidence.observations} first samples right (problems: {judged.choice.tier}), "
+        f"reference {judged.choice.reference:.2f}"
+    )
     data = {"healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e}
     if evidence.decision is Decision.HEALTHY:
-        yield note(f"healthy: {seen}, against a reference of {judged.choice.reference:.2f}", evidence=data)
+        yield note(
+            f"healthy: {gate.bad:.2f} or less is excluded at an error of {gate.alpha:.0%}: {seen}", evidence=data
+        )
     elif evidence.decision is Decision.DEGRADED:
         yield fail(
             expected=f"an accuracy near the reference of {judged.choice.reference:.2f} (at least {gate.good:.2f})",
-            seen=f"{seen}: degraded",
+            seen=f"degraded: {gate.good:.2f} or more is excluded at an error of {gate.beta:.0%}: {seen}",
             fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
             evidence=data,
         )

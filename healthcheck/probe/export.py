@@ -15,6 +15,7 @@ from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.problems import Problem, instruction, prompt
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue
 
 
@@ -69,17 +70,23 @@ def side_by_side(run: ProbeRun) -> str:
     """A table: what the client will print, and what is true with its interval. Percent."""
     client = printed(client_figures(run))
     summary = figures.overall(run)
-    lines = ["| metric | the service's client will print | true | 95 % interval |", "|---|---|---|---|"]
+    lines = [
+        f"{summary.problems} problems, {summary.samples} samples. Percent.",
+        "",
+        f"| metric | the service's client will print | true | 95 % interval, {LIKE_THESE} |",
+        "|---|---|---|---|",
+    ]
     for name, figure in client.items():
         estimate = summary.estimate(name)
         assert estimate
         interval = f"{100 * estimate.low:.2f} to {100 * estimate.high:.2f}"
         lines.append(f"| {name} | {figure} | {100 * estimate.value:.2f} | {interval} |")
+    grouping = "groups samples of different problems for pass@n and cons@n, " if summary.repeats > 1 else ""
     lines += [
         "",
-        "The client groups samples of different problems for pass@n and cons@n, and reads the last number of",
+        f"The client {grouping}reads the last number of an answer,",
+        "and counts failed requests as wrong without saying so.",
     ]
-    lines += ["an answer; it counts failed requests as wrong without saying so."]
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,7 +128,7 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
             listed = _models(await bounded_body(response, _MAX_MODELS_BYTES)) if response.status == 200 else []
             status, header = response.status, response.headers.get("server", "")
     except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-        raise Blocked(f"no server answers at {settings.url}: {error}") from error
+        raise Blocked(f"no server answers at {settings.url}: {_reason(error)}") from error
     if not listed and not settings.model:
         raise Blocked(f"{url} lists no model (HTTP {status}): name it with --model")
     known = {str(entry.get("id")): entry for entry in listed}
@@ -136,6 +137,12 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
     name = settings.model or str(listed[0].get("id"))
     length = known.get(name, {}).get("max_model_len")
     return {"model": name, "max_model_len": length if isinstance(length, int) else None, "header": header}
+
+
+def _reason(error: Exception) -> str:
+    """The system's words, such as "Connection refused", rather than aiohttp's account of its attempts."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    return os.strerror(cause.errno or 0) if isinstance(cause, OSError) and (cause.errno or 0) > 0 else str(error)
 
 
 def _models(body: bytes) -> list[dict[str, JsonValue]]:

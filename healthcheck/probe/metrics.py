@@ -24,12 +24,13 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "samples": len(run.samples),
         "samples in figures": len(chosen.flat),
         "failed requests": len(run.failed),
+        "ended early": run.stopped,
     }
     if not chosen.rows:
         return counts
     summary = figures.overall(run)
     n = summary.repeats
-    names = (accuracy_name(n), f"avg@{n}", f"pass@{n}", f"cons@{n}")
+    names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
         **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
         "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),

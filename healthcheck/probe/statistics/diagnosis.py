@@ -14,7 +14,7 @@ from healthcheck.probe.statistics.correlation import (
     iid_gap,
     order_test,
 )
-from healthcheck.probe.statistics.laws import Profile, feasible, profile, targets
+from healthcheck.probe.statistics.laws import Profile, band, feasible, profile, targets
 from healthcheck.probe.statistics.metrics import Matrix
 from healthcheck.probe.statistics.records import Estimate
 from healthcheck.probe.statistics.summary import stratified_average, summarize
@@ -40,8 +40,9 @@ class Diagnosis:
         gaps: the iid gap over all tiers, then of each.
         order: whether wrong answers follow wrong answers; None for one sample a problem.
         calibration: Brier score and ECE; empty without confidences.
-        profile: the row of the decision matrix, None where none fits.
-        targets: the documentation's targets by scenario, met or not.
+        profile: the row of the decision matrix that the point estimates fit, None where none does.
+        profile_settled: whether the whole intervals of pass, avg and cons lie in the bands of their values.
+        targets: the documentation's targets by scenario: "met" or "missed" by the whole intervals, else "open".
         broken_laws: laws that the figures break, which would be the kit's own error.
     """
 
@@ -51,7 +52,8 @@ class Diagnosis:
     order: OrderTest | None
     calibration: tuple[Estimate, ...]
     profile: Profile | None
-    targets: dict[str, bool]
+    profile_settled: bool
+    targets: dict[str, str]
     broken_laws: tuple[str, ...]
 
 
@@ -79,8 +81,9 @@ def diagnose(
     if len(lengths) != 1:
         raise ValueError("a diagnosis needs the same number of samples for each problem")
     n = lengths.pop()
-    figures = {estimate.name: estimate.value for estimate in summarize(matrix).estimates}
-    avg, passed, cons = (figures[f"{name}@{n}"] for name in ("avg", "pass", "cons"))
+    summary = summarize(matrix)
+    headline = [e for name in ("pass", "avg", "cons") if (e := summary.estimate(f"{name}@{n}"))]
+    passed, avg, cons = (estimate.value for estimate in headline)
     agreement = sum(agreement_at_k(said, n) for said in answers) / len(answers)
     names = tuple(dict.fromkeys(tiers))
     return Diagnosis(
@@ -90,9 +93,17 @@ def diagnose(
         order=order_test(matrix) if n > 1 else None,
         calibration=calibration(confidences, matrix, seed=seed) if confidences else (),
         profile=profile(passed, avg, cons, agreement) if n > 1 else None,
-        targets=targets(passed, avg, cons) if n > 1 else {},
+        profile_settled=n > 1 and all(band(e.low) is band(e.high) for e in headline),
+        targets=_targets(headline) if n > 1 else {},
         broken_laws=feasible(avg, passed, cons, n),
     )
+
+
+def _targets(headline: Sequence[Estimate]) -> dict[str, str]:
+    """All targets are lower bounds: met if the low ends meet them, missed if the high ends do not."""
+    surely = targets(*(estimate.low for estimate in headline))
+    possibly = targets(*(estimate.high for estimate in headline))
+    return {name: "met" if surely[name] else "open" if possibly[name] else "missed" for name in surely}
 
 
 def _gaps(matrix: Matrix, tiers: Sequence[str], k: int, seed: int) -> tuple[Gap, ...]:

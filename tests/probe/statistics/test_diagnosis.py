@@ -34,6 +34,18 @@ def test_samples_that_agree_on_wrong_answers_are_a_systematic_error() -> None:
     assert result.stratified is None
 
 
+def test_targets_and_the_situation_are_called_settled_only_by_whole_intervals() -> None:
+    answers = [["7"] * 5] * 200
+    sure = diagnose([[1] * 5] * 195 + [[0] * 5] * 5, ["all"] * 200, answers)
+    assert set(sure.targets.values()) == {"met"}
+    assert sure.profile_settled
+    near = diagnose([[1] * 5] * 16 + [[0] * 5] * 4, ["all"] * 20, answers[:20])
+    assert near.targets["balanced: avg > .75"] == "open"
+    assert not near.profile_settled
+    none = diagnose([[0] * 5] * 200, ["all"] * 200, answers)
+    assert set(none.targets.values()) == {"missed"}
+
+
 def test_one_sample_a_problem_has_no_order_and_no_gap() -> None:
     result = diagnose([[1], [0]], ["all", "all"], [["1"], [None]])
     assert (result.gaps, result.order, result.profile, result.targets) == ((), None, None, {})
