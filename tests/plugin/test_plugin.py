@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from healthcheck import cli
+from healthcheck import cli, processes
+
+ENGINE = Path(__file__).parents[2] / "examples" / "simulated_engine"
 
 GOOD = """\
 #!/bin/sh
@@ -34,11 +38,11 @@ def submission(tmp_path):
     return folder
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, **variables):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        command, cwd=folder, env=kept | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | variables,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -83,6 +87,57 @@ def test_an_unused_plugin_imports_nothing_and_adds_nothing(submission):
     done = run(submission, "-p", "healthcheck.pytest_plugin", "-q")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "options", [["--npu-adapter", "gone"], ["--npu-adapter", ".", "--npu-adapter-weights", "gone"]]
+)
+def test_a_folder_that_is_not_there_is_wrong_usage(submission, options):
+    done = run(submission, "-p", "healthcheck.pytest_plugin", *options)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "gone: no such folder" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+CHAT = """\
+def test_one(chat):
+    assert chat("What is 2+2?", max_tokens=8)
+
+def test_two(adapter_server, chat):
+    assert adapter_server.launch.ready_s > 0
+"""
+
+
+@pytest.fixture
+def live(submission):
+    """Runs its tests with the simulated engine for `vllm`, on the real port 8000."""
+    if processes.holders(8000):
+        pytest.fail("port 8000 is taken on this machine: these tests launch servers on it")
+    (submission / "test_chat.py").write_text(CHAT)
+    options = ["-p", "healthcheck.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
+    return lambda: run(submission, *options, PATH=f"{ENGINE / 'bin'}:{os.environ['PATH']}")
+
+
+def test_the_server_fixtures_launch_once_and_talk(live):
+    done = live()
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert processes.holders(8000) == ()
+
+
+def test_a_launch_that_fails_is_told_with_its_cause(live, submission):
+    (submission / "deploy.sh").write_text("#!/bin/sh\necho 'RuntimeError: no luck' >&2\nexit 3\n")
+    done = live()
+    assert "2 errors" in done.stdout, done.stdout + done.stderr
+    assert "exit status 3" in done.stdout
+    assert "no luck" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_taken_port_skips(live):
+    with socket.create_server(("0.0.0.0", 8000)):
+        done = live()
+    assert "2 skipped" in done.stdout, done.stdout + done.stderr
+    assert "port 8000" in done.stdout
 
 
 def test_the_server_fixtures_skip_without_weights(submission):
