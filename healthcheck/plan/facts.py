@@ -108,7 +108,7 @@ class LaunchPlan:
         model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
         root: where the copy of the submission was; recorded paths below it are the submission's own.
         run: the run that the verdict rests on; `others` are those under other shells.
-        script: the text of deploy.sh.
+        script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
         unshipped: files that the author's working tree has and the committed tree has not.
@@ -126,6 +126,7 @@ class LaunchPlan:
     others: tuple[ShellRun, ...] = ()
     spaced_run: ShellRun | None = None
     script: str = ""
+    settings: str = ""
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()

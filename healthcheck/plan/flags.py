@@ -11,6 +11,7 @@ from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.flags_catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.plan.flags_parse import Parsed, Problem, parse, repeated
 from healthcheck.plan.flags_values import judge
+from healthcheck.plan.machines import one_machine
 from healthcheck.records import Finding, JsonValue, Stage
 
 CONFIG = "--config"
@@ -83,7 +84,7 @@ def flags(plan: LaunchPlan) -> Findings:
     yield from judge_flags(server, stacks.row(plan.stack or stacks.DEFAULT).vllm[0])
 
 
-FLAG_CHECKS: tuple[Check[LaunchPlan], ...] = (flags,)
+FLAG_CHECKS: tuple[Check[LaunchPlan], ...] = (flags, one_machine)
 
 
 def judge_flags(server: ServerCommand, vllm: str) -> Findings:

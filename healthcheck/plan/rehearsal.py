@@ -11,6 +11,7 @@ from pathlib import Path
 
 from healthcheck import contract
 from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
 from healthcheck.plan import recognise, script
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.sandbox import box
@@ -19,6 +20,7 @@ from healthcheck.repo.facts import Submission, export
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
+SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
 Box = Callable[[box.Setting], tuple[Job, Recording]]
@@ -71,11 +73,19 @@ class _Rehearsal:
             others=tuple(take.run for take in takes[1:]),
             spaced_run=spaced.run if spaced else None,
             script=self.text,
+            settings=self._settings(),
             unresolved=first.run.unresolved,
             notes=first.recording.notes,
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
         )
+
+    def _settings(self) -> str:
+        path = self.tree / SETTINGS
+        try:
+            return "" if path.is_symlink() else read_bounded(path, SETTINGS_BYTES).decode("utf-8", "replace")
+        except UsageError:
+            return ""
 
     def _take(self, shell: tuple[str, ...], name: str) -> _Take:
         """A run; a script that ended beside its server gets a second one, in case it overtook that server's start.

@@ -1,0 +1,161 @@
+"""plan/one-machine: nothing waits for a second machine, as the evaluation service has one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.plan.engines import is_fixed_address
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.plan.standins.note import ADDRESS
+from healthcheck.records import Stage
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SETTINGS = "adapter.toml"
+_GROUP_KEYS = ("multi_node", "nodes")
+_PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """Something that asks for another machine, in words; `sure` where it cannot be meant for one."""
+
+    seen: str
+    where: str
+    sure: bool = True
+
+
+@check(
+    "plan/one-machine",
+    "One machine is enough",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The evaluation service has one machine and runs deploy.sh on it; what waits for others never answers.",
+)
+def one_machine(plan: LaunchPlan) -> Findings:
+    """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
+    server that is one of several nodes waits for the others until the job is given up.
+
+    It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
+    above 1 (vLLM, SGLang, LMDeploy, torchrun), data parallelism of which a part runs elsewhere
+    (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank), a Ray cluster that is
+    joined at another machine's address. The fixed address of one machine as the meeting point of all ranks is a
+    warning. Ray on one machine (--distributed-executor-backend ray alone, `ray start --head`) is fine.
+
+    Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
+    quantised weights or a shorter context may fit one.
+    """
+    if plan.server is None and not plan.settings:
+        raise NotApplicable("no server is started")
+    signs = tuple(dict.fromkeys(_of_settings(plan.settings))) or tuple(dict.fromkeys(_of_commands(plan)))
+    for sign in [sign for sign in signs if sign.sure] or signs:
+        say = fail if sign.sure else warn
+        yield say(
+            expected="a server that one machine can start: the evaluation service has one",
+            seen=sign.seen,
+            fix=f"comment out {' and '.join(_GROUP_KEYS)} in {SETTINGS}"
+            if sign.where.startswith(SETTINGS)
+            else "take this out for the submission; what one machine cannot hold, the service cannot evaluate",
+            where=sign.where,
+        )
+
+
+def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
+    if plan.server:
+        yield from _of_server(plan.server)
+    for command in plan.commands:
+        yield from _of_command(command)
+
+
+def _of_settings(text: str) -> Iterator[Sign]:
+    try:
+        asked = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return  # the adapter says so itself, and no server starts
+    style, nodes = (asked.get(key) for key in _GROUP_KEYS)
+    if isinstance(style, str) and style != "default" and isinstance(nodes, list) and len(nodes) > 1:
+        lines = text.splitlines()
+        line = next((at for at, line in enumerate(lines, 1) if line.lstrip().startswith(_GROUP_KEYS[0])), 1)
+        yield Sign(seen=f'multi_node = "{style}" over {len(nodes)} nodes', where=f"{SETTINGS}:{line}")
+
+
+def _of_server(server: ServerCommand) -> Iterator[Sign]:
+    where = server.where or server.command
+    copies, here = _number(server.option("data-parallel-size")), _number(server.option("data-parallel-size-local"))
+    if _number(server.option("nnodes")) > 1:
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=where)
+    if server.option("data-parallel-size-local") is not None and here < copies:
+        seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
+        yield Sign(seen=seen, where=where)
+    elif _number(server.option("data-parallel-start-rank")) > 0:
+        seen = (
+            f"the copies before number {server.option('data-parallel-start-rank')} run elsewhere: {server.command}"
+        )
+        yield Sign(seen=seen, where=where)
+    for name in _PEER_OPTIONS:
+        address = server.option(name) or ""
+        if _host(address) != ADDRESS and is_fixed_address(_host(address)):
+            seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.command}"
+            yield Sign(seen=seen, where=where, sure=False)
+    yield from _of_environment(server.env, where)
+
+
+def _of_environment(environment: Mapping[str, str], where: str) -> Iterator[Sign]:
+    style, nodes = environment.get("ADAPTER_MULTI_NODE", ""), environment.get("ADAPTER_NODES", "")
+    if style not in {"", "default"} and nodes:
+        yield Sign(seen=f"ADAPTER_MULTI_NODE={style}, ADAPTER_NODES={nodes}", where=where)
+    cluster = environment.get("RAY_ADDRESS", "")
+    if _is_elsewhere(cluster):
+        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=where)
+
+
+def _of_command(command: RecordedCommand) -> Iterator[Sign]:
+    where = command.where or " ".join(command.argv)[:200]
+    given = _options(command.argv)
+    if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
+        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {' '.join(command.argv)[:200]}", where=where)
+    if (
+        command.program in {"torchrun", "accelerate"}
+        and _number(given.get("nnodes") or given.get("num-machines")) > 1
+    ):
+        yield Sign(seen=" ".join(command.argv)[:200], where=where)
+
+
+def _options(argv: tuple[str, ...]) -> dict[str, str]:
+    """Long options with their values, `--name value` or `--name=value`."""
+    found = {}
+    for word, after in zip(argv, (*argv[1:], ""), strict=True):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            found[name.replace("_", "-")] = value if equals else after
+    return found
+
+
+def _number(text: str | None) -> int:
+    """A count; of a range such as torchrun's 2:4 the least; 0 where it is none."""
+    first = (text or "").partition(":")[0].strip()
+    return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else 0
+
+
+def _host(address: str) -> str:
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    try:
+        return parts.hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_elsewhere(address: str) -> bool:
+    """Whether it is another machine's: a fixed address, or a name that is not this host's own."""
+    host = _host(address)
+    if host == ADDRESS:  # what the script found out about the machine that it runs on
+        return False
+    return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())
