@@ -11,6 +11,7 @@ from healthcheck.records import Stage
 from healthcheck.repo.facts import Kind, Submission
 
 NAME = contract.ENTRY_POINT
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 
 
@@ -25,8 +26,8 @@ def deploy_sh_present(submission: Submission) -> Findings:
     """The service clones the repository and runs deploy.sh from its root. It sees what is committed.
 
     The check fails where deploy.sh is missing, stands in a subfolder, has another spelling (Deploy.sh), is a
-    folder or a link that leads out of the repository, is empty, or is there but not committed. Each message names
-    the command that repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
+    folder, a Git LFS pointer or a link that leads out of the repository, is empty, or is there but not committed.
+    Each message names the command that repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
     """
     kind, expected = submission.deploy_sh_kind, f"a file {NAME} at the root of the repository"
     if kind is Kind.MISSING:
@@ -54,6 +55,13 @@ def deploy_sh_present(submission: Submission) -> Findings:
             seen=f"{NAME} is empty",
             fix=f"write the launch command into it, such as: {LAUNCH}",
             rule=contract.STARTS_THE_SERVICE,
+        )
+    elif (submission.deploy_sh or b"").startswith(LFS_POINTER):
+        yield fail(
+            expected=f"{expected}, which every clone has",
+            seen=f"a Git LFS pointer in place of {NAME}: a clone without Git LFS gets these three lines",
+            fix=f"take it out of the patterns in .gitattributes, then: git add --renormalize {NAME} && git commit",
+            where=f"{NAME}:1",
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from dataclasses import dataclass
 
 from healthcheck import contract
@@ -204,14 +206,15 @@ def _first_line(text: _Text) -> Findings:
 def _mode(text: _Text) -> Findings:
     mode = text.submission.deploy_sh_mode
     if mode is not None and not mode & 0o111:
-        git = f"git update-index --chmod=+x {NAME}"
+        file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
+        git = f"git update-index --chmod=+x {shlex.quote(file)}"
         yield warn(
             expected="the executable bit, in case the service runs ./deploy.sh",
             seen=f"mode {mode:o}",
             fix=f"{git} && git commit -m 'Make {NAME} executable'"
             if text.submission.commit
-            else f"chmod +x {NAME}",
-            where=NAME,
+            else f"chmod +x {shlex.quote(file)}",
+            where=file,
         )
 
 

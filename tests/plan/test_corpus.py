@@ -9,13 +9,14 @@ import pytest
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import Case
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
+from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
 from tests.plan.corpus_wrong import WRONG
 
-RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS)
-ALL = (*RIGHT, *WRONG, *WRONG_LAUNCHERS)
+RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS, *RIGHT_PUBLISHED)
+ALL = (*RIGHT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

@@ -74,6 +74,26 @@ def test_a_folder_and_an_empty_file(tmp_path: Path):
     assert verdict(folder(tmp_path / "b", {"deploy.sh": "\n"}), PRESENT).findings[0].seen == "deploy.sh is empty"
 
 
+def test_a_git_lfs_pointer_is_no_script(tmp_path: Path):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 812\n"
+    result = verdict(repository(tmp_path / "r", {"deploy.sh": pointer}), PRESENT)
+    assert result.outcome is Outcome.FAIL
+    assert "Git LFS pointer" in result.findings[0].seen
+
+
+def test_the_file_behind_a_link_is_the_one_that_gets_the_executable_bit(tmp_path: Path):
+    root = repository(tmp_path / "r", {"scripts/run.sh": GOOD_SCRIPT})
+    (root / "scripts/run.sh").chmod(0o644)
+    (root / "deploy.sh").symlink_to("scripts/run.sh")
+    git(root, "config", "user.name", "Author")
+    git(root, "config", "user.email", "author@example.org")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "a link")
+    (finding,) = verdict(root, SYNTAX).findings
+    subprocess.run(("bash", "-c", finding.fix), cwd=root, check=True, capture_output=True)
+    assert verdict(root, SYNTAX).outcome is Outcome.PASS
+
+
 def test_a_link_within_the_repository_is_right(tmp_path: Path):
     root = folder(tmp_path / "r", {"scripts/run.sh": GOOD_SCRIPT})
     (root / "deploy.sh").symlink_to("scripts/run.sh")

@@ -1,0 +1,153 @@
+"""Repositories as they are published: tutorials turned into scripts, servers of one's own, addresses found out."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case, sh
+
+SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
+UNNAMED = {"plan/served-name": "warn"}
+NOT_SHIPPED = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+AIOHTTP = """
+    import asyncio, os
+    from aiohttp import web
+    from vllm import AsyncEngineArgs, AsyncLLMEngine
+    routes = web.RouteTableDef()
+    @routes.post("{route}")
+    async def chat(request):
+        return web.Response()
+    async def main():
+        app = web.Application()
+        app["engine"] = AsyncLLMEngine.from_engine_args(AsyncEngineArgs(model=os.environ["MODEL_PATH"]))
+        app.add_routes(routes)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "0.0.0.0", {port}).start()
+        await asyncio.Event().wait()
+    asyncio.run(main())
+"""
+FASTAPI = """
+    import os
+    from fastapi import FastAPI
+    from transformers import AutoModelForCausalLM
+    model = AutoModelForCausalLM.from_pretrained(os.environ["MODEL_PATH"])
+    app = FastAPI()
+    @app.post("/v1/chat/completions")
+    def chat():
+        return {}
+"""
+STARLETTE = """
+    import os
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.routing import Mount, Route
+    from vllm import LLM
+    llm = LLM(os.environ["MODEL_PATH"])
+    async def chat(request):
+        return None
+    app = Starlette(routes=[Mount("/v1", routes=[Route("/chat/completions", chat, methods=["POST"])])])
+    uvicorn.run(app, host="0.0.0.0", port=8000)
+"""
+TORNADO = """
+    import os
+    import tornado.ioloop
+    import tornado.web
+    from vllm import LLM
+    llm = LLM(os.environ["MODEL_PATH"])
+    class Chat(tornado.web.RequestHandler):
+        pass
+    app = tornado.web.Application([(r"/v1/chat/completions/?", Chat)])
+    app.listen(8000)
+    tornado.ioloop.IOLoop.current().start()
+"""
+BLUEPRINT = """
+    import os
+    from flask import Blueprint, Flask
+    from vllm import LLM
+    llm = LLM(os.environ["MODEL_PATH"])
+    v1 = Blueprint("v1", __name__)
+    @v1.route("/chat/completions", methods=["POST"])
+    def chat():
+        return ""
+    app = Flask(__name__)
+    app.register_blueprint(v1, url_prefix="{prefix}")
+    app.run("0.0.0.0", 8000)
+"""
+OWN_ADDRESS = """
+    import os, socket
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
+        outward.connect(("8.8.8.8", 80))
+        address = outward.getsockname()[0]
+    assert address == socket.gethostbyname(socket.gethostname())
+    os.environ["HCCL_IF_IP"] = address
+    os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000"])
+"""
+
+RIGHT_PUBLISHED: tuple[Case, ...] = (
+    case("aiohttp-site", sh("python3 s.py"), UNNAMED, files={"s.py": AIOHTTP.format(route="/v1/chat/completions", port=8000)}),
+    case("starlette-mount", sh("python3 s.py"), UNNAMED, files={"s.py": STARLETTE}),
+    case("tornado-pattern", sh("python3 s.py"), UNNAMED, files={"s.py": TORNADO}),
+    case("blueprint-prefix", sh("python3 s.py"), UNNAMED, files={"s.py": BLUEPRINT.format(prefix="/v1")}),
+    case("fastapi-run", sh("fastapi run app.py --port 8000"), UNNAMED, files={"app.py": FASTAPI}),
+    case(
+        "gunicorn-configured", sh("exec gunicorn -c gunicorn.conf.py app:app"), UNNAMED,
+        files={
+            "app.py": FASTAPI,
+            "gunicorn.conf.py": "import os\nbind = f\"0.0.0.0:{os.getenv('PORT', '8000')}\"\n",
+        },
+    ),
+    case("own-address-python", sh("python3 run.py"), files={"run.py": OWN_ADDRESS}),
+    case(
+        "own-address-shell",
+        bash(
+            """
+            set -eu
+            nic=$(ip route show default | awk '{print $5}')
+            local_ip=$(hostname -I | awk '{print $1}')
+            [ "$(ip -4 addr show "$nic" | awk '/inet /{print $2}' | cut -d/ -f1)" = "$local_ip" ]
+            export HCCL_IF_IP=$local_ip GLOO_SOCKET_IFNAME=$nic TP_SOCKET_IFNAME=$nic
+            """
+             "            "
+            + SERVE
+        ),
+    ),
+    case("numactl-words", sh("PRE='numactl -N 0 -m 0'\n$PRE " + SERVE)),
+    case("taskset-mask", sh("taskset 0x3 " + SERVE)),
+    case("wheel-shipped", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), files={"wheels/a-1.0-py3-none-any.whl": "-"}),
+    case(
+        "pip-goes-on", sh("pip install -r requirements.txt\n" + SERVE), {"plan/self-contained": "warn"},
+        says="requirements.txt",
+    ),
+    case(
+        "found-host", sh('vllm serve "$MODEL_PATH" --host $(hostname -i) --port 8000'), {"plan/host": "warn"},
+        says="the machine's own address",
+    ),
+)  # fmt: skip
+
+WRONG_PUBLISHED: tuple[Case, ...] = (
+    case(
+        "aiohttp-site-port", sh("python3 s.py"), {**UNNAMED, "plan/port": "fail"},
+        files={"s.py": AIOHTTP.format(route="/v1/chat/completions", port=9000)}, says="port 9000",
+    ),
+    case(
+        "aiohttp-site-route", sh("python3 s.py"), {"plan/chat-api": "fail"},
+        files={"s.py": AIOHTTP.format(route="/api/v1/chat/completions", port=8000)},
+    ),
+    case(
+        "blueprint-elsewhere", sh("python3 s.py"), {"plan/chat-api": "fail"},
+        files={"s.py": BLUEPRINT.format(prefix="/api")},
+    ),
+    case(
+        "gunicorn-configured-port", sh("exec gunicorn -c conf.py app:app"), {**UNNAMED, "plan/port": "fail"},
+        files={"app.py": FASTAPI, "conf.py": "bind = ['0.0.0.0:9000']\n"}, says="port 9000",
+    ),
+    case("wheel-missing", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), NOT_SHIPPED, says="a-1.0"),
+    case("editable-missing", sh("set -e\npython3 -m pip install -e ./plugin\n" + SERVE), NOT_SHIPPED, says="plugin"),
+    case(
+        "wheelhouse-missing", sh("set -e\nuv pip install --no-index --find-links=wheels -r need.txt\n" + SERVE),
+        NOT_SHIPPED, says="need.txt",
+    ),
+    case(
+        "fixed-address", sh('vllm serve "$MODEL_PATH" --host 192.168.1.17 --port 8000'), {"plan/host": "fail"},
+        says="192.168.1.17",
+    ),
+)  # fmt: skip
