@@ -110,7 +110,9 @@ def _exited(launch: Launch) -> tuple[str, str]:
             seen,
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory",
         )
-    return seen, f"read the last lines of the log in {launch.log}"
+    block = launch.diagnosis.block if launch.diagnosis else ()
+    said = f"repair what it says last, “{_cut(block[-1].text)}”; " if block else ""
+    return seen, f"{said}read the last lines of the log in {launch.log}"
 
 
 def _memory(launch: Launch) -> str:
@@ -175,10 +177,14 @@ def _silent(launch: Launch) -> tuple[str, str]:
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
     limit = f"{launch.deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)"
-    return (
-        f"{_unanswered(launch)}, {limit}",
-        "see in the log what it is busy with; where a start takes this long, raise --deadline",
-    )
+    fix = "see in the log what it is busy with; where a start takes this long, raise --deadline"
+    if launch.listeners and not (launch.answer and launch.answer.status):
+        owner = launch.listeners[0].process
+        fix = (
+            f"let only the model server open port {launch.port}, by `exec vllm serve …`: "
+            f"{owner or 'what has it now'} answers nothing; where a start takes this long, raise --deadline"
+        )
+    return f"{_unanswered(launch)}, {limit}", fix
 
 
 def _unanswered(launch: Launch) -> str:
