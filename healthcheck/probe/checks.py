@@ -245,9 +245,8 @@ def accuracy(run: ProbeRun) -> Findings:
     tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
     yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
     if run.stopped:
-        yield note(
-            f"the run ended early ({run.stopped}): its figures lean to what ended it; --full takes every sample"
-        )
+        more = "; --full takes every sample" if run.stopped == CLEAR else ""
+        yield note(f"the run ended early ({run.stopped}): its figures lean to what ended it{more}")
     yield from _baselines(run)
     yield from _second_opinion(run)
     if run.settings.references:

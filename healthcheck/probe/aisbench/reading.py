@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
 from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
 from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
+from healthcheck.probe.aisbench.textvqa import client_soft
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.statistics.metrics import Matrix
+from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import Estimate, Summary
-from healthcheck.probe.statistics.summary import summarize, summarize_votes
+from healthcheck.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
 
 MAX_SAMPLES = 2_000_000
 _PRINTED = re.compile(r"\d{1,3}\.\d\d")
@@ -29,15 +30,20 @@ class Graded:
 
     Attributes:
         answered: None where the request has no prediction.
-        client: right by the client's own rule.
+        score: by the client's own rule; 0 or 1 but for a task with soft scores.
         client_read: what the client extracted, "NULL" for nothing.
         kit: the kit's grade; None where the answer is no number that the kit can hold a text against.
     """
 
     answered: Answered | None
-    client: bool
+    score: float
     client_read: str
     kit: Grade | None
+
+    @property
+    def client(self) -> bool:
+        """Right by the client's own rule."""
+        return self.score > HARD_THRESHOLD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +84,17 @@ class Reading:
         return tuple(sample for row in self.grid for sample in row if sample.answered is not None)
 
 
+Rule = Callable[[Answered], tuple[str, float]]
+"""What the client reads from an answer, and the score that it gives."""
+_MISSING = Graded(answered=None, score=0.0, client_read=NO_ANSWER, kit=Grade())
+
+
 def read_task(task: ClientTask) -> Reading:
     """Recompute a task. Where its predictions are missing or of an unknown kind, its dumped details are used."""
-    grid = _grid(task)
+    rule = _rule(task)
+    grid = _grid(task, rule or _by_number)
     repeats = len(grid[0]) if grid else task.repeats or 0
-    if not _is_gradable(task):
+    if rule is None:
         return Reading(
             task=task,
             repeats=repeats,
@@ -94,26 +106,26 @@ def read_task(task: ClientTask) -> Reading:
             regraded=_regraded(grid),
             problems_implied=0,
         )
-    implied = _implied(task, _client_matrix(grid))
-    missing = Graded(answered=None, client=False, client_read=NO_ANSWER, kit=Grade())
-    grid += ((missing,) * repeats,) * (implied or 0)
-    matrix = _client_matrix(grid)
+    implied = _implied(task, _client_scores(grid))
+    grid += ((_MISSING,) * repeats,) * (implied or 0)
+    scores = _client_scores(grid)
+    matrix = hard(scores)
     said = [[None if s.client_read == NO_ANSWER else s.client_read for s in row] for row in grid]
-    answered = [[int(s.client) for s in row if s.answered] for row in grid]
+    answered = [[s.score for s in row if s.answered] for row in grid]
     return Reading(
         task=task,
         repeats=repeats,
         grid=grid,
-        emulated=printed(client_results(matrix)),
-        truth=summarize(matrix),
-        answered=summarize([row for row in answered if row]),
+        emulated=printed(client_results(matrix, scores)),
+        truth=summarize_scores(scores),
+        answered=summarize_scores([row for row in answered if row]),
         votes=summarize_votes(matrix, said),
         regraded=_regraded(grid),
         problems_implied=implied,
     )
 
 
-def _grid(task: ClientTask) -> tuple[tuple[Graded, ...], ...]:
+def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
     """The N × n samples. AISBench takes the first n of a problem, and fills up with empty ones."""
     by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
     for answer in task.answered:
@@ -122,31 +134,30 @@ def _grid(task: ClientTask) -> tuple[tuple[Graded, ...], ...]:
     problems = max((*by_problem, *(request.id for request in task.failed)), default=-1) + 1
     if not by_problem or not 0 < problems * repeats <= MAX_SAMPLES:
         return ()
-    golds = {answer.id: answer.gold for answer in task.answered}
-    questions = {i: _problem(i, gold) for i, gold in golds.items()}
+    questions = {answer.id: _problem(answer) for answer in {answer.id: answer for answer in task.answered}.values()}
     rows = []
     for problem in range(problems):
         known: list[Answered | None] = [*by_problem[problem][:repeats]]
         known += [None] * (repeats - len(known))
-        rows.append(tuple(_graded(answer, questions.get(problem)) for answer in known))
+        rows.append(tuple(_graded(answer, questions.get(problem), rule) for answer in known))
     return tuple(rows)
 
 
-def _graded(answer: Answered | None, problem: Problem | None) -> Graded:
-    client = client_grade(answer.text if answer else "", answer.gold if answer else "")
-    kit = Grade() if answer is None else grade(problem, answer.text) if problem else None
+def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Graded:
+    if answer is None:
+        return _MISSING
+    read, score = rule(answer)
     return Graded(
-        answered=answer,
-        client=client.correct and answer is not None,
-        client_read=client.extracted,
-        kit=kit,
+        answered=answer, score=score, client_read=read, kit=grade(problem, answer.text) if problem else None
     )
 
 
-def _problem(number: int, gold: str) -> Problem | None:
+def _problem(answered: Answered) -> Problem | None:
     """The problem as the kit's grader wants it; None where the answer is no number."""
-    answer = client_gold(gold).strip()
-    problem = Problem(id=f"report-{number}", family="report", tier="", question="", answer=answer)
+    answer = client_gold(answered.gold).strip()
+    problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer)
+    if answered.references:
+        return replace(problem, kind="soft", references=tuple(r.answer for r in answered.references))
     try:
         grade(problem, "")
     except ValueError:
@@ -154,33 +165,48 @@ def _problem(number: int, gold: str) -> Problem | None:
     return problem
 
 
-def _is_gradable(task: ClientTask) -> bool:
-    """Whether the client's GSM8K rule applies: by the configuration, or where there is none by the answers."""
+def _rule(task: ClientTask) -> Rule | None:
+    """The client's rule: by the configuration, or where there is none by the answers; None for an unknown one."""
+    soft = any(answer.references for answer in task.answered)
+    if not task.answered:
+        return None
+    if task.evaluator.endswith("TEXTEvaluator"):
+        return _by_references if soft else None
     if task.evaluator:
-        return "Gsm8k" in task.evaluator and bool(task.answered)
+        return _by_number if "Gsm8k" in task.evaluator else None
     golds = [client_gold(answer.gold).strip() for answer in task.answered]
-    return any(_WHOLE.fullmatch(gold) for gold in golds)
+    return _by_references if soft else _by_number if any(_WHOLE.fullmatch(gold) for gold in golds) else None
 
 
-def _client_matrix(grid: Sequence[Sequence[Graded]]) -> Matrix:
-    return tuple(tuple(int(sample.client) for sample in row) for row in grid)
+def _by_number(answer: Answered) -> tuple[str, float]:
+    graded = client_grade(answer.text, answer.gold)
+    return graded.extracted, float(graded.correct)
 
 
-def _implied(task: ClientTask, matrix: Matrix) -> int | None:
+def _by_references(answer: Answered) -> tuple[str, float]:
+    return client_soft(answer.text, answer.references)
+
+
+def _client_scores(grid: Sequence[Sequence[Graded]]) -> Scores:
+    return tuple(tuple(sample.score for sample in row) for row in grid)
+
+
+def _implied(task: ClientTask, scores: Scores) -> int | None:
     """How many problems without any prediction make the printed figures come out: 0, 1, …; None for no number."""
     wanted = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()} or dict(task.printed)
     wanted = {name: figure for name, figure in wanted.items() if _PRINTED.fullmatch(figure)}
-    own = printed(client_results(matrix))
+    own = printed(client_results(hard(scores), scores))
     if not wanted.keys() & own.keys():
         return 0
     average = next(iter(own))
-    right, repeats = sum(map(sum, matrix)), len(matrix[0])
+    right, repeats = sum(map(sum, scores)), len(scores[0])
     for more in range(_LARGER_BANKS):
-        problems = len(matrix) + more
+        problems = len(scores) + more
         rough = 100 * right / (problems * repeats)
         if abs(rough - float(wanted.get(average, rough))) > 0.011:
             continue
-        figures = printed(client_results((*matrix, *((0,) * repeats,) * more)))
+        larger = (*scores, *((0.0,) * repeats,) * more)
+        figures = printed(client_results(hard(larger), larger))
         if all(wanted.get(name, figure) == figure for name, figure in figures.items()):
             return more
     return None
@@ -189,4 +215,4 @@ def _implied(task: ClientTask, matrix: Matrix) -> int | None:
 def _regraded(grid: Sequence[Sequence[Graded]]) -> Summary | None:
     if not grid or any(sample.kit is None for row in grid for sample in row):
         return None
-    return summarize([[int(s.kit is not None and s.kit.correct) for s in row] for row in grid])
+    return summarize_scores([[s.kit.score if s.kit else 0.0 for s in row] for row in grid])

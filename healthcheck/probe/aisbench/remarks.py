@@ -192,7 +192,9 @@ def _grading(reading: Reading) -> Iterator[Finding]:
         yield warn(
             expected="right answers counted as right",
             seen=f"{len(robbed)} right answers were graded wrong: {_misread(robbed)}",
-            fix="tell the model to write the bare number last, without separators and units",
+            fix="the client compares references as they are written: nothing in the submission can change that"
+            if any(s.answered and s.answered.references for s in robbed)
+            else "tell the model to write the bare number last, without separators and units",
             evidence={"right_but_graded_wrong": len(robbed)},
         )
     if gifted:

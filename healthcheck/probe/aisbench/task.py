@@ -14,11 +14,13 @@ from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.probe.aisbench.archive import ReportFiles
 from healthcheck.probe.aisbench.config_text import parse
+from healthcheck.probe.aisbench.textvqa import Reference
 from healthcheck.records import JsonValue
 
 MAX_ID = 100_000
 MAX_REPEATS = 128
 """The service uses 5."""
+MAX_REFERENCES = 100
 _RUNS = re.compile(r"(?:(?:avg|pass|cons)@|.* \()(\d{1,4})(?: runs average\))?")
 _SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
 _FAILED = "_failed"
@@ -27,11 +29,17 @@ _UNFINISHED = "tmp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A prediction: the problem's index, the text, the raw answer column ("" where there is none)."""
+    """A prediction: the problem's index, the text, the raw answer column.
+
+    Attributes:
+        gold: "" where there is none, or where it is no text.
+        references: the answer column of TextVQA, several persons' answers; empty for other data sets.
+    """
 
     id: int
     text: str
     gold: str
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,9 +237,23 @@ def _answered(records: list[dict[str, JsonValue]]) -> tuple[Answered, ...]:
                 id=_id(record),
                 text=text if isinstance(text, str) else "",
                 gold=gold if isinstance(gold, str) else "",
+                references=_references(gold),
             )
         )
     return tuple(answers)
+
+
+def _references(gold: JsonValue) -> tuple[Reference, ...]:
+    return tuple(
+        Reference(
+            identity=json_text.dump_line(
+                {name: entry[name] for name in sorted(entry) if name != "answer"}
+            ).decode(),
+            answer=answer,
+        )
+        for entry in (gold if isinstance(gold, list) else [])[:MAX_REFERENCES]
+        if isinstance(entry, dict) and isinstance(answer := entry.get("answer"), str)
+    )
 
 
 def _results(data: bytes | None) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:

@@ -55,7 +55,9 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["id", "correct", "details", "prediction", "gold", "uuid", "avg@5", "success"]),
+            st.sampled_from(
+                ["id", "correct", "details", "prediction", "gold", "answer", "uuid", "avg@5", "success"]
+            ),
             inner,
             max_size=4,
         )

@@ -1,0 +1,118 @@
+"""TextVQA in the client's manner: ten persons' answers, a soft score, and a report of it that is read."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from healthcheck.probe.aisbench.metrics import client_results
+from healthcheck.probe.aisbench.textvqa import Reference, client_soft
+from tests.probe.aisbench.made_reports import made, reading_of, said
+from tests.support.aisbench import ENVIRONMENT
+
+PREDICTIONS = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
+SCORE = (
+    "import json, sys\n"
+    "from ais_bench.benchmark.datasets.textvqa import TEXTEvaluator\n"
+    "cases = json.load(open(sys.argv[1]))\n"
+    "scores = [TEXTEvaluator().score([text], [refs]) for text, refs in cases]\n"
+    "json.dump([[s['accuracy'], s['details'][0]['correct']] for s in scores], open(sys.argv[2], 'w'))\n"
+)
+
+
+def persons(*answers: str) -> tuple[Reference, ...]:
+    return tuple(Reference(identity=str(place), answer=answer) for place, answer in enumerate(answers))
+
+
+@pytest.mark.parametrize(("matches", "score"), [(0, 0.0), (1, 0.3), (2, 0.6), (3, 0.9), (4, 1.0), (10, 1.0)])
+def test_the_scores_of_the_reference(matches: int, score: float) -> None:
+    others = [f"other{place}" for place in range(10 - matches)]
+    assert client_soft("Stop\n", persons(*["stop"] * matches, *others))[1] == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "score"),
+    [
+        ("the two dogs!", ["2 dogs", "2 dogs", "2 dogs", "2 dogs", "cat"], 1.0),  # articles, numbers, punctuation
+        ("stop", ["STOP"] * 5, 0.0),  # a capital of a reference never matches
+        ("v1.2", ["v1.2"] * 5, 1.0),  # a full stop inside a number stays
+        ("stop", [], 0.0),
+        ("x" * 40_000, ["x"] * 5, 0.0),
+    ],
+)
+def test_what_the_client_reads(text: str, references: list[str], score: float) -> None:
+    assert client_soft(text, persons(*references))[1] == pytest.approx(score)
+
+
+def test_equal_references_without_numbers_are_no_others_to_each_other() -> None:
+    assert client_soft("stop", (Reference(identity="", answer="stop"),) * 10)[1] == 0.0
+
+
+def report(texts: list[list[str]], answers: list[list[str]]) -> dict[str, bytes]:
+    """A report whose predictions have persons' answers in place of a text."""
+    files = made(texts, golds=["?"] * len(texts))
+    lines = [json.loads(line) for line in files[PREDICTIONS].splitlines()]
+    for line in lines:
+        line["gold"] = [{"answer": said, "answer_id": place} for place, said in enumerate(answers[line["id"]])]
+    scores = [
+        [client_soft(text, persons(*given))[1] for text in row] for row, given in zip(texts, answers, strict=True)
+    ]
+    results = client_results([[int(score > 0.5) for score in row] for row in scores], scores)
+    return {
+        **{name: data for name, data in files.items() if not name.startswith("summary")},
+        PREDICTIONS: b"".join(json.dumps(line).encode() + b"\n" for line in lines),
+        "results/vllm-api-stream-chat/gsm8k.json": json.dumps(results).encode(),
+    }
+
+
+def test_a_report_with_persons_answers_is_recomputed_soft_and_hard() -> None:
+    answers = [["stop"] * 2 + [f"other{n}" for n in range(8)], ["taxi"] * 10]
+    reading = reading_of(report([["stop", "stop"], ["taxi", "bus"]], answers))
+    assert reading.emulated == {
+        "accuracy (2 runs average)": "55.00",
+        "avg@2": "75.00",
+        "pass@2": "100.00",
+        "cons@2": "50.00",
+    }
+    assert reading.problems_implied == 0
+    assert reading.truth is not None
+    soft = reading.truth.estimate("accuracy (2 runs average)")
+    assert soft is not None
+    assert soft.value == pytest.approx(0.55)
+
+
+def test_references_in_capitals_rob_right_answers_and_no_advice_is_given_that_cannot_help() -> None:
+    reading = reading_of(report([["stop"]] * 3, [["STOP"] * 10] * 3))
+    assert reading.emulated == {"accuracy": "0.00"}
+    assert reading.regraded is not None
+    assert reading.regraded.correct == 3
+    assert "3 right answers were graded wrong" in said(reading)
+
+
+@pytest.mark.peer
+@pytest.mark.timeout(300)
+def test_the_clients_own_grader_gives_the_same_scores(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    words = ["red", "The bus", "two", "10", "3,500", "stop.", "STOP", "no-smoking", "exit!", "24/7", "u.s.a", "v1.2",
+             "none", "(c)", "x , y", "a - b", "12.", "an apple", "7up\n", "<unk>hi", "tab\tbed"]  # fmt: skip
+    cases = []
+    for _ in range(1000):
+        pool = draw.sample(words, draw.randint(1, 3))
+        numbered = draw.random() < 0.7
+        refs = [
+            {"answer": draw.choice(pool), **({"answer_id": place} if numbered else {})}
+            for place in range(draw.randint(1, 10))
+        ]
+        cases.append((draw.choice([*pool, pool[0].lower(), draw.choice(words)]), refs))
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    paths = [str(tmp_path / name) for name in ("cases.json", "scores.json")]
+    subprocess.run([ENVIRONMENT / "bin/python", "-c", SCORE, *paths], check=True, cwd=tmp_path)
+    theirs = json.loads((tmp_path / "scores.json").read_text())
+    for (text, refs), (accuracy, correct) in zip(cases, theirs, strict=True):
+        given = tuple(Reference(identity=str(ref.get("answer_id")), answer=ref["answer"]) for ref in refs)
+        score = client_soft(text, given)[1]
+        assert (100 * score, score > 0.5) == (pytest.approx(accuracy), correct), (text, refs)
