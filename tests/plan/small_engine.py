@@ -26,9 +26,12 @@ def _register_device_module(name, module):
     "vllm/platforms.py": """
 import torch_npu, torchair, acl.rt, vllm_ascend._build_info
 from torch_npu.contrib import transfer
+from torchvision.transforms.v2 import functional
 @torch_npu.compiled
 def step(): return 1
 class Options(torch_npu.ProcessGroup.Options): ...
+assert not isinstance(step, torch_npu.Event)
+stream: torch_npu.Stream | None = None
 class current_platform: device_type = "npu" if step() == 1 else "cpu"
 """,
     "vllm/entrypoints/__init__.py": "",
