@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -66,6 +67,10 @@ def test_deploy_sh_is_missing(adapter: Path, weights: Path, verify: Verify) -> N
     commit(adapter)
     seen = verify(adapter, "--weights", weights, "--until", "weights")
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"repo/deploy-sh-present"}), seen.output
+    command = seen.check("repo/deploy-sh-present")["fix"].rpartition("one that ends in: ")[2]
+    (adapter / "deploy.sh").write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+    commit(adapter, "repaired")
+    assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"
 
 
 def test_deploy_sh_stands_in_a_subfolder(adapter: Path, weights: Path, verify: Verify) -> None:
@@ -85,7 +90,13 @@ def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
     commit(adapter)
     seen = verify(adapter, "--weights", weights, "--until", "weights")
     assert (seen.verdict, seen.status) == ("not-ready", 1)
-    assert "repo/deploy-sh-syntax" in seen.failed()
+    assert seen.failed() == {"repo/deploy-sh-syntax", "plan/starts-server"}
+    for check in sorted(seen.failed()):
+        command = seen.check(check)["fix"].splitlines()[0].removesuffix(", and commit")
+        assert command.startswith("sed -i"), command
+        subprocess.run(command, shell=True, cwd=adapter, check=True)
+    commit(adapter, "repaired")
+    assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"
 
 
 def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) -> None:
@@ -105,21 +116,21 @@ def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights:
     seen = verify(adapter, "--weights", weights, "--until", "weights", "--task", task)
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {check}), seen.output
     assert task in seen.check(check)["detail"]
+    advised = re.search(r"use the task (\S+),", seen.check(check)["fix"])
+    right = advised[1] if advised else "text-generation"
+    assert verify(adapter, "--weights", weights, "--until", "weights", "--task", right).verdict == "ready"
 
 
 @pytest.mark.parametrize(
-    ("body", "quoted"),
+    ("body", "quoted", "fix"),
     [
-        ("echo 'ValueError: cannot load' >&2; exit 3", "3"),
-        (
-            MUTE_SERVER,
-            "8000",
-        ),
+        ("echo 'ValueError: cannot load' >&2; exit 3", "exit status 3", "“ValueError: cannot load”"),
+        (MUTE_SERVER, "8000", "let only the model server open port 8000"),
     ],
     ids=["exits while loading", "opens the port and never answers"],
 )
 def test_a_server_that_does_not_start(
-    body: str, quoted: str, adapter: Path, weights: Path, verify: Verify, tmp_path: Path, port
+    body: str, quoted: str, fix: str, adapter: Path, weights: Path, verify: Verify, tmp_path: Path, port
 ) -> None:
     engine = tmp_path / "engine"
     engine.mkdir()
@@ -130,7 +141,7 @@ def test_a_server_that_does_not_start(
     )
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"service/starts"}), seen.output
     assert quoted in seen.check("service/starts")["detail"]
-    assert seen.check("service/starts")["fix"]
+    assert fix in seen.check("service/starts")["fix"]
     assert port()
 
 
