@@ -38,6 +38,13 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
     needed = _smallest_cache(weights, largest)
     if budget.for_cache(weights, largest) >= needed:
         return _size(largest, f"all that divide the heads, of {machine.devices}: tight", machine.source)
+    left = budget.for_cache(weights, largest)
+    if left > 0:
+        raise Refusal(
+            f"the weights leave {left / GIB:.1f} GiB for the cache on each of {largest} device(s), and a short "
+            f"sequence needs {needed / GIB:.1f} GiB: take more devices, or set ADAPTER_TENSOR_PARALLEL_SIZE to try "
+            "all the same"
+        )
     raise Refusal(
         f"the weights need {weights.total_bytes / GIB:.1f} GiB, and with {largest} device(s) there are "
         f"{largest * (budget.usable_bytes - LEAST_WORK_BYTES) / GIB:.1f} GiB for them: take a quantised "

@@ -12,12 +12,24 @@ from pathlib import Path
 from typing import Any
 
 MAX_JSON_BYTES = 64 * 2**20
+MOST, MOST_LAYERS = 2**63, 10_000
 MAX_HEADER_BYTES = 100 * 2**20
 RANK_FILE = re.compile(r"model-rank-(\d+)-part-\d+\.safetensors")
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf")
 CODE_FILES = ("config.json", "tokenizer_config.json", "processor_config.json", "preprocessor_config.json")
 SAFETENSORS_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
-CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length")
+CONTEXT_KEYS = (
+    "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions",
+    "max_sequence_length", "max_seq_length", "seq_len",
+)  # fmt: skip
+# What Transformers takes for a key that these models' config.json leaves out.
+IMPLIED: Mapping[str, Mapping[str, Any]] = {
+    "gemma2": {"sliding_window_pattern": 2},
+    "gemma3_text": {
+        "max_position_embeddings": 131072, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+        "sliding_window": 4096, "sliding_window_pattern": 6,
+    },
+}  # fmt: skip
 EXPERT_KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
 
 Json = Mapping[str, Any]
@@ -70,6 +82,7 @@ def read_weights(folder: Path) -> Weights:
     if not config:
         remarks.append("no readable config.json: every option is left to vLLM")
     text = _text_part(config)
+    text = {**IMPLIED.get(_word(text, "model_type") or "", {}), **text}
     files = _weight_files(folder, remarks)
     return Weights(
         path=str(folder),
@@ -115,7 +128,7 @@ def _text_part(config: Json) -> Json:
 def _number(document: Json, *names: str) -> int | None:
     for name in names:
         value = document.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST:
             return value
     return None
 
@@ -129,16 +142,19 @@ def _first_word(value: object) -> str | None:
 
 
 def _context(text: Json) -> int | None:
-    """The longest context that vLLM accepts: the configured one, times the factor of a stored rope scaling."""
-    context = _number(text, *CONTEXT_KEYS)
-    scaling = text.get("rope_scaling")
+    """The longest context that vLLM accepts: the least that config.json names; model_max_length stands above it.
+
+    A stored YaRN scaling lengthens it in vLLM 0.23 and no more in 0.32, so that it can only shorten it here.
+    """
+    named = [number for key in CONTEXT_KEYS if (number := _number(text, key))]
+    context = _number(text, "model_max_length") or min(named, default=None)
+    scaling = text.get("rope_scaling") or text.get("rope_parameters")
     if context is None or not isinstance(scaling, dict):
         return context
-    original = scaling.get("original_max_position_embeddings")
-    factor = scaling.get("factor")
-    kind = scaling.get("rope_type", scaling.get("type"))
-    if kind == "yarn" and isinstance(original, int) and isinstance(factor, int | float):
-        return max(context, int(original * factor))
+    original, factor = _number(scaling, "original_max_position_embeddings"), scaling.get("factor")
+    yarn = scaling.get("rope_type", scaling.get("type")) == "yarn"
+    if yarn and original and isinstance(factor, int | float) and 1 <= original * factor < context:
+        return int(original * factor)
     return context
 
 
@@ -169,8 +185,11 @@ def _attention(text: Json) -> Attention | None:
 def _sliding_layers(text: Json, kinds: Counter[str], layers: int) -> int:
     if kinds:
         return kinds["sliding_attention"] + kinds["chunked_attention"]
-    pattern = _number(text, "sliding_window_pattern")
-    return layers - layers // pattern if pattern else layers
+    pattern = text.get("sliding_window_pattern")
+    if isinstance(pattern, str) and pattern:
+        return sum(pattern[layer % len(pattern)] == "L" for layer in range(layers)) if layers < MOST_LAYERS else 0
+    every = _number(text, "sliding_window_pattern")
+    return layers - layers // every if every else max(0, layers - (_number(text, "max_window_layers") or 0))
 
 
 def _linear_layers(text: Json, kinds: Counter[str], layers: int) -> int:
@@ -239,9 +258,11 @@ def _quantization(folder: Path, config: Json, text: Json) -> str | None:
     for part in (config, text):
         for name in ("quantization_config", "compression_config"):
             method = part.get(name)
-            if isinstance(method, dict):
-                return str(method.get("quant_method", "unnamed"))
-    return None
+            if isinstance(method, dict) and method:
+                return _word(method, "quant_method") or "a method that config.json does not name"
+    apart = _document(folder / "hf_quant_config.json", []).get("quantization")  # ModelOpt until 0.29
+    algorithm = _word(apart, "quant_algo") if isinstance(apart, dict) else None
+    return {"NVFP4": "modelopt_fp4", "MXFP8": "modelopt_mxfp8"}.get(algorithm, "modelopt") if algorithm else None
 
 
 def _modalities(config: Json) -> tuple[str, ...]:

@@ -84,10 +84,61 @@ def test_the_language_part_of_a_model_of_several(tmp_path):
     assert weights.modalities == ("image", "audio")
 
 
-def test_yarn_lengthens_the_context(tmp_path):
-    scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
-    write(tmp_path, {"max_position_embeddings": 32768, "rope_scaling": scaling})
-    assert read_weights(tmp_path).context == 131072
+@pytest.mark.parametrize(
+    ("config", "context"),
+    [
+        ({"max_position_embeddings": 32768, "seq_length": 8192}, 8192),  # Qwen-7B: vLLM takes the least
+        ({"max_position_embeddings": 8192, "model_max_length": 131072}, 131072),  # Command R: this one stands above
+        ({"max_sequence_length": 2048}, 2048),  # ChatGLM-6B
+        ({"model_type": "gemma3_text"}, 131072),  # left to Transformers
+        ({}, None),
+        ({"max_position_embeddings": 32768.0}, None),
+    ],
+)
+def test_the_context_is_what_vllm_accepts(tmp_path, config, context):
+    write(tmp_path, config)
+    assert read_weights(tmp_path).context == context
+
+
+@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
+@pytest.mark.parametrize(
+    ("scaling", "context"),
+    [
+        ({"factor": 4.0, "original_max_position_embeddings": 32768}, 40960),  # 0.23 takes 131072, 0.32 does not
+        ({"factor": 2.0, "original_max_position_embeddings": 8192}, 16384),
+        ({"factor": float("nan"), "original_max_position_embeddings": 8}, 40960),
+        ({"factor": float("inf"), "original_max_position_embeddings": 8}, 40960),
+        ({"factor": 1e300, "original_max_position_embeddings": 10**400}, 40960),
+        ({"factor": "4", "original_max_position_embeddings": 8192}, 40960),
+        ({}, 40960),
+    ],
+)
+def test_yarn_only_shortens_the_context(tmp_path, key, scaling, context):
+    write(tmp_path, {"max_position_embeddings": 40960, key: {"rope_type": "yarn", **scaling}})
+    assert read_weights(tmp_path).context == context
+
+
+SHAPE = {"num_hidden_layers": 12, "num_attention_heads": 8, "hidden_size": 64}
+
+
+@pytest.mark.parametrize(
+    ("config", "sliding"),
+    [
+        ({"sliding_window": 4096}, 12),  # Mistral 7B v0.1
+        ({"sliding_window": 4096, "sliding_window_pattern": 4}, 9),  # Command R7B
+        ({"sliding_window": 4096, "sliding_window_pattern": "LLLG"}, 9),  # EXAONE 4
+        ({"sliding_window": 4096, "model_type": "gemma2"}, 6),
+        ({"model_type": "gemma3_text"}, 10),
+        ({"sliding_window": 4096, "use_sliding_window": False}, 0),
+        ({"sliding_window": 4096, "use_sliding_window": True, "max_window_layers": 12}, 0),
+        ({"sliding_window": 4096, "layer_types": ["full_attention", "sliding_attention"] * 6}, 6),
+        ({"sliding_window": 4096, "layer_types": [None, {}, 1]}, 0),
+        ({}, 0),
+    ],
+)
+def test_which_layers_slide(tmp_path, config, sliding):
+    write(tmp_path, {**SHAPE, **config})
+    assert read_weights(tmp_path).attention.sliding_layers == sliding
 
 
 def test_the_dtype_of_most_bytes_where_the_configuration_is_silent(tmp_path):
@@ -125,10 +176,18 @@ def test_code_of_the_tokenizer_counts_too(tmp_path):
 @pytest.mark.parametrize(
     ("config", "method"),
     [({"quantization_config": {"quant_method": "awq"}}, "awq"), ({"compression_config": {"quant_method": "compressed-tensors"}},
-      "compressed-tensors"), ({"quantization_config": {}}, "unnamed"), ({}, None)],
+      "compressed-tensors"), ({"quantization_config": {"bits": 8}}, "a method that config.json does not name"),
+     ({"quantization_config": {"quant_method": None, "a": 1}}, "a method that config.json does not name"),
+     ({"quantization_config": {}}, None), ({"quantization_config": "int4"}, None), ({}, None)],
 )  # fmt: skip
 def test_quantisation(tmp_path, config, method):
     write(tmp_path, config)
+    assert read_weights(tmp_path).quantization == method
+
+
+@pytest.mark.parametrize(("algorithm", "method"), [("FP8", "modelopt"), ("MXFP8", "modelopt_mxfp8"), (None, None)])
+def test_old_modelopt_has_a_file_of_its_own(tmp_path, algorithm, method):
+    write(tmp_path, {"quantization": {"quant_algo": algorithm}}, "hf_quant_config.json")
     assert read_weights(tmp_path).quantization == method
 
 
