@@ -71,7 +71,7 @@ TAKEN = f"""python3 -c '
 import socket, sys, time
 held = socket.create_server(("127.0.0.2", int(sys.argv[1])))
 time.sleep(600)' PORT &
-sleep 2
+until python3 -c 'import socket; socket.create_connection(("127.0.0.2", PORT)).close()' 2>/dev/null; do sleep 0.2; done
 {SERVE}"""
 EXITED, REFUSED = LaunchOutcome.EXITED, LaunchOutcome.ANSWERS_WRONGLY
 FAILURES = {
@@ -113,7 +113,7 @@ def launched(tmp_path: Path, weights: Path, engine_environment: dict[str, str]) 
         export = tmp_path / "export"
         export.mkdir()
         (export / "deploy.sh").write_text(script.replace(" PORT", f" {port}") + "\n")
-        patience = Patience(deadline_s=240, refusal_s=3)
+        patience = Patience(deadline_s=480, refusal_s=3)
         log = tmp_path / "deploy.log"
         return Service(
             export,

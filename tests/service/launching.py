@@ -14,7 +14,7 @@ from healthcheck.progress import Progress, Silent
 from healthcheck.service.facts import Patience, Service
 
 SERVER = f"'{sys.executable}' '{Path(__file__).with_name('chat_server.py')}'"
-QUICK = Patience(deadline_s=20, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
+QUICK = Patience(deadline_s=60, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
 
 
 def free_port() -> int:
@@ -50,7 +50,7 @@ def service(
     )
 
 
-def eventually(condition: Callable[[], bool], limit_s: float = 20.0) -> bool:
+def eventually(condition: Callable[[], bool], limit_s: float = 60.0) -> bool:
     end = time.monotonic() + limit_s
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)

@@ -57,7 +57,7 @@ def test_a_process_that_got_away_is_ended(tmp_path, escape):
     with service(tmp_path, script) as running:
         assert running.launch.outcome is LaunchOutcome.READY
         assert eventually(lambda: bool(with_word(marker)))
-        stopped = running.stop(grace_s=2)
+        stopped = running.stop(grace_s=2 if escape == "deaf to SIGTERM" else 30)
     assert not with_word(marker)
     assert not stopped.survivors
     assert bool(stopped.killed) == (escape == "deaf to SIGTERM")
@@ -117,7 +117,7 @@ def test_nothing_survives_the_kit(tmp_path, death, phase):
         assert eventually(lambda: bool(with_word(marker)))
         for number in DEATHS[death]:
             process.send_signal(number)
-        process.wait(30)
+        process.wait(90)
         assert eventually(lambda: not with_word(marker))
         assert eventually(lambda: not with_word(str(tmp_path)))
     finally:
@@ -133,7 +133,7 @@ def test_a_stubborn_server_does_not_survive_two_interruptions(tmp_path):
         process.send_signal(signal.SIGINT)
         assert not eventually(lambda: process.poll() is not None, 0.7), "the first one waits for the server to end"
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(90)
         assert not with_word(str(port))
     finally:
         process.kill()
