@@ -198,8 +198,12 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
     if first.status in _REFUSALS:
         talk = replace(talk, cold=CLIENT_TEMPERATURE)
         first = talk.stream(user(STORY))
-    pairs = [(first, talk.plain(user(STORY))), (talk.stream(user(STORY)), talk.plain(user(STORY)))]
-    streams, plains = tuple(s for s, _ in pairs), tuple(p for _, p in pairs)
+    if first.error and first.arrivals_s:
+        return replace(facts, streams=(first,))  # found out already, and the rest would wait as long
+    brief = talk.within(max(talk.limits.first_event_s, 20 * first.seconds))
+    plains: tuple[Exchange, ...] = (brief.plain(user(STORY)),)
+    streams = (first, talk.stream(user(STORY)))
+    plains = plains if plains[0].error else (*plains, brief.plain(user(STORY)))
     talk = replace(talk, limits=_patient(talk.limits, streams))
     wait_s = talk.limits.first_event_s
     talk.say(f"{STREAMS_AT_ONCE} streams at once, each waiting for its first text for at most {wait_s:.0f} s", 2)

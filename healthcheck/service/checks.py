@@ -77,7 +77,8 @@ def starts(launch: Launch) -> Findings:
     and launch where that software is.
 
     To repair: read the lines that are quoted, or the whole log at the path that is given;
-    `npu-adapter diagnose LOGFILE` reads any other log.
+    `npu-adapter diagnose LOGFILE` reads any other log. What is quoted has no tokens, keys and passwords in it; the
+    log itself is left as it came, so look through it before you pass it on.
     """
     if launch.outcome is LaunchOutcome.READY:
         yield from _remarks(launch)

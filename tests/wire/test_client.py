@@ -24,6 +24,12 @@ Talk = Callable[[socket.socket], None]
 T = TypeVar("T")
 
 
+def listens(connection: socket.socket) -> None:
+    """Until the client has gone away."""
+    while connection.recv(2**16):
+        pass
+
+
 @contextlib.contextmanager
 def server(talk: Talk) -> Iterator[str]:
     """Serves one connection: reads the request, then talks."""
@@ -37,8 +43,7 @@ def server(talk: Talk) -> Iterator[str]:
                 talk(connection)
                 connection.shutdown(socket.SHUT_WR)  # unread bytes of the request would turn a close into a reset
                 connection.settimeout(5)
-                while connection.recv(2**16):
-                    pass
+                listens(connection)
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -99,7 +104,7 @@ def test_the_deadline_between_events_holds() -> None:
 
 
 def test_a_server_that_never_answers_meets_the_deadline() -> None:
-    with server(lambda connection: connection.recv(1)) as url:  # ends when the client has gone away
+    with server(listens) as url:
         exchange = Client(url, Limits(first_event_s=0.3)).chat(BODY)
     assert (exchange.status, exchange.error) == (0, "no event within 0.3 s")
 
