@@ -102,7 +102,7 @@ def interview(
     """
     began = time.monotonic()
     talk = _Talk(base_url, limits, "", (), progress or Silent())
-    talk.say(f"the list of models, for at most {_MODELS_S} s")
+    talk.say(f"the list of models (within {_MODELS_S} s)")
     models = talk.within(_MODELS_S).client.models()
     listed = [str(card["id"]) for card in model_cards(models)] if models.status == 200 else []
     asked = model or weights or ""
@@ -174,7 +174,7 @@ def _openings(talk: _Talk, names: Sequence[str]) -> tuple[Opening, ...]:
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
-        talk.say(f"a first answer, waiting for its first text for at most {talk.limits.first_event_s:.0f} s")
+        talk.say(f"a first answer (its first text within {talk.limits.first_event_s:.0f} s)")
         asking = replace(talk, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), max_tokens=OPENING_TOKENS, temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
@@ -205,8 +205,7 @@ def _go_on(talk: _Talk, facts: Interview) -> Interview:
     streams = (first, talk.stream(user(STORY)))
     plains = plains if plains[0].error else (*plains, brief.plain(user(STORY)))
     talk = replace(talk, limits=_patient(talk.limits, streams))
-    wait_s = talk.limits.first_event_s
-    talk.say(f"{STREAMS_AT_ONCE} streams at once, each waiting for its first text for at most {wait_s:.0f} s", 2)
+    talk.say(f"{STREAMS_AT_ONCE} streams at once (first text within {talk.limits.first_event_s:.0f} s)", 2)
     crowd = _crowd(talk)
     facts = replace(facts, streams=streams, plains=plains, crowd=crowd)
     if any(exchange.error for exchange in (*streams, *(each for exchanges in crowd.rounds for each in exchanges))):

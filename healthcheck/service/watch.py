@@ -145,14 +145,14 @@ class Watch:
         self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
 
     def _words(self) -> str:
-        """Where the start is, what is waited for, and until when."""
+        """Until when is waited, for what, and where the start is; a terminal may cut the end off."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
-        waits = f" · port {self.port} is open, no answer yet" if self._unanswered_since is not None else ""
+        waits = [f"port {self.port} is open, no answer yet"] if self._unanswered_since is not None else []
         if still_s > QUIET_S:
-            waits += f" · nothing has moved for {_clock(still_s)}"
+            waits.append(f"nothing has moved for {_clock(still_s)}")
             left_s = min(left_s, limit_s - still_s)
-        return f"{_clock(self.elapsed_s)} {self.timeline.describe()}{waits} (gives up in {_clock(left_s)})"
+        return " · ".join((f"gives up in {_clock(left_s)}", *waits, self.timeline.describe()))
 
     def _note_outputs(self, pids: set[int]) -> None:
         """Remember where processes write when it is not the log: `nohup … > server.log` hides the cause there."""
