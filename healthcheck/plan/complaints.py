@@ -30,39 +30,42 @@ class Complaint:
 
 
 _LOCATED = re.compile(r"^(?P<file>[^\s:][^:]*): (?:line )?(?P<line>\d+): (?P<rest>.+)$")
-_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("option", re.compile(r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$")),
-    ("argument", re.compile(r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)")),
-    ("variable", re.compile(r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)")),
-    ("file", re.compile(r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$")),
-    ("file", re.compile(r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$")),
-    ("file", re.compile(
+_LOCATED_TEXTS = (
+    ("option", r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$"),
+    ("argument", r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)"),
+    ("variable", r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)"),
+    ("file", r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$"),
+    ("file", r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$"),
+    ("file", (
         r"^(?:exec: |cannot open )?(?P<name>/[^:]*|\.{0,2}/?[^:]*/[^:]*): "
-        r"(?:No such file or directory|No such file|not found|cannot execute.*)$"
+        r"(?:No such file(?: or directory)?|not found|cannot execute.*)$"
     )),
-    ("file", re.compile(r"^cannot (?:open|create) (?P<name>.+?): ")),
-    ("command", re.compile(r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$")),
-    ("file", re.compile(r"^(?P<name>[^:]+): No such file or directory$")),
-    ("permission", re.compile(r"^(?:exec: )?(?P<name>[^:]+): Permission denied$")),
-    ("syntax", re.compile(r"^(?P<name>(?:[Ss]yntax error|unexpected EOF|bad substitution|Bad substitution).*)$")),
-    ("argument", re.compile(r"^\$?(?P<name>[1-9]): .+$")),
-    ("variable", re.compile(r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$")),
+    ("file", r"^cannot (?:open|create) (?P<name>.+?): "),
+    ("command", r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$"),
+    ("file", r"^(?P<name>[^:]+): No such file or directory$"),
+    ("permission", r"^(?:exec: )?(?P<name>[^:]+): Permission denied$"),
+    ("syntax", r"^(?P<name>(?:[Ss]yntax error|unexpected EOF|bad substitution|Bad substitution).*)$"),
+    ("argument", r"^\$?(?P<name>[1-9]): .+$"),
+    ("variable", r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$"),
 )  # fmt: skip
-_ELSEWHERE: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("module", re.compile(r"^(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]+)")),
-    ("argument", re.compile(r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$")),
-    ("argument", re.compile(r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)")),
-    ("file", re.compile(  # of pip
+_ELSEWHERE_TEXTS = (
+    ("module", r"^(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]+)"),
+    ("argument", r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$"),
+    ("argument", r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)"),
+    ("file", (  # of pip
         r"^(?:ERROR|WARNING): (?:Could not .*No such file or directory: '|Location '|.*looks like a path\. File '|)"
         r"(?P<name>[^' ]+)(?:'$|' is ignored|' does not exist\.$| is not a valid editable requirement)"
     )),
-    ("terminal", re.compile(r"^(?P<name>EOFError: EOF when reading a line)$")),
-    ("file", re.compile(r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'")),
-    ("file", re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'")),
-    ("variable", re.compile(r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$")),
-    ("file", re.compile(r"^\w+: (?:cannot \w+ (?:file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir")),
-    ("terminal", re.compile(r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$")),
+    ("terminal", r"^(?P<name>EOFError: EOF when reading a line)$"),
+    ("file", r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'"),
+    ("file", r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'"),
+    ("variable", r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$"),
+    ("file", r"^\w+: (?:cannot \w+ (?:file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir"),
+    ("terminal", r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$"),
 )  # fmt: skip
+_Pattern = tuple[str, re.Pattern[str]]
+_PATTERNS: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _LOCATED_TEXTS)
+_ELSEWHERE: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _ELSEWHERE_TEXTS)
 _OURS = re.compile(r"ulimit|Started server process")
 
 

@@ -1,0 +1,124 @@
+"""Where the server listens."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.plan import advice
+from healthcheck.plan.engines import is_fixed_address
+from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.served import STARTED, line_of, served, unresolved
+from healthcheck.plan.standins.note import ADDRESS
+from healthcheck.records import Stage
+
+_LOOPBACK = {"localhost", "127.0.0.1", "::1", "[::1]"}
+
+
+@check(
+    "plan/port",
+    "The server listens on port 8000",
+    stage=Stage.PLAN,
+    rule=contract.LISTENS_ON_PORT,
+    why="The service connects to port 8000 and to no other.",
+    requires=STARTED,
+)
+def port(plan: LaunchPlan) -> Findings:
+    """The service connects to port 8000.
+
+    The port is the one that the engine would really use: from the command line in any spelling, from a
+    configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
+    MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
+
+    Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
+    """
+    server = served(plan)
+    if (
+        server.port is None
+        and UNRESOLVED not in server.port_source
+        and server.port_source.startswith(("-", "port"))
+    ):
+        yield fail(
+            expected=f"port {contract.PORT}",
+            seen=f"{server.port_source} is no port: {server.command}",
+            fix=advice.port(server),
+            where=line_of(plan, server.port_source.split()[0].split("=")[0]),
+        )
+    elif server.port is None:
+        yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source})")
+    elif server.port != contract.PORT:
+        yield fail(
+            expected=f"port {contract.PORT}",
+            seen=f"port {server.port} ({server.port_source}): {server.command}",
+            fix=advice.port(server),
+            where=server.port_source
+            if ".y" in server.port_source
+            else line_of(plan, server.port_source, str(server.port)),
+            evidence={"port": server.port, "source": server.port_source},
+        )
+
+
+@check(
+    "plan/host",
+    "The server listens on every interface",
+    stage=Stage.PLAN,
+    rule=contract.LISTENS_ON_PORT,
+    why="Whether the service's client runs on the same host is unknown; loopback answers only there.",
+    requires=STARTED,
+)
+def host(plan: LaunchPlan) -> Findings:
+    """A server on 127.0.0.1 answers only clients on the same host and in the same container.
+
+    The service does not say where its client runs, so loopback is a warning. Engines differ in what they do by
+    default: vLLM and LMDeploy listen everywhere, SGLang, llama.cpp and uvicorn on loopback only.
+
+    Repair: pass `--host 0.0.0.0`.
+    """
+    server = served(plan)
+    if server.host is not None and server.host.strip().lower() in _LOOPBACK:
+        explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
+        yield warn(
+            expected="an address that is reachable from outside, such as 0.0.0.0",
+            seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.command}",
+            fix=advice.host(server),
+            where=line_of(plan, server.host) if explicit else server.where,
+        )
+    elif server.host is None:
+        yield unresolved(plan, "an address that is reachable from outside", "the address")
+    elif server.host == ADDRESS:
+        yield warn(
+            expected="every address of the machine: whether the client uses this one is unknown",
+            seen=f"only the machine's own address, found out when deploy.sh runs: {server.command}",
+            fix=advice.host(server),
+            where=server.where,
+        )
+    elif is_fixed_address(server.host):
+        yield fail(
+            expected="an address that the service's machine has, such as 0.0.0.0",
+            seen=f"the fixed address {server.host}, which only its own machine can listen on: {server.command}",
+            fix=advice.host(server),
+            where=line_of(plan, server.host),
+        )
+
+
+@check(
+    "plan/one-port-each",
+    "No two servers want the same port",
+    stage=Stage.PLAN,
+    why="The second server on a port ends with an error, and which one is the second depends on timing.",
+    requires=STARTED,
+)
+def one_port_each(plan: LaunchPlan) -> Findings:
+    """Two servers that run at the same time need two ports.
+
+    Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
+    the one that the service does not talk to another port.
+    """
+    running = [server for server in plan.servers if server.foreground and server.api != "headless"]
+    ports = [server.port for server in running if server.port is not None]
+    for number in sorted({number for number in ports if ports.count(number) > 1}):
+        commands = "; ".join(server.command for server in running if server.port == number)
+        yield warn(expected=f"one server on port {number}", seen=commands, fix="start one of them")
+    for text in plan.notes:
+        if " " in text:
+            yield note(text)

@@ -1,0 +1,131 @@
+"""Which weights are served, and under which name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan import advice, script
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.served import STARTED, line_of, served, unresolved
+from healthcheck.records import Finding, Stage
+
+
+@check(
+    "plan/model-path",
+    "The weights come from MODEL_PATH",
+    stage=Stage.PLAN,
+    rule=contract.WEIGHTS_FROM_MODEL_PATH,
+    why="The service downloads the weights itself, to a folder that only MODEL_PATH names.",
+    requires=STARTED,
+)
+def model_path(plan: LaunchPlan) -> Findings:
+    """The service puts the weights somewhere and says where in the environment variable MODEL_PATH.
+
+    deploy.sh is rehearsed twice: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
+    ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
+    script makes. A fixed path, a name on a model hub, or another variable is not there when it counts.
+
+    Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
+    `vllm serve "$MODEL_PATH"`.
+    """
+    server = served(plan)
+    models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
+    if not models and server.model is not None:
+        models = [server.model]
+    if not models:
+        yield unresolved(plan, f"the weights in {plan.model_path} ($MODEL_PATH)", "which weights are served")
+        return
+    found = list(_wrong_model(plan, server, models))
+    yield from found
+    if not found and server.engine == "vllm":
+        yield from _quotes(plan)
+
+
+def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
+    model = next((model for model in models if _is_within(model, plan.model_path)), models[-1])
+    shown = repr(model) if model else "empty"
+    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
+    if UNRESOLVED in model:
+        yield unresolved(plan, "the weights in $MODEL_PATH", f"which weights {model} are")
+    elif not _is_within(model, plan.model_path):
+        yield fail(
+            expected="the weights in $MODEL_PATH",
+            seen=seen,
+            fix='name "$MODEL_PATH" as the model',
+            where=line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
+        )
+    elif model != plan.model_path and server.engine != "llama.cpp":
+        yield warn(
+            expected="the weights in $MODEL_PATH itself",
+            seen=seen,
+            fix='name "$MODEL_PATH" as the model, unless the weights are uploaded in that subfolder',
+            where=line_of(plan, "MODEL_PATH"),
+        )
+
+
+def _is_within(model: str, folder: str) -> bool:
+    return model == folder or model.startswith(folder.rstrip("/") + "/")
+
+
+def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
+    """What happened with a MODEL_PATH that needs quotes."""
+    second = plan.spaced
+    if second is not None and second.model == plan.spaced_model_path:
+        return
+    number = script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    seen = f"model {second.model!r}: {second.command}" if second else _no_second(plan)
+    yield fail(
+        expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
+        seen=seen,
+        fix='put double quotes around it wherever it is used: "$MODEL_PATH"',
+        where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
+        evidence={"line": script.line_at(plan.script, number) if number else ""},
+    )
+
+
+def _no_second(plan: LaunchPlan) -> str:
+    run = plan.spaced_run
+    last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
+    return f"no server was started; the last words were: {last!r}"
+
+
+@check(
+    "plan/served-name",
+    "The model is served under the name that the service asks for",
+    stage=Stage.PLAN,
+    rule=contract.SERVED_NAME,
+    why="The service asks for the model by the path of its weights; a server with another name answers 404.",
+    requires=STARTED,
+)
+def served_name(plan: LaunchPlan) -> Findings:
+    """The service asks for a model whose name is the weight path, the value of MODEL_PATH to the letter.
+
+    vLLM serves a model under the path that it was given unless `--served-model-name` says otherwise, and
+    answers 404 to any other name. So leave that option away, or have "$MODEL_PATH" among its values. A link to
+    the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
+    have a fixed name by default.
+    """
+    server = served(plan)
+    if not server.served_names:
+        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
+            yield unresolved(plan, "the weight path as the model's name", "the served name")
+        return
+    if any(UNRESOLVED in name for name in server.served_names):
+        yield unresolved(plan, "the weight path as the model's name", "the served name")
+    elif plan.model_path not in server.served_names and server.model is not None:
+        names = ", ".join(map(repr, server.served_names))
+        option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
+        by_path = server.served_names[0] in {server.model, *server.argv}
+        if not option and by_path and not _is_within(server.model, plan.model_path):
+            return  # plan/model-path says it
+        yield fail(
+            expected=f"the weight path, {plan.model_path!r}, among the names",
+            seen=f"served as {names}{f' (--{option})' if option else ''}: {server.command}",
+            fix=advice.name(server, option, plan.model_path),
+            where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
+            evidence={"names": list(server.served_names)},
+        )
