@@ -28,6 +28,7 @@ LIMITS = {
 _TAIL_LINES = 3
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
+_OF_DEVICES = re.compile(r"\b(?:devices?|NPUs?|cards?|chips?|Ascend)\b|910|310|950|\u5361", re.IGNORECASE)
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
@@ -41,11 +42,13 @@ class Ending:
 
     Attributes:
         of_the_machine: it is about the machine of the rehearsal, which is not the service's.
+        because: what the rehearsal cannot know, in words; of interest where it is of the machine.
     """
 
     fix: str
     where: str = ""
     of_the_machine: bool = False
+    because: str = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
 
 
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
@@ -117,6 +120,29 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     )
 
 
+def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A script that asked npu-smi and did not like the one 910B3 that a rehearsal has."""
+    asked = any(command.program == "npu-smi" for command in plan.commands)
+    words = last_words(plan.run)
+    if said or not asked or not plan.run.exit_status or (words and not _OF_DEVICES.search(words[-1])):
+        return None
+    return Ending(
+        fix="start with the NPUs that are there: their number and kind on the service are not documented",
+        of_the_machine=True,
+    )
+
+
+def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    words = last_words(plan.run)
+    if not words or "Read-only file system" not in words[-1] or plan.model_path not in words[-1]:
+        return None
+    return Ending(
+        fix="change a copy: cp what is changed to a folder of your own",
+        of_the_machine=True,
+        because="whether the service lets anything be written below MODEL_PATH is unknown",
+    )
+
+
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_words(plan.run)
     if not plan.run.exit_status:
@@ -134,8 +160,10 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _limit,
     _refusal,
     _missing,
+    _read_only,
     _traceback,
     _model_path,
+    _other_devices,
     _own_words,
     _no_server,
 )

@@ -76,7 +76,7 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it")
     cause = ending(plan, said)
     if cause.of_the_machine:
-        seen += "; the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+        seen += f"; {cause.because}"
         fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
     return fail(

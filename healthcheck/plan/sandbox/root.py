@@ -156,6 +156,8 @@ def _etc(new_root: str) -> None:
     for name, text in texts.items():
         Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
     shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")
+    for start_file in ("etc/profile", "etc/bash.bashrc", "root/.profile", "root/.bashrc"):
+        Path(f"{new_root}/{start_file}").touch()
 
 
 def _dev(new_root: str) -> None:

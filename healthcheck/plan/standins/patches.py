@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from healthcheck.plan.standins import note
+from healthcheck.plan.standins.pip import PROVIDED
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
@@ -118,6 +119,21 @@ def _subprocess(module: ModuleType) -> None:
     module.__dict__["run"], module.__dict__["call"] = limited(really_run), limited(really_call)
 
 
+def _metadata(module: ModuleType) -> None:
+    """Versions of what the image brings and this interpreter has not."""
+    really_version, unknown = module.__dict__["version"], module.__dict__["PackageNotFoundError"]
+
+    def version(name: str) -> Any:
+        try:
+            return really_version(name)
+        except unknown:
+            if (plain := name.lower().replace("_", "-")) in PROVIDED:
+                return PROVIDED[plain]
+            raise
+
+    module.__dict__["version"] = version
+
+
 _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "socketserver": _socketserver,
     "http.server": _http_server,
@@ -125,6 +141,7 @@ _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "asyncio.tasks": _asyncio_sleep,
     "socket": _socket,
     "subprocess": _subprocess,
+    "importlib.metadata": _metadata,
 }
 
 

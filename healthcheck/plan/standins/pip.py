@@ -11,6 +11,12 @@ if __name__ == "__main__":
 
 from healthcheck.plan.standins import note
 
+PROVIDED = {
+    "fastapi": "0.120.4", "numpy": "1.26.4", "torch": "2.10.0", "torch-npu": "2.10.0", "torchvision": "0.25.0",
+    "transformers": "5.5.4", "triton-ascend": "3.2.2", "uvicorn": "0.38.0", "vllm": "0.23.0+empty",
+    "vllm-ascend": "0.23.0",
+}  # fmt: skip
+"""What the image of the newest final vllm-ascend brings, as far as a script asks for it by name."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _FILES = {
     "-r": "requirements",
@@ -38,6 +44,9 @@ def run(arguments: list[str]) -> int:
         print("pip 24.0")
     elif command == "show":
         print(f"Name: {words[1] if len(words) > 1 else ''}\nVersion: 0.23.0")
+    elif command in {"list", "freeze"}:
+        for name, version in PROVIDED.items():
+            print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
     elif command in {"install", "download", "wheel"}:
         for message in _problems(arguments[arguments.index(command) + 1 :]):
             print(message, file=sys.stderr)
