@@ -13,7 +13,7 @@ from healthcheck.probe.records import ProbeSettings
 
 _NAMES = (
     "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
-    "threshold", "logprobs", "grading_noise", "bootstrap",
+    "threshold", "logprobs", "grading_noise", "bootstrap", "gate",
 )  # fmt: skip
 
 
@@ -54,6 +54,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
+    verdict.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="how far below the reference is "
+                         "degraded, up to which healthy, the error of either (default: .30,.05,.01)")  # fmt: skip
     verdict.add_argument("--threshold", type=_share, metavar="T", help="least accuracy, from 0 to 1")
     verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
 
@@ -92,6 +94,13 @@ def _rates(text: str) -> tuple[float, float]:
     if not (missed >= 0 and passed >= 0 and missed + passed < 1):
         raise argparse.ArgumentTypeError("two shares whose sum is below 1, such as .05,.02")
     return missed, passed
+
+
+def _gate(text: str) -> tuple[float, float, float]:
+    bad, good, error = map(float, text.split(","))
+    if not (0 <= good < bad < 1 and 0 < error < 0.5):
+        raise argparse.ArgumentTypeError("three numbers such as .30,.05,.01: 0 <= GOOD < BAD < 1, 0 < ERROR < .5")
+    return bad, good, error
 
 
 def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:

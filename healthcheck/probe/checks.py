@@ -305,12 +305,13 @@ def _against_reference(run: ProbeRun) -> Findings:
     data = {"healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e}
     if evidence.decision is Decision.HEALTHY:
         yield note(
-            f"healthy: {gate.bad:.2f} or less is excluded at an error of {gate.alpha:.0%}: {seen}", evidence=data
+            f"healthy: {gate.bad:.2f} or less is excluded at an error of {100 * gate.alpha:g} %: {seen}",
+            evidence=data,
         )
     elif evidence.decision is Decision.DEGRADED:
         yield fail(
             expected=f"an accuracy near the reference of {judged.choice.reference:.2f} (at least {gate.good:.2f})",
-            seen=f"degraded: {gate.good:.2f} or more is excluded at an error of {gate.beta:.0%}: {seen}",
+            seen=f"degraded: {gate.good:.2f} or more is excluded at an error of {100 * gate.beta:g} %: {seen}",
             fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
             evidence=data,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from healthcheck.contract import SAMPLES_PER_PROBLEM
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
+from healthcheck.probe.statistics.power import BELOW_REFERENCE
 
 CLIENT = "the service's client will print"
 """The name, among a run's figures, of what the evaluation client would make of it."""
@@ -51,6 +52,7 @@ class ProbeSettings:
             length leaves beside the prompt, because a server refuses a request that asks for more.
         references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
             with it the run gives a verdict.
+        gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict.
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
@@ -69,6 +71,7 @@ class ProbeSettings:
     max_tokens: int = 4096
     seed: int = 0
     references: Mapping[str, float] = field(default_factory=dict)
+    gate: tuple[float, float, float] = (*BELOW_REFERENCE, 0.01)
     threshold: float | None = None
     logprobs: bool = False
     grading_noise: tuple[float, float] = (0.0, 0.0)

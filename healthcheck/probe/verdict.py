@@ -27,7 +27,8 @@ def choose(settings: ProbeSettings, problems: Sequence[Problem]) -> GateChoice |
     for problem in problems:
         budget[problem.tier] = budget.get(problem.tier, 0) + 1
     references = {tier: value for tier, value in settings.references.items() if tier in budget}
-    return choose_gate(references, budget) if references else None
+    bad, good, error = settings.gate
+    return choose_gate(references, budget, alpha=error, beta=error, below=(bad, good)) if references else None
 
 
 class Observer:

@@ -78,6 +78,15 @@ def test_the_verdict_needs_tens_of_samples(tmp_path: Path) -> None:
     assert counts["healthy"] <= 60
 
 
+def test_the_gate_can_be_set(tmp_path: Path) -> None:
+    with Simulator(behaviour(accuracy=even(0.9))) as server:
+        options = ["--reference", "0.9", "--gate", ".50,.10,.05", "--out", str(tmp_path / "run")]
+        assert main(["probe", server.url, *options]) == 0
+    decided = report(tmp_path / "run")["metrics"]["verdict"]
+    assert [decided[name] for name in ("bad", "good", "alpha", "beta")] == [0.4, 0.8, 0.05, 0.05]
+    assert decided["decision"] == "healthy"
+
+
 def test_a_data_set_is_measured(tmp_path: Path) -> None:
     rows = [{"question": f"What is {n} plus 1?", "answer": f"one more\n#### {n + 1}"} for n in range(20)]
     path = tmp_path / "plus.jsonl"
@@ -106,6 +115,8 @@ def test_a_data_set_is_measured(tmp_path: Path) -> None:
         (["http://127.0.0.1:9", "--reference", "1.5"], 2),
         (["http://127.0.0.1:9", "--reference", "nowhere"], 2),
         (["http://127.0.0.1:9", "--threshold", "7"], 2),
+        (["http://127.0.0.1:9", "--gate", ".05,.30,.01"], 2),
+        (["http://127.0.0.1:9", "--gate", ".30"], 2),
         (["http://127.0.0.1:9", "--resume", "nowhere"], 2),
         (["no-url"], 2),
         (["http://127.0.0.1:9", "--json", "/proc/nowhere/x.json"], 2),

@@ -14,8 +14,8 @@ from healthcheck.probe.statistics.gate import Decision, Evidence, Gate
 
 States = dict[int, tuple[float, Evidence]]
 """By the number of right answers: probability, and the evidence, which is the same on every path there."""
-BELOW_REFERENCE_BAD = 0.30
-BELOW_REFERENCE_GOOD = 0.05
+BELOW_REFERENCE = (0.30, 0.05)
+"""How far below the reference an accuracy is bad, and up to which it is good."""
 LEAST_BAD = 0.05
 LEAST_POWER = 0.9
 
@@ -83,23 +83,31 @@ def operating(gate: Gate, accuracy: float, budget: int) -> Operating:
     )
 
 
-def gate_for(reference: float, alpha: float = 0.01, beta: float = 0.01) -> Gate | None:
-    """The default gate for a reference accuracy, (R - 0.30, R - 0.05); None where it leaves no room between."""
-    bad = max(LEAST_BAD, round(reference - BELOW_REFERENCE_BAD, 6))
-    good = round(reference - BELOW_REFERENCE_GOOD, 6)
+def gate_for(
+    reference: float, alpha: float = 0.01, beta: float = 0.01, below: tuple[float, float] = BELOW_REFERENCE
+) -> Gate | None:
+    """The gate for a reference accuracy, by default (R - 0.30, R - 0.05); None where it leaves no room between."""
+    bad = max(LEAST_BAD, round(reference - below[0], 6))
+    good = round(reference - below[1], 6)
     return Gate(bad=bad, good=good, alpha=alpha, beta=beta) if bad < good < 1 else None
 
 
 def choose_gate(
-    references: Mapping[str, float], budget: Mapping[str, int], *, alpha: float = 0.01, beta: float = 0.01
+    references: Mapping[str, float],
+    budget: Mapping[str, int],
+    *,
+    alpha: float = 0.01,
+    beta: float = 0.01,
+    below: tuple[float, float] = BELOW_REFERENCE,
 ) -> GateChoice | None:
-    """The tier on which the default gate tells the reference from half of it best, soonest among equals.
+    """The tier on which the gate tells the reference from half of it best, soonest among equals.
 
     Args:
         references: measured or claimed accuracy by tier ("all" for the whole bank).
         budget: how many distinct problems each tier has.
         alpha: bound on passing a bad server.
         beta: bound on rejecting a good one.
+        below: how far below the reference is bad, and up to which is good.
 
     Returns:
         None where no tier has a power of at least 0.9: measure, or use an easier tier (R of .65 or more).
@@ -107,7 +115,7 @@ def choose_gate(
     choices = [
         choice
         for tier, reference in references.items()
-        if (gate := gate_for(reference, alpha, beta)) is not None
+        if (gate := gate_for(reference, alpha, beta, below)) is not None
         and (choice := _choice(tier, reference, gate, budget[tier])).power >= LEAST_POWER
     ]
     return min(choices, key=lambda c: (-round(c.power, 2), c.at_reference.expected_samples), default=None)

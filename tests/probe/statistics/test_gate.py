@@ -145,6 +145,7 @@ def test_a_tier_of_thirty_percent_has_no_power() -> None:
 def test_references_without_room_have_no_gate() -> None:
     assert gate_for(0.09) is None
     assert gate_for(1.0) == Gate(bad=0.7, good=0.95)
+    assert gate_for(0.9, 0.05, 0.05, below=(0.2, 0.1)) == Gate(bad=0.7, good=0.8, alpha=0.05, beta=0.05)
 
 
 def test_faults_of_a_rate_are_seen_in_so_many_samples() -> None:
