@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -73,6 +74,12 @@ def test_the_action_keeps_to_the_schema_of_github():
     assert_valid("github-actions", ACTION)
 
 
+@pytest.mark.skipif(not shutil.which("actionlint"), reason="actionlint (a Go program) is not on PATH")
+def test_actionlint_finds_nothing(repository):
+    done = subprocess.run(["actionlint", str(repository / GITHUB)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_every_step_of_the_pipelines_is_a_script_that_bash_can_read(repository):
     for path in (repository / GITHUB, repository / GITCODE):
         for job in load(path.read_bytes())["jobs"].values():
@@ -110,6 +117,18 @@ def test_the_npu_job_validates_then_verifies_and_keeps_the_report(repository):
         options = [word for word in command.split() if word.startswith("--")]
         shown = run(f"{' '.join(command.split()[:2])} --help", cwd=repository, scratch=repository).stdout
         assert [option for option in options if option not in shown] == []
+
+
+def test_the_npu_job_keeps_what_it_found_on_a_machine_without_npu(repository, tmp_path):
+    *_, folder, runner, verify = scripts(load((repository / GITHUB).read_bytes())["jobs"]["npu"])
+    assert run(folder, cwd=repository, scratch=tmp_path).returncode == 0
+    assert run(runner, cwd=repository, scratch=tmp_path).returncode == 1
+    empty = tmp_path / "weights"
+    empty.mkdir()
+    static = verify.replace("/weights", str(empty)) + " --until plan"
+    done = run(static, cwd=repository, scratch=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {"runner.xml", "junit.xml", "report.json"} <= {path.name for path in (repository / "report").iterdir()}
 
 
 def test_no_pipeline_names_a_package_registry(repository):
