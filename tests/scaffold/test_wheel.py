@@ -35,7 +35,6 @@ def build_from(tmp_path):
 @pytest.fixture(params=["checkout", "sdist"])
 def installed(request, tmp_path):
     """The command of the kit, installed from a wheel beside this environment's other packages."""
-    pytest.importorskip("hatchling")
     wheel = build("wheel", build_from(tmp_path) if request.param == "sdist" else ROOT, tmp_path)
     venv.create(tmp_path / "venv", with_pip=False)
     python = tmp_path / "venv" / "bin" / "python"

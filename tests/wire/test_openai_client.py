@@ -9,8 +9,9 @@ from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 
 pytestmark = pytest.mark.peer
-# Its parser does not know lone carriage returns as the end of a line.
-UNREAD = {"cr"}
+# The client's parser does not know lone carriage returns as the end of a line; and only at temperature 0, which one
+# dialect refuses, are two answers the same.
+UNREAD = {"cr", "strictly-positive"}
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS.keys() - UNREAD))
