@@ -153,7 +153,7 @@ def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
         ("npu", "only an NPU has"),
         ("swallowed", "only an NPU has"),
         ("missing", "something is missing in the environment"),
-        ("no-config", "no refusal"),
+        ("no-config", "speaks of where it runs"),
         ("gone", "as far as its stage “build”: ended with status -9"),
     ],
 )

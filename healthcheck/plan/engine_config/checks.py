@@ -6,22 +6,25 @@ import re
 
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.plan.engine_config.environment import MAKE, Environment
-from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset
+from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.flags import judge_flags
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, JsonValue, Level, Stage
+from healthcheck.stacks import Row
 
 TEXT_CHARS = 600
 MEANT = {"ValueError", "TypeError", "NotImplementedError", "AssertionError"}
 """What the configuration code raises about what it was given; an OSError or ImportError is about where it runs."""
-ALSO_MEANT = ("vllm_ascend/ascend_config.py", "vllm_ascend/platform.py")
+ALSO_MEANT = ("vllm_ascend/ascend_config.py", "vllm_ascend/platform.py", "vllm/reasoning/")
 """Here a RuntimeError is about the arguments, too."""
 OF_THE_ENVIRONMENT = re.compile(
     r"not installed|pip install|failed to (?:import|be inspected)|no module named|(?:does not|doesn't|not) exist"
     r"|no such file|unable to find|offline|triton|flashinfer",
     re.IGNORECASE,
 )
+ANEW = f"make the environment anew: {MAKE}"
+WITHOUT = "leave --deep out: the launch itself tells"
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
 """Options whose names are words of any message."""
@@ -74,12 +77,12 @@ def _judged(
     facts: EngineConfig, server: ServerCommand, environment: Environment, error: Raised, expected: str
 ) -> Finding:
     text = _words(error)
-    reason = _blameless(error, environment, facts)
-    if reason:
+    excuse = _excuse(error, environment, facts)
+    if excuse:
         return unsettled(
             expected=expected,
-            seen=f"{reason}: {error.kind}: {text}",
-            fix=f"make the environment anew: {MAKE}; if that changes nothing, leave --deep out",
+            seen=f"{excuse.seen}: {error.kind}: {text}",
+            fix=excuse.fix,
             where=server.command,
             evidence=_evidence(facts, environment, error),
         )
@@ -104,22 +107,31 @@ def _judged(
     )
 
 
-def _blameless(error: Raised, environment: Environment, facts: EngineConfig) -> str:
-    """Why the error is none of the submission's, "" where it is."""
+def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Trouble | None:
+    """Why the error is none of the submission's, and what helps; None where it is the submission's."""
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
-        return "vLLM or vllm-ascend cannot be imported there"
+        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=ANEW)
     if error.stand_in:
-        return "a stand-in for torch_npu was asked for something that only an NPU has"
-    if not meant or not error.deliberate:
-        return f"an accident in {error.raised_in or 'the engine'}, no refusal"
+        return Trouble(seen="a stand-in for torch_npu was asked for something that only an NPU has", fix=WITHOUT)
+    if not error.deliberate:
+        return Trouble(seen=f"an accident in {error.raised_in or 'the engine'}, no refusal", fix=WITHOUT)
+    if not meant:
+        return Trouble(seen=f"{error.raised_in} speaks of where it runs, not of the arguments", fix=WITHOUT)
+    return _excuse_of_what_is_there(error, environment, facts.row)
+
+
+def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) -> Trouble | None:
+    """Another transformers than the row's knows other models, and a missing package is no argument."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
-        return "" if environment.has_transformers_of(facts.row) else f"transformers {version} is not the row's"
+        other = Trouble(seen=f"transformers {version} is not the row's", fix=ANEW)
+        return None if environment.has_transformers_of(row) else other
     if OF_THE_ENVIRONMENT.search(error.text):
-        return "something is missing in the environment"
-    return ""
+        fix = f"install it for {environment.python.path}, or leave --deep out: the launch itself tells"
+        return Trouble(seen="something is missing in the environment", fix=fix)
+    return None
 
 
 def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
