@@ -19,7 +19,7 @@ _TELLING_CHARACTERS = 8
 """A value shorter than this is not looked for by itself: it may be part of any word."""
 _PAIR = re.compile(
     r"(?P<name>(?<![\w.-])[\w.-]{0,60}?(?:(?:key|secret|password|credential)s?|token|passwd|passphrase|pat|"
-    r"authorization|signature)\d{0,2}(?![\w.-]))(?P<sep>\\?[\"']?\s?(?:=>?|:)\s?|\\?[\"'],\s?|\s+)",
+    r"authorization|signature)\d{0,2}(?![\w.-]))(?P<sep>\\?[\"']?[ \t]?(?:=>?|:)[ \t]?|\\?[\"'],[ \t]?|[ \t]+)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
@@ -136,7 +136,8 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
         return 0, 0
     start, end = value.span(value.lastgroup or 0)
     word = text[start:end]
-    if _NOTHING.fullmatch(word) or (separator.isspace() and (word.startswith("-") or word.lower() in _PROSE)):
+    another_option = option and word.startswith("-") and "=" not in separator
+    if _NOTHING.fullmatch(word) or another_option or (separator.isspace() and word.lower() in _PROSE):
         return 0, 0
     if _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word)):
         return start, end

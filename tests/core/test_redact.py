@@ -67,6 +67,8 @@ HARMLESS = (
     "vllm serve /m --max-num-batched-tokens 8192 --port 8000 --trust-remote-code",
     "eos_token='<|im_end|>', pad_token: '[PAD]', bos_token=begin_of_text_128000",
     "eos_token_id=151645 stop_token_ids=[151643]",
+    "['--allow-credentials', '--no-allow-credentials', '--port', '8000']",
+    '"secret",\n"nargs": "+"',
     "TOKENIZERS_PARALLELISM=false VLLM_TOKENIZER=auto",
     "export HF_TOKEN=$HF_TOKEN",
     "api_key=None, token=null, password: ''",

@@ -40,6 +40,17 @@ def cause(text: str | bytes) -> str:
     return found.failure.id if found else ""
 
 
+def test_what_is_quoted_has_no_secret_in_it():
+    """`npu-adapter diagnose` prints these lines, and people paste them."""
+    found = diagnosed(
+        "Error: pip cannot reach http://me:hunter2@127.0.0.1:9/simple\nError: HF_TOKEN=hf_abc is invalid"
+    )
+    said = str((found.block, found.cause, found.others))
+    assert "removed" in said
+    assert "hunter2" not in said
+    assert "hf_abc" not in said
+
+
 @pytest.mark.parametrize("failure", KNOWN, ids=lambda failure: failure.id)
 def test_each_example_is_its_own_failure_and_no_other(failure):
     assert failure.examples
