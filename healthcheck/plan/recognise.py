@@ -25,6 +25,9 @@ _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
     "log-config-file",
 }  # fmt: skip
+_OTHER_MODELS = {"tokenizer", "hf-config-path", "lora-modules", "speculative-config"}
+"""Options that name folders of models beside the one that is served."""
+_QUOTED_PATH = re.compile(r'"model"\s*:\s*"(/[^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
 """A route that takes paths of any form, or that could not be told."""
@@ -138,6 +141,13 @@ def _missing_files(line: CommandLine, record: Record) -> Iterator[str]:
         template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
         if value and not template and UNRESOLVED not in value and value not in record.paths:
             yield line.spelled[name]
+    for name in sorted(_OTHER_MODELS & line.options.keys()):
+        for word in line.lists.get(name) or (line.options[name],):
+            found = [
+                *_QUOTED_PATH.findall(word),
+                *([path] if (path := word.partition("=")[2] or word)[0:1] == "/" else []),
+            ]
+            yield from (f"--{name} {path}" for path in found if path not in record.paths)
 
 
 def _plain(value: JsonValue) -> str:

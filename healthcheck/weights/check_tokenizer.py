@@ -92,6 +92,13 @@ def _files(facts: WeightsFacts) -> Findings:
             seen=f"none; deploy.sh takes it from --tokenizer {shown(elsewhere)}",
             fix="copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH",
         )
+    elif elsewhere and _is_on_a_hub(facts, elsewhere):
+        yield warn(
+            expected="the tokenizer of the weights",
+            seen=f"--tokenizer {shown(elsewhere)}, fetched from a hub: whether the service reaches one while the "
+            "server starts is not documented",
+            fix="leave --tokenizer out, or put that tokenizer into the weights folder",
+        )
     elif not read.vocabularies and not own_code:
         yield fail(
             expected="tokenizer.json, tokenizer.model or another vocabulary",
@@ -111,6 +118,14 @@ def _files(facts: WeightsFacts) -> Findings:
     for document in (read.config, read.special_tokens):
         if document.error:
             yield broken(document)
+
+
+def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
+    """Whether an option names "organisation/model" and no folder of the repository."""
+    shipped = facts.submission.paths if facts.submission else ()
+    return (
+        name.count("/") == 1 and name[0] not in "/.~" and not any(path.startswith(f"{name}/") for path in shipped)
+    )
 
 
 def _template(facts: WeightsFacts) -> Findings:

@@ -110,6 +110,19 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
             + SERVE
         ),
     ),
+    case(
+        "patched-copy",
+        bash(
+            """
+            cp -r "$MODEL_PATH" /tmp/model
+            echo '{"architectures": ["Qwen3ForCausalLM"], "max_position_embeddings": 1024}' > /tmp/model/config.json
+            vllm serve /tmp/model --served-model-name "$MODEL_PATH" --port 8000
+            """
+        ),
+    ),
+    case("asks-for-packages", bash('pip list | grep -q "^vllm-ascend " || exit 1\npip freeze | grep torch-npu || exit 1\n' + SERVE)),
+    case("asks-for-the-commit", sh("set -e\necho $(git rev-parse --short HEAD)\n. ~/.bashrc\n" + SERVE)),
+    case("draft-in-the-weights", bash('vllm serve "$MODEL_PATH" --port 8000 --speculative-config ' + """'{"method": "mtp", "num_speculative_tokens": 1}'""")),
     case("numactl-words", sh("PRE='numactl -N 0 -m 0'\n$PRE " + SERVE)),
     case("taskset-mask", sh("taskset 0x3 " + SERVE)),
     case("wheel-shipped", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), files={"wheels/a-1.0-py3-none-any.whl": "-"}),
@@ -145,6 +158,15 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
     case(
         "wheelhouse-missing", sh("set -e\nuv pip install --no-index --find-links=wheels -r need.txt\n" + SERVE),
         NOT_SHIPPED, says="need.txt",
+    ),
+    case(
+        "draft-elsewhere",
+        sh("""vllm serve "$MODEL_PATH" --port 8000 --speculative-config '{"model": "/data/eagle3"}'"""),
+        {"plan/self-contained": "fail"}, says="/data/eagle3",
+    ),
+    case(
+        "adapter-elsewhere", sh('vllm serve "$MODEL_PATH" --port 8000 --enable-lora --lora-modules a=/data/lora'),
+        {"plan/self-contained": "fail"}, says="/data/lora",
     ),
     case(
         "fixed-address", sh('vllm serve "$MODEL_PATH" --host 192.168.1.17 --port 8000'), {"plan/host": "fail"},

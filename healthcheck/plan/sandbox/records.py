@@ -127,12 +127,17 @@ class Records:
         threading.Thread(target=_answer_all, args=(listener,), daemon=True).start()
 
 
+_TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
+"""What a copy of the weights has unchanged; a program may change the configuration beside them."""
+
+
 class Weights:
     """Tells the weights apart from other folders, also where a program made a copy of them or links to them."""
 
     def __init__(self, model_path: str) -> None:
         self._path, self._real = model_path, os.path.realpath(model_path)
-        self._files = _sizes(self._real)
+        files = _sizes(self._real)
+        self._files = {name: size for name, size in files.items() if name.endswith(_TENSORS)} or files
 
     def resolve(self, cwd: str, values: set[str]) -> dict[str, str]:
         """Those of the values that name something that exists, with what it is."""
@@ -177,8 +182,13 @@ def _answer_all(listener: socket.socket) -> None:
             continue
 
 
+_QUOTED = re.compile(r'"([^"]*/[^"]*)"')
+
+
 def _candidates(argv: list[str]) -> set[str]:
-    return {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
+    """The words of a command, what stands behind a `=`, and what stands in quotes in a JSON value."""
+    found = {value for argument in argv for value in (argument, argument.partition("=")[2]) if value}
+    return found | {value for word in found if word[0] in "{[" for value in _QUOTED.findall(word)[:50]}
 
 
 def _named_in(texts: dict[str, str]) -> set[str]:
