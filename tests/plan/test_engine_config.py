@@ -270,11 +270,14 @@ def test_the_question_does_not_always_arise(ask: Ask, weights: Path, tmp_path: P
 
 def test_where_the_environment_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(sys, "path", [])
     assert find_python(clone=tmp_path) is None
     made = small_engine.executable(tmp_path / ".venv-engine-config", "#!/bin/sh\n")
     assert find_python(clone=tmp_path) is None, "half made"
     (made / "ready").touch()
     assert find_python(clone=tmp_path).path == str(made / "bin" / "python")
+    monkeypatch.setattr(sys, "path", [str(small_engine.make(tmp_path / "image") / "site-packages")])
+    assert find_python(clone=tmp_path / "none").named_by == "the running Python"
     monkeypatch.setenv(VARIABLE, sys.executable)
     assert find_python(clone=tmp_path).path == sys.executable
     assert find_python(str(made)).named_by == "--engine-python"
