@@ -15,8 +15,9 @@ from adapter.chips import CHIPS, chip_called
 from adapter.settings import SettingsError
 
 NPU_SMI_DEADLINE_S = 30
-FIRST_ROW = re.compile(r"\|\s*\d+\s+\|?\s*(?P<name>\w[\w-]*)\s*\|\s*[A-Za-z]+\s*\|")
+FIRST_ROW = re.compile(r"\|\s*\d+\s+\|?\s*(?P<name>\w[\w-]*)\s*\|[^|:]*\|")
 BUS_ID = re.compile(r"\|\s*(?:[0-9A-Fa-f]{4}:[\w:.]+|NA)\s*\|")
+COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 
@@ -107,7 +108,7 @@ def _chips(table: str) -> list[tuple[str, int]]:
     second has the bus id and one or two `used / total` pairs, of which the last is the HBM (the memory, on chips
     without HBM).
     """
-    rows = table.splitlines()
+    rows = COLOUR.sub("", table).splitlines()
     chips = []
     for row, next_row in itertools.pairwise(rows):
         named = FIRST_ROW.match(row.strip())

@@ -67,7 +67,9 @@ class Recorded:
         return self.nodes
 
 
-@pytest.mark.parametrize("health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN"])
+@pytest.mark.parametrize(
+    "health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"]
+)
 @pytest.mark.parametrize(
     ("table", "devices", "chip", "hbm_mib"),
     [
