@@ -24,6 +24,7 @@ from healthcheck.runner.redact import redactor
 SCHEMA = 1
 _PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine
 _IDS = re.compile(r"[0-9a-f]{8,}(?:[-_][0-9a-f]{4,})*")
+_NAMES = re.compile(r"(?<=\()(?!(?:root|HwHiAiUser|docker)\))[^()]*(?=\))")
 MAX_FILE_BYTES = 16 * 2**20
 Answer = TypeVar("Answer")
 
@@ -157,7 +158,10 @@ class Recorder:
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)
-        self.recording.commands[self._redact(" ".join(command))] = self._said(output)
+        said = self._said(output)
+        if command == ("id",):
+            said = replace(said, stdout=tuple(_NAMES.sub(REMOVED, line) for line in said.stdout))
+        self.recording.commands[self._redact(" ".join(command))] = said
         return output
 
     def python(

@@ -14,7 +14,7 @@ from healthcheck.processes import Listener, Process
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.runner import facts
-from healthcheck.runner.machine import NOT_RECORDED, Child, Entry
+from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Output
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, load
 from healthcheck.runner.records import Wanted
@@ -117,7 +117,10 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
     monkeypatch.setattr(RealMachine, "paths", lambda *_: (entry,))
     monkeypatch.setattr(RealMachine, "holders", lambda *_: holders)
     monkeypatch.setattr(RealMachine, "read", lambda *_: group)
+    known = Output(status=0, stdout="uid=1000(wang) gid=7(corp team) groups=7(corp team),1000(HwHiAiUser)")
+    monkeypatch.setattr(RealMachine, "run", lambda *_, **__: known)
     recorder = Recorder(RealMachine())
+    assert recorder.run("id") == known
     for name in ("no_proxy", "http_proxy", "KUBERNETES_SERVICE_HOST"):
         recorder.variable(name)
     assert recorder.paths("/dev/*") == (entry,)
@@ -129,6 +132,7 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
     replayed = RecordedMachine(load(tmp_path / "saved.json"))
     assert replayed.variable("no_proxy") == "localhost, 127.0.0.1,removed,removed"
     assert (replayed.variable("http_proxy"), replayed.variable("KUBERNETES_SERVICE_HOST")) == ("removed", "removed")
+    assert replayed.run("id").stdout == "uid=1000(removed) gid=7(removed) groups=7(removed),1000(HwHiAiUser)"
     assert "kubepods" in replayed.read("/proc/1/cgroup")
     assert [holder.address for holder in replayed.holders(8000)] == ["removed", "0.0.0.0"]
 
