@@ -87,7 +87,8 @@ def _none(facts: RunnerFacts) -> Finding:
     return fail(
         expected=npus(facts.wanted.npus) if facts.wanted.npus else "an Ascend NPU",
         seen=f"this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}",
-        fix="run it on a machine with an NPU, or with --allow-none where none is meant to be",
+        fix="run it on a machine with an NPU"
+        + ("" if facts.wanted.npus else ", or with --allow-none where none is meant"),
         where="/dev/davinci*",
     )
 
