@@ -81,6 +81,13 @@ def flags(plan: LaunchPlan) -> Findings:
     server = plan.server
     if server is None or server.engine != "vllm":
         raise NotApplicable(f"the server is {server.engine}, not vLLM" if server else "no server is started")
+    if server.config_problem:
+        yield fail(
+            expected=f"a YAML file of options behind {CONFIG}",
+            seen=server.config_problem,
+            fix="write one `name: value` a line, in a file that ends in .yaml",
+            where=server.where,
+        )
     yield from judge_flags(server, stacks.row(plan.stack or stacks.DEFAULT).vllm[0])
 
 

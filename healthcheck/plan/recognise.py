@@ -72,6 +72,7 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         api_key=_key(engine, options, record.env),
         where=where,
         missing_files=tuple(_missing_files(line, record)),
+        config_problem=_config_problem(engine, line, record),
         options=options,
     )
 
@@ -120,10 +121,7 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
     text = record.texts.get(name) if name else None
     if not name or text is None or engine.name not in {"vllm", "sglang"}:
         return {}
-    try:
-        data = json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
-    except KitError:
-        return {}
+    data = _document(name, text)
     if not isinstance(data, dict):
         return {}
     found = {}
@@ -132,6 +130,27 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
         if value is not False and value is not None:
             found[plain] = Given(value=_plain(value), source=f"{name}:{_line_of(text, str(key))}")
     return found
+
+
+def _document(name: str, text: str) -> JsonValue:
+    try:
+        return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
+    except KitError as error:
+        return f"cannot be read: {error}"
+
+
+def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
+    """Source: FlexibleArgumentParser.load_config_file of vLLM: a .yaml or .yml file that holds a mapping."""
+    name = line.options.get("config") or ""
+    text = record.texts.get(name)
+    if engine.name != "vllm" or text is None:
+        return ""
+    if not name.endswith((".yaml", ".yml")):
+        return f"{name} is no .yaml file"
+    data = _document(name, text)
+    if isinstance(data, dict):
+        return ""
+    return f"{name} {data if isinstance(data, str) and data.startswith('cannot') else 'holds no names with values'}"
 
 
 def _missing_files(line: CommandLine, record: Record) -> Iterator[str]:

@@ -99,6 +99,9 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
         )
 
 
+_UNSET = "leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"
+
+
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     """The devices that deploy.sh itself leaves to the engine."""
     server = facts.plan.server if facts.plan else None
@@ -108,9 +111,25 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
         yield fail(
             expected=f"{demand.layout.devices} devices, for tensor × pipeline × data parallel size",
             seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}: {len(numbers)}",
-            fix="leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are",
+            fix=_UNSET,
             where=server.where,
         )
+    elif server and numbers and all(number.isdecimal() for number in numbers):
+        ids = [int(number) for number in numbers]
+        if ids != sorted(set(ids)):
+            yield fail(
+                expected="devices in ascending order, each once (CANN refuses others with error 107001)",
+                seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}",
+                fix=_UNSET,
+                where=server.where,
+            )
+        elif ids[-1] >= len(ids):
+            yield warn(
+                expected="devices that the service has: how many and which ones is not documented",
+                seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}, so at least {ids[-1] + 1} devices are needed",
+                fix=_UNSET,
+                where=server.where,
+            )
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:

@@ -102,12 +102,19 @@ def sharded(folder: Path, count: int = 3, config: dict | None = None) -> Path:
 
 
 def plan(
-    *, engine: str = "vllm", model_path: str = "/weights", root: str = "/repo", model: str = "", **options: str
+    *,
+    engine: str = "vllm",
+    model_path: str = "/weights",
+    root: str = "/repo",
+    model: str = "",
+    devices: str = "",
+    **options: str,
 ) -> LaunchPlan:
     """A launch plan as the plan stage records it, with these options of the server, which serves `model`."""
     named = {name.replace("_", "-"): value for name, value in options.items()}
     server = ServerCommand(
-        engine=engine, api="openai-chat", argv=(), command="vllm serve", env={}, cwd=root, foreground=True,
+        engine=engine, api="openai-chat", argv=(), command="vllm serve", cwd=root,
+        env={"ASCEND_RT_VISIBLE_DEVICES": devices}, foreground=True,
         model=model or model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(

@@ -381,6 +381,13 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "a draft model": (
         lambda f: model(f, architecture("EagleLlamaForCausalLM")), {"task": "text-generation"}, {"task/matches-weights": FAIL},
     ),
+    "devices out of order": (
+        model, {"plan": plan(devices="1,0", tensor_parallel_size="2")}, {"plan/fits-hardware": FAIL},
+    ),
+    "devices that the service may not have": (
+        model, {"plan": plan(devices="6,7", tensor_parallel_size="2")}, {"plan/fits-hardware": WARN},
+    ),
+    "the first devices": (model, {"plan": plan(devices="0,1", tensor_parallel_size="2")}, SOUND),
     "heads that do not divide": (model, {"plan": plan(tensor_parallel_size="3")}, {"plan/fits-hardware": FAIL}),
     "bfloat16 on a 310P": (model, {"npu": "310P3", "npus": 1}, {"plan/fits-hardware": FAIL}),
     "float16 on a 310P": (model, {"npu": "310P3", "plan": plan(dtype="float16", max_model_len="4096")}, SOUND),

@@ -1,0 +1,29 @@
+"""The file behind vLLM's --config: what vLLM refuses to read is found before the launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from healthcheck.plan.flags import flags
+from tests.plan.conftest import judged, write
+from tests.plan.corpus import case, sh
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("c.yaml", "port: 8000\n  host: [\n", "c.yaml cannot be read"),
+        ("c.yml", "- port\n", "c.yml holds no names with values"),
+        ("c.json", '{"port": 8000}', "c.json is no .yaml file"),
+        ("good.yaml", "port: 8000\n", ""),
+    ],
+)
+def test_a_file_that_vllm_does_not_read_fails(
+    name: str, text: str, says: str, tmp_path: Path, weights: Path
+) -> None:
+    repository = case("config", sh(f'vllm serve "$MODEL_PATH" --config {name}'), files={name: text})
+    plan, _ = judged(write(repository, tmp_path / "repo"), weights)
+    found = [finding.seen for finding in flags.run(plan)]
+    assert any(says in seen for seen in found) if says else not found
