@@ -34,6 +34,7 @@ _LOCATED_TEXTS = (
     ("option", r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$"),
     ("argument", r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)"),
     ("variable", r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)"),
+    ("permission", r"^(?:exec: )?(?P<name>[^:]+): (?:cannot execute: )?Permission denied$"),
     ("file", r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$"),
     ("file", r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$"),
     ("file", (
@@ -43,7 +44,6 @@ _LOCATED_TEXTS = (
     ("file", r"^cannot (?:open|create) (?P<name>.+?): "),
     ("command", r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$"),
     ("file", r"^(?P<name>[^:]+): No such file or directory$"),
-    ("permission", r"^(?:exec: )?(?P<name>[^:]+): Permission denied$"),
     ("syntax", r"^(?P<name>(?:[Ss]yntax error|unexpected EOF|bad substitution|Bad substitution).*)$"),
     ("argument", r"^\$?(?P<name>[1-9]): .+$"),
     ("variable", r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$"),

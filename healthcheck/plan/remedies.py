@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import PurePosixPath
 
 from healthcheck.nearest import hint
@@ -41,7 +42,11 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         "variable": (f"the environment variable {name}", f"give it a default: ${{{name}:-value}}"),
         "module": (f"the Python module {name}", "commit it, or name its package in requirements.txt"),
         "terminal": ("a terminal", "do not ask for input"),
-        "permission": (f"permission for {name}", f"git update-index --chmod=+x {name}, or run it with sh"),
+        "permission": (
+            f"permission for {name}",
+            f"git update-index --chmod=+x {shlex.quote(name.removeprefix(f'{plan.root}/').removeprefix('./'))} "
+            "and commit, or run it with sh",
+        ),
         "option": ("a line's end", "end the line before it with a backslash, and nothing behind that"),
         "syntax": (
             "another syntax",
