@@ -25,6 +25,10 @@ _ENVIRONMENT = re.compile(
 )
 
 
+def _shipped_as(plan: LaunchPlan, name: str) -> str:
+    return name.removeprefix(f"{plan.root}/").removeprefix("./")
+
+
 def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     """What deploy.sh needs, in words, and the repair."""
     name = said.name
@@ -44,8 +48,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         "terminal": ("a terminal", "do not ask for input"),
         "permission": (
             f"permission for {name}",
-            f"git update-index --chmod=+x {shlex.quote(name.removeprefix(f'{plan.root}/').removeprefix('./'))} "
-            "and commit, or run it with sh",
+            f"git update-index --chmod=+x {shlex.quote(_shipped_as(plan, name))}, commit, or run it with sh",
         ),
         "option": ("a line's end", "end the line before it with a backslash, and nothing behind that"),
         "syntax": (
