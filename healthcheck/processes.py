@@ -78,6 +78,14 @@ def process(pid: int) -> Process | None:
         return None
 
 
+def in_container(pid: int) -> bool:
+    """Whether the process sees another file system than this one does; False where that may not be known."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        return False
+
+
 def descendants(pid: int) -> tuple[Process, ...]:
     """The living processes below this one, children before grandchildren."""
     try:

@@ -156,10 +156,12 @@ def stops(ended: Ended) -> Findings:
     stopped = ended.stopped
     if not stopped.before.running and not stopped.survivors:
         raise NotApplicable("it had ended before it was asked to")
-    if stopped.survivors or stopped.holders:
+    strangers = {listener.process for listener in ended.launch.foreign if not ended.launch.contained}
+    holders = tuple(holder for holder in stopped.holders if holder.process not in strangers)
+    if stopped.survivors or holders:
         left = [str(process) for process in stopped.survivors] + [
             f"port {ended.launch.port} is still held by {holder.process or 'an unseen process'}"
-            for holder in stopped.holders
+            for holder in holders
         ]
         yield fail(
             expected="no process left, and the port free",

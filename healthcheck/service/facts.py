@@ -224,6 +224,7 @@ def _facts(
         listeners=watch.listeners,
         other_ports=watch.other_ports,
         foreign=watch.foreign,
+        contained=any(each.process and processes.in_container(each.process.pid) for each in watch.foreign),
         processes=watch.tree,
         restarted=watch.restarted,
         model=watch.model,

@@ -34,7 +34,7 @@ def explain(launch: Launch) -> Finding:
         seen += "says nothing about the submission" + _quote(launch, quoted)
         return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
     seen += _quote(launch, quoted)
-    if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED}:
+    if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
     return fail(expected=expected, seen=seen, fix=fix, where=str(launch.log), rule=rule, evidence=_evidence(launch))
@@ -202,9 +202,25 @@ def _unanswered(launch: Launch) -> str:
 def _foreign(launch: Launch) -> tuple[str, str]:
     owner = launch.foreign[0].process if launch.foreign else None
     where = place(launch.foreign[0]) if launch.foreign else f"port {launch.port}"
+    seen = f"{owner or 'a process'} listens on {where} and was not started by deploy.sh"
+    if not launch.contained:
+        return (
+            f"{seen}: it took the port meanwhile, or a daemon started it for deploy.sh",
+            "stop that process and run again; if it is your server, let deploy.sh itself start it",
+        )
     return (
-        f"{owner or 'a process'} listens on {where} and was not started by deploy.sh",
+        f"{seen}: it runs in a container",
         "let deploy.sh start the server itself, in the foreground: not through docker or another daemon",
+    )
+
+
+def _lost_the_port(launch: Launch) -> bool:
+    """Somebody else's process on this machine got there first, which may have nothing to do with deploy.sh."""
+    died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
+    return (
+        bool(launch.foreign)
+        and not launch.contained
+        and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)
     )
 
 

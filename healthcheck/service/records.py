@@ -74,7 +74,8 @@ class Launch:
         holders: who had the port before the launch.
         listeners: who listens on the port now.
         other_ports: further sockets on which processes of the launch listen.
-        foreign: listeners on the port that are none of the launch's processes.
+        foreign: listeners on the port that are none of the launch's processes; `contained` where one is another
+            container's.
         processes: the launch's living processes when the outcome was known.
         restarted: the command line that was started again and again, and how often.
         model: the model name that was asked for.
@@ -103,6 +104,7 @@ class Launch:
     listeners: tuple[Listener, ...] = ()
     other_ports: tuple[Listener, ...] = ()
     foreign: tuple[Listener, ...] = ()
+    contained: bool = False
     processes: tuple[Process, ...] = ()
     restarted: tuple[str, int] = ("", 0)
     model: str = ""
