@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import json_text
-from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.documents import integer, text_of, words
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -92,7 +92,8 @@ def processor(facts: WeightsFacts) -> Findings:
     """A model that takes images or audio comes with a processor: preprocessor_config.json, or processor_config.json
     as newer releases of transformers write it. vLLM loads it at the start, also when only text will be asked.
 
-    Training often saves the model and the tokenizer and leaves the processor out.
+    Training often saves the model and the tokenizer and leaves the processor out. A warning, since some models
+    bring a processor of their own: the launch settles it.
 
     To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
     """
@@ -105,7 +106,7 @@ def processor(facts: WeightsFacts) -> Findings:
     mistral = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
     if mistral or any(weights.folder.has(name) for name in _PROCESSOR_FILES):
         return
-    yield fail(
+    yield warn(
         expected=f"{' or '.join(_PROCESSOR_FILES)}, as {model_type} models have it",
         seen="neither is in the folder",
         fix="copy preprocessor_config.json from the original model, or save it with processor.save_pretrained",
