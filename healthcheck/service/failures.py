@@ -218,9 +218,7 @@ def _lost_the_port(launch: Launch) -> bool:
     """Somebody else's process on this machine got there first, which may have nothing to do with deploy.sh."""
     died = launch.outcome is LaunchOutcome.EXITED and launch.exit_status != 0
     return (
-        bool(launch.foreign)
-        and not launch.contained
-        and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)
+        bool(launch.foreign) and not launch.contained and (died or launch.outcome is LaunchOutcome.FOREIGN_LISTENER)
     )
 
 
