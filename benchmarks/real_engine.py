@@ -118,8 +118,8 @@ def real_engine() -> Section:
     requests = SETTINGS.problems * SETTINGS.samples
     about = (
         f"vLLM's CPU build on the small weights, one thread, {requests} requests, {SETTINGS.concurrency} in "
-        f"flight; {BLOCKS} blocks of raw, probe, probe, raw and the other way round in turn; a ratio is of the sums "
-        "of a block."
+        f"flight; {BLOCKS} blocks of raw, probe, probe, raw and the other way round in turn; a ratio is of the "
+        "sums of a block."
     )
     header = ("client", "sampling, s", "characters answered")
     if not (ENGINE / "vllm").exists():
