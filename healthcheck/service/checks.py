@@ -72,9 +72,10 @@ def starts(launch: Launch) -> Findings:
     answers, one that answers something else than a chat. Where the log shows a known failure, its cause and fix are
     given; otherwise the last error block is.
 
-    Where it fails because this machine lacks what the service's image brings (vllm, torch_npu, vllm_ascend, CANN,
-    an NPU), that says nothing about the submission, and the verdict is inconclusive: verify up to the weights here,
-    and launch where that software is.
+    Where no server comes, and the last error is the want of what the service's image brings and this machine lacks
+    (vllm, torch_npu, vllm_ascend, CANN, an NPU), that says nothing about the submission, and the verdict is
+    inconclusive: verify up to the weights here, and launch where that software is. Where deploy.sh gets past such
+    an error and then fails of another, or serves elsewhere or wrongly, it fails.
 
     To repair: read the lines that are quoted, or the whole log at the path that is given;
     `npu-adapter diagnose LOGFILE` reads any other log. What is quoted has no tokens, keys and passwords in it; the

@@ -15,7 +15,7 @@ from healthcheck.progress import Progress
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
 from healthcheck.service.memory import MemoryWatch
-from healthcheck.service.provided import missing
+from healthcheck.service.provided import judged
 from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
@@ -202,7 +202,7 @@ class Service:
         outcome = self._watch.settle()
         self._memory.settled()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
-        return replace(launch, not_here=missing(launch, self._environment.variables))
+        return judged(launch, self._environment.variables)
 
 
 def _facts(

@@ -30,8 +30,8 @@ def explain(launch: Launch) -> Finding:
     if launch.not_here:
         seen += (
             f". This machine has {', '.join(launch.not_here)}; the service's image has it, so that this failure "
+            f"says nothing about the submission{_quote(launch, quoted)}"
         )
-        seen += "says nothing about the submission" + _quote(launch, quoted)
         return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
     seen += _quote(launch, quoted)
     if launch.outcome in {LaunchOutcome.PORT_TAKEN, LaunchOutcome.INTERRUPTED} or _lost_the_port(launch):

@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.service.records import Launch
+from healthcheck.service.blocks import Line
+from healthcheck.service.diagnosis import Diagnosis
+from healthcheck.service.records import Launch, LaunchOutcome
 
 PROGRAMS = ("vllm", "npu-smi")
 MODULES = (
@@ -34,19 +38,58 @@ _LIBRARY = re.compile(
     r"(?P<name>lib(?:hccl|ascendcl|ascend_hal|acl_\w+|ge_\w+|runtime|atb\w*)\.so)[.\d]*: cannot open shared object"
 )
 _NO_PLATFORM = re.compile(r"Failed to infer device type")
+_ERROR = re.compile(
+    r"^[\w.]*(?:Error|Exception)(?:: |$)|: error: |: (?:(?:command )?not found|No such file or directory)$"
+)
+_PASSES_ON = re.compile(
+    r"CalledProcessError|ChildFailedError|Engine core init|EngineDead|WorkerProc init|to import "
+)
 _CANN = Path("/usr/local/Ascend")
 _DEVICES = Path("/dev")
 _ASK_S = 20.0
 
 
-def missing(launch: Launch, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """What a launch failed for want of, where the service's image has it and this machine has not, in words."""
+def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
+    """The launch with what it failed for want of, in words; what it missed and survived is not its cause."""
     diagnosis = launch.diagnosis
     if diagnosis is None:
-        return ()
-    lines = diagnosis.cause.lines if diagnosis.cause else diagnosis.block
-    text = "\n".join(line.text for line in lines if not _survived(line.text, launch.log_tail))
-    return tuple(dict.fromkeys(_missing(text, environment)))
+        return launch
+    last = _last_error(launch, diagnosis)
+    if diagnosis.cause and not last and _names(_joined(diagnosis.cause.lines)):
+        return replace(launch, diagnosis=replace(diagnosis, cause=None))
+    return replace(launch, not_here=tuple(dict.fromkeys(_missing(last, environment))))
+
+
+def _last_error(launch: Launch, diagnosis: Diagnosis) -> str:
+    """The lines of the log that name what may be missing here; "" where the launch got past that."""
+    if not _came_to_nothing(launch):
+        return ""
+    cause = diagnosis.cause.lines if diagnosis.cause else ()
+    last = [Line(sys.maxsize, line.strip()) for line in launch.log_tail[-1:]]
+    lines = sorted({*cause, *diagnosis.block, *last}, key=lambda line: line.number)
+    named = [line for line in lines if _names(line.text) and not _survived(line.text, launch.log_tail)]
+    after = [line.text for line in lines if named and line.number > named[-1].number]
+    return "" if any(_is_another(text) for text in after) else _joined(named)
+
+
+def _came_to_nothing(launch: Launch) -> bool:
+    """Whether no server came: one that listens elsewhere or answers wrongly has what it needs."""
+    if launch.outcome in {LaunchOutcome.SILENT, LaunchOutcome.TIMED_OUT}:
+        return not launch.listeners and not launch.other_ports
+    return launch.outcome in {LaunchOutcome.EXITED, LaunchOutcome.BACKGROUNDED, LaunchOutcome.RESTARTING}
+
+
+def _names(text: str) -> bool:
+    return any(pattern.search(text) for pattern in (_PROGRAM, _MODULE, _LIBRARY, _NO_PLATFORM))
+
+
+def _is_another(line: str) -> bool:
+    """Whether a line is an error of its own, not one that only passes the one before on."""
+    return bool(_ERROR.search(line)) and not _PASSES_ON.search(line)
+
+
+def _joined(lines: Iterable[Line]) -> str:
+    return "\n".join(line.text for line in lines)
 
 
 def _survived(line: str, tail: tuple[str, ...]) -> bool:

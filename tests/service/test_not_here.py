@@ -10,7 +10,7 @@ from healthcheck.check import Check
 from healthcheck.records import Outcome
 from healthcheck.service.checks import START_CHECKS
 from healthcheck.service.records import Launch
-from tests.service.launching import service
+from tests.service.launching import free_port, service
 
 STARTS: Check[Launch] = START_CHECKS[0]
 PLAIN = "/usr/bin:/bin"
@@ -27,16 +27,31 @@ NOT_HERE = {
     "a launcher in Python": ('python3 -c \'import subprocess; subprocess.run(["vllm", "serve"])\'', "`vllm`"),
     "a tool for the log": ("set -e\nnpu-smi info\nexec vllm serve x", "`npu-smi`"),
     "torch_npu": ("python3 -c 'import torch_npu'", "torch_npu"),
+    "after a failure that was passed over": ("python3 -c 'import module_of_nobody'\nvllm serve x", "`vllm`"),
+    "with words of the script's own": ("vllm serve x || { echo 'ERROR: the server failed'; exit 1; }", "`vllm`"),
+    "a launcher that passes it on": (
+        "exec python3 -c 'import subprocess; subprocess.run(\"vllm serve x\", shell=True, check=True)'",
+        "`vllm`",
+    ),
     "a library of CANN": (
         "echo 'ImportError: libascendcl.so: cannot open shared object file: No such file or directory'; exit 1",
         "CANN",
     ),
 }
+CAUGHT = "python3 -c 'import torch_npu' || true\n"
 OWN_FAULT = {
     "another module": "python3 -c 'import module_of_nobody'",
     "another program": "exec program_of_nobody",
     "a missing tool that did not matter": "npu-smi || true\necho 'RuntimeError: NPU out of memory.' >&2\nexit 1",
     "an exit without a word": "exit 3",
+    "a bad setting after a missing program that did not matter": "vllm --version\nexec python3 -c 'raise ValueError(1)'",
+    "a bad option after it": "vllm --version\necho 'serve.py: error: unrecognized arguments: --x' >&2\nexit 2",
+    "a bad setting after a missing module that did not matter": f"{CAUGHT}exec python3 -c 'raise ValueError(1)'",
+    "a bad setting in its place": (
+        "exec python3 -c 'try:\n import torch_npu\nexcept ImportError:\n raise ValueError(1)'"
+    ),
+    "a server elsewhere": f"{CAUGHT}echo 'Uvicorn running on http://0.0.0.0:OTHER'\nexec SERVER OTHER",
+    "a server that answers wrongly": f"{CAUGHT}exec SERVER PORT refuses",
 }
 
 
@@ -55,8 +70,18 @@ def test_what_this_machine_lacks_leaves_the_verdict_open(case: str, tmp_path: Pa
 
 @pytest.mark.parametrize("case", OWN_FAULT)
 def test_any_other_failure_is_the_submissions(case: str, tmp_path: Path) -> None:
-    with service(tmp_path, OWN_FAULT[case], environment={"PATH": PLAIN}) as running:
+    script = OWN_FAULT[case].replace("OTHER", str(free_port()))
+    with service(tmp_path, script, environment={"PATH": PLAIN}) as running:
         assert STARTS.judge(running.launch).outcome is Outcome.FAIL
+
+
+def test_what_was_survived_is_not_named_as_the_cause(tmp_path: Path) -> None:
+    script = "vllm --version\nexec python3 -c 'raise ValueError(\"bad setting\")'"
+    with service(tmp_path, script, environment={"PATH": PLAIN}) as running:
+        seen = STARTS.judge(running.launch).findings[0].seen
+    assert "ValueError: bad setting" in seen
+    assert "Cause: " not in seen
+    assert "vllm: not found" not in seen
 
 
 def test_a_program_that_is_here_and_that_the_script_loses_is_its_fault(tmp_path: Path) -> None:
