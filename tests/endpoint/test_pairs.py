@@ -58,6 +58,7 @@ def test_at_a_real_servers_pace_no_question_stays_open(dialect: str) -> None:
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
 
 
+@pytest.mark.slow
 def test_a_server_that_serves_one_request_after_another_gets_the_time_that_its_queue_takes() -> None:
     """Sixteen requests take longer than one is given for its first text."""
     results = judge(Behaviour(model=WEIGHTS, slots=1, first_token_s=0.3), Task.TEXT_GENERATION, IMPATIENT)

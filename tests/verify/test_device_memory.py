@@ -12,6 +12,7 @@ from tests.runner.tables import Row, info
 NPU_SMI = "#!/bin/sh\nif [ -e '{log}' ]; then cat '{folder}/taken'; else cat '{folder}/free'; fi\n"
 
 
+@pytest.mark.slow
 def test_memory_that_does_not_come_back_is_a_warning(
     adapter, weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port, verify
 ) -> None:
