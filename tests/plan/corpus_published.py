@@ -7,6 +7,7 @@ from tests.plan.corpus import Case, bash, case, sh
 SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 UNNAMED = {"plan/served-name": "warn"}
 NOT_SHIPPED = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+SOURCES = {"setup.py": "from setuptools import setup\nsetup(name='x')\n"}
 AIOHTTP = """
     import asyncio, os
     from aiohttp import web
@@ -126,6 +127,31 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     case("numactl-words", sh("PRE='numactl -N 0 -m 0'\n$PRE " + SERVE)),
     case("taskset-mask", sh("taskset 0x3 " + SERVE)),
     case("wheel-shipped", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), files={"wheels/a-1.0-py3-none-any.whl": "-"}),
+    *(
+        case(f"pip-after-{name}", sh(f"set -e\n{steps}\n{SERVE}"), files=SOURCES)
+        for name, steps in {
+            "download": "pip download foo -d w\npip install --no-index --find-links w foo\npip install w/*.whl",
+            "wheel": "pip wheel . -w dist\npip install ./dist/x-1.0-py3-none-any.whl",
+            "build": "python3 -m build --wheel\npip install dist/x-1.0-py3-none-any.whl",
+            "setup": "python3 setup.py bdist_wheel\npip install dist/x-1.0-py3-none-any.whl",
+            "submodule": "git submodule update --init\npip install -e ./third/foo",
+            "checkout-of-an-install": "pip install -e git+https://example.org/a.git#egg=a\npip install -r src/a/need.txt",
+        }.items()
+    ),
+    *(
+        case(f"pip-after-{name}", sh(f"set -e\n{steps}\n{SERVE}"), {"plan/self-contained": "warn"}, files=SOURCES)
+        for name, steps in {
+            "curl": "curl -L https://example.org/a.tgz -o /tmp/a.tgz\npip install ./a",
+            "wget": "wget -P w https://example.org/a-1.0-py3-none-any.whl\npip install w/a-1.0-py3-none-any.whl",
+            "clone": "git clone https://example.org/a/foo.git\n(cd foo; pip install -r requirements.txt)",
+        }.items()
+    ),
+    case("pip-of-the-image", sh("""
+        set -e
+        pip install /usr/local/Ascend/ascend-toolkit/latest/lib64/te-0.4.0-py3-none-any.whl
+        pip install -r /vllm-workspace/vllm-ascend/requirements.txt -e "/vllm-workspace/vllm[audio]"
+        pip install ../beside/a-1.0-py3-none-any.whl wheels/*.whl wheels/a-[0-9].whl
+        """) + SERVE),
     case(
         "pip-goes-on", sh("pip install -r requirements.txt\n" + SERVE), {"plan/self-contained": "warn"},
         says="requirements.txt",
@@ -159,6 +185,18 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         "wheelhouse-missing", sh("set -e\nuv pip install --no-index --find-links=wheels -r need.txt\n" + SERVE),
         NOT_SHIPPED, says="need.txt",
     ),
+    *(
+        case(f"wheel-missing-after-{name}", sh(f"set -e\n{step}\npip install wheels/a-1.0-py3-none-any.whl\n{SERVE}"),
+             NOT_SHIPPED, says="a-1.0")
+        for name, step in {
+            "asking": "npu-smi info\nvllm --version\ngit rev-parse HEAD\npip list\ncurl --version",
+            "others": "apt-get update\napt-get install -y libnuma1\npip install einops\npython3 -m pip install -U pip",
+            "venv": "python3 -m venv .venv\n. .venv/bin/activate\nexport PATH",
+            "python": "python3 -c 'import json, os; print(os.getcwd())'",
+        }.items()
+    ),
+    case("extras-missing", sh('set -e\ncd sub\npip install "$(pwd)/plugin[fast]"\n' + SERVE), NOT_SHIPPED, says="plugin",
+         files={"sub/a.txt": ""}),
     case(
         "draft-elsewhere",
         sh("""vllm serve "$MODEL_PATH" --port 8000 --speculative-config '{"model": "/data/eagle3"}'"""),

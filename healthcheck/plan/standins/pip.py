@@ -1,4 +1,4 @@
-"""Stands in for pip: installs nothing, and says what pip says of files and folders that are not there."""
+"""Stands in for pip: installs nothing, and says what pip says of files that the submission surely has not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import note
+from healthcheck.plan.standins import made, note
 
 PROVIDED = {
     "fastapi": "0.120.4", "numpy": "1.26.4", "torch": "2.10.0", "torch-npu": "2.10.0", "torchvision": "0.25.0",
@@ -72,6 +72,8 @@ def _problems(arguments: list[str]) -> Iterator[str]:
 def _missing(kind: str, word: str) -> Iterator[str]:
     place = word.partition("[")[0] if kind in {"project", "requirement"} else word
     if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
+        return
+    if made.may_be_there(word):
         return
     if kind == "requirements":
         yield f"ERROR: Could not open requirements file: [Errno 2] No such file or directory: '{place}'"

@@ -1,0 +1,62 @@
+"""Whether the real run may have a file that the rehearsal has not."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+_RECORDS = f"{sys.argv[1] if len(sys.argv) > 1 else ''}/records"
+_RECORD_BYTES = 64 * 1024
+_PATTERN = re.compile(r"[*?]|\[[^\]]*\][\w.-]")
+_VERSION_CONTROL = re.compile(r"\b(?:git|hg|svn|bzr)\+")
+_ASKS = {"--version", "-V", "-v", "version", "--help", "-h", "help"}
+_MAKES_NOTHING = {
+    "npu-smi", "hccn_tool", "ray", "apt-get", "apt", "yum", "dnf", "apk", "add-apt-repository", "ldconfig",
+    "update-alternatives", "venv", "virtualenv", "ensurepip",
+}  # fmt: skip
+"""Recorded programs that bring nothing into the submission's folder; what is not known to may have."""
+_GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
+
+
+def may_be_there(place: str) -> bool:
+    """Whether the real run may have `place`, which is not here.
+
+    The image has files of its own, so only below the submission's folder is an absence certain; and there not once
+    a step that was recorded and not done (a download, a build, a clone) may have made the file. A pattern that
+    matched nothing counts as a file that such a step makes.
+    """
+    outside = not _in_the_submission(os.path.realpath(os.path.expanduser(place)))
+    return outside or _PATTERN.search(place) is not None or any(_may_make_files(*step) for step in _earlier())
+
+
+def _in_the_submission(place: str) -> bool:
+    folder = os.path.dirname(place)
+    while folder != "/" and not os.path.exists(f"{folder}/deploy.sh"):
+        folder = os.path.dirname(folder)
+    return folder != "/"
+
+
+def _earlier() -> Iterator[tuple[str, str, list[str]]]:
+    """Kind, program and arguments of what other processes recorded."""
+    for slot in os.listdir(_RECORDS):
+        if slot.endswith(".done") or slot.startswith(f"{os.getpid()}."):
+            continue
+        with open(f"{_RECORDS}/{slot}", encoding="utf-8", errors="replace") as file:
+            parts = file.read(_RECORD_BYTES).split("\0")
+        if len(parts) > 4:
+            yield parts[0], parts[3], parts[4:-1]
+
+
+def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
+    if kind == "server" or (arguments and set(arguments) <= _ASKS):
+        return False
+    if program.startswith("python") and arguments[:1] == ["-m"] and len(arguments) > 1:
+        return _may_make_files(kind, arguments[1], arguments[2:])
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    if re.fullmatch(r"pip[\d.]*", program):
+        return command in {"download", "wheel"} or any(map(_VERSION_CONTROL.search, arguments))
+    if program == "git":
+        return command not in _GIT_READS
+    return program not in _MAKES_NOTHING or command in {"download", "source"}
