@@ -39,7 +39,8 @@ class current_platform: device_type = "npu" if step() == 1 else "cpu"
     "vllm/entrypoints/openai/cli_args.py": """
 def make_arg_parser(parser):
     parser.add_argument("model_tag", nargs="?")
-    for name in ("--model", "--host", "--quantization", "--tool-call-parser", "--served-model-name"):
+    for name in ("--model", "--host", "--quantization", "--tool-call-parser", "--served-model-name",
+                 "--hf-config-path", "--speculative-config"):
         parser.add_argument(name)
     for name in ("--port", "--tensor-parallel-size", "--block-size", "--max-model-len"):
         parser.add_argument(name, type=int)
@@ -80,6 +81,11 @@ class AsyncEngineArgs:
     def create_engine_config(self, usage_context):
         asked, heads = self.asked, json.load(open(self.asked.model + "/config.json"))["num_attention_heads"]
         size = asked.tensor_parallel_size or 1
+        if asked.trust_remote_code: raise ValueError("the code of the model would run now")
+        if asked.speculative_config:
+            draft = json.loads(asked.speculative_config)["model"]
+            raise ValueError(f"Invalid repository ID or local directory specified: '{draft}'. Please verify")
+        if asked.quantization == "own": raise ValueError("own code: pass trust_remote_code=True")
         if asked.quantization == "accident": {}["nothing"]
         if asked.quantization == "npu": bool(torch_npu.npu.get_mode())
         if asked.quantization == "swallowed":

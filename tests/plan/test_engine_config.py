@@ -262,10 +262,28 @@ def test_the_question_does_not_always_arise(ask: Ask, weights: Path, tmp_path: P
     assert because(plan_of(engine="sglang")) == "the server is sglang, not vLLM"
     assert "no build for 910A" in because(plan_of(), npu="910A")
     assert "could not be told" in because(plan_of("--seed", "<unresolved: $RANDOM>"))
-    (weights / "modeling_mine.py").touch()
-    assert "Python code of the weights" in because(plan_of("--trust-remote-code"))
+    assert "Python code of a model" in because(plan_of("--trust-remote-code", "--hf-config-path", "./cfg"))
+    (weights / "config.json").write_text('{"auto_map": {"AutoConfig": "sub/mod.C"}}')
+    assert "Python code of a model" in because(plan_of("--trust-remote-code"))
     (weights / "config.json").unlink()
     assert "no config.json" in because(plan_of())
+
+
+def test_code_of_a_model_is_never_allowed_to_run(ask: Ask):
+    assert ask.result("--trust-remote-code").outcome is Outcome.PASS
+    assert ask.result("--quantization", "own").outcome is Outcome.FAIL
+    assert not ask.result("--quantization", "own", "--trust-remote-code").settled
+
+
+@pytest.mark.parametrize(
+    ("draft", "outcome"),
+    [("org/draft", Outcome.SKIP), ("draft-8b", Outcome.SKIP), ("./draft", Outcome.FAIL), ("/data/x", Outcome.FAIL)],
+)
+def test_a_repository_of_the_hub_cannot_be_looked_up_offline(ask: Ask, draft: str, outcome: Outcome):
+    result = ask.result("--speculative-config", json.dumps({"model": draft}))
+    assert result.outcome is outcome
+    assert "Invalid repository ID" in result.findings[0].seen
+    assert result.settled is (outcome is Outcome.FAIL)
 
 
 def test_where_the_environment_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

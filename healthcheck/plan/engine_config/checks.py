@@ -23,8 +23,10 @@ OF_THE_ENVIRONMENT = re.compile(
     r"|no such file|unable to find|offline|triton|flashinfer",
     re.IGNORECASE,
 )
-ANEW = f"make the environment anew: {MAKE}"
-WITHOUT = "leave --deep out: the launch itself tells"
+OF_THE_HUB = re.compile(r"Invalid repository ID or local directory specified: '(?![./])[\w.-]+(?:/[\w.-]+)?'")
+"""A model that is named as the hub names one: nothing is downloaded here."""
+MAKE_ANEW = f"make the environment anew: {MAKE}"
+LEAVE_DEEP_OUT = "leave --deep out: the launch itself tells"
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
 """Options whose names are words of any message."""
@@ -46,8 +48,9 @@ def engine_config(facts: EngineConfig) -> Findings:
     What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
     option that needs another, --quantization ascend for weights without quant_model_description.json. An option of
     the submission that they set to another value warns. A failure of the environment or of the stand-ins says
-    nothing about the submission and leaves the check open. Weights whose own Python code would run
-    (--trust-remote-code) are not asked about.
+    nothing about the submission and leaves the check open. No Python code of a model or of the submission runs:
+    --trust-remote-code is not passed on, and the question is left out where such code may be wanted (an "auto_map"
+    in config.json, or --hf-config-path, --tokenizer or --speculative-config beside that option).
 
     `make engine-config` in a clone of the kit makes the environment, .venv-engine-config. Another Python that has
     both packages, such as that of an NPU image, is named with --engine-python or NPU_ADAPTER_ENGINE_PYTHON. --npu
@@ -112,13 +115,17 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
-        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=ANEW)
+        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=MAKE_ANEW)
     if error.stand_in:
-        return Trouble(seen="a stand-in for torch_npu was asked for something that only an NPU has", fix=WITHOUT)
+        return Trouble(
+            seen="a stand-in for torch_npu was asked for something that only an NPU has", fix=LEAVE_DEEP_OUT
+        )
     if not error.deliberate:
-        return Trouble(seen=f"an accident in {error.raised_in or 'the engine'}, no refusal", fix=WITHOUT)
+        return Trouble(seen=f"an accident in {error.raised_in or 'the engine'}, no refusal", fix=LEAVE_DEEP_OUT)
+    if "trust_remote_code" in error.text and facts.server and facts.server.option("trust-remote-code") is not None:
+        return Trouble(seen="no code of a model is run here", fix=LEAVE_DEEP_OUT)
     if not meant:
-        return Trouble(seen=f"{error.raised_in} speaks of where it runs, not of the arguments", fix=WITHOUT)
+        return Trouble(seen=f"{error.raised_in} speaks of where it runs, not of the arguments", fix=LEAVE_DEEP_OUT)
     return _excuse_of_what_is_there(error, environment, facts.row)
 
 
@@ -126,8 +133,10 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
     """Another transformers than the row's knows other models, and a missing package is no argument."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
-        other = Trouble(seen=f"transformers {version} is not the row's", fix=ANEW)
+        other = Trouble(seen=f"transformers {version} is not the row's", fix=MAKE_ANEW)
         return None if environment.has_transformers_of(row) else other
+    if OF_THE_HUB.search(error.text):
+        return Trouble(seen="a model beside the weights, which is not downloaded here", fix=LEAVE_DEEP_OUT)
     if OF_THE_ENVIRONMENT.search(error.text):
         fix = f"install it for {environment.python.path}, or leave --deep out: the launch itself tells"
         return Trouble(seen="something is missing in the environment", fix=fix)

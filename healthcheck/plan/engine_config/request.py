@@ -28,7 +28,9 @@ NOT_THE_ENGINES = {
     "--allowed-local-media-path",
 }  # fmt: skip
 """Options of the HTTP server that name files, code or keys: no part of the engine's configuration."""
-CODE = ("--trust-remote-code",)
+OTHER_CONFIGURATIONS = ("hf-config-path", "tokenizer", "speculative-config")
+"""Options that name folders beside the weights, which may bring Python code of their own."""
+CONFIG_BYTES = 4 << 20
 SETTINGS = re.compile(r"(VLLM|HCCL)_\w+|ASCEND_LAUNCH_BLOCKING|PYTORCH_NPU_ALLOC_CONF")
 KEPT_BACK = re.compile(
     r"VLLM_(PLUGINS|API_KEY|TARGET_DEVICE|USE_MODELSCOPE|NO_USAGE_STATS|LOGGING_\w+|CONFIGURE_LOGGING)"
@@ -55,11 +57,18 @@ def obstacle(plan: LaunchPlan, place: Place, npu: Npu) -> str:
         return f"{unknown} among the arguments could not be told from a rehearsal"
     if not (place.weights / "config.json").is_file():
         return f"{place.weights} has no config.json to build from"
-    if any(server.option(option) is not None for option in CODE) and next(place.weights.glob("*.py"), None):
-        return (
-            "with --trust-remote-code the engine would run the Python code of the weights, which is not done here"
-        )
+    if server.option("trust-remote-code") is not None and _may_bring_code(server, place.weights / "config.json"):
+        return "with --trust-remote-code the engine would run the Python code of a model, which is not done here"
     return ""
+
+
+def _may_bring_code(server: ServerCommand, config: Path) -> bool:
+    """Whether the configuration may be of a class that comes with the model."""
+    if any(server.option(name) is not None for name in OTHER_CONFIGURATIONS):
+        return True
+    with config.open("rb") as file:
+        text = file.read(CONFIG_BYTES + 1)
+    return len(text) > CONFIG_BYTES or b"auto_map" in text
 
 
 def request(plan: LaunchPlan, server: ServerCommand, place: Place, npu: Npu, vllm: str) -> dict[str, JsonValue]:

@@ -105,6 +105,7 @@ class Launch:
         self.arguments = parser.parse_args(self._request["argv"])
         self.arguments.model = self._request["model"]
         self.arguments.model_tag = None
+        self.arguments.trust_remote_code = False  # nothing that came with a model runs here, however it was asked
 
     def validate(self) -> None:
         self.cli.validate_parsed_serve_args(self.arguments)
