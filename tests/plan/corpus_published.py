@@ -210,4 +210,8 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         "fixed-address", sh('vllm serve "$MODEL_PATH" --host 192.168.1.17 --port 8000'), {"plan/host": "fail"},
         says="192.168.1.17",
     ),
+    case(
+        "address-of-a-container", sh('vllm serve "$MODEL_PATH" --host 172.17.0.2 --port 8000'), {"plan/host": "fail"},
+        says="the fixed address 172.17.0.2",
+    ),
 )  # fmt: skip
