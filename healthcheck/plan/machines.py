@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -46,7 +47,8 @@ def one_machine(plan: LaunchPlan) -> Findings:
 
     It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
     above 1 (vLLM, SGLang, LMDeploy, torchrun), data parallelism of which a part runs elsewhere
-    (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank), a Ray cluster that is
+    (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank; all servers that deploy.sh
+    starts count together), a Ray cluster that is
     joined at another machine's address. The fixed address of one machine as the meeting point of all ranks is a
     warning. Ray on one machine (--distributed-executor-backend ray alone, `ray start --head`) is fine.
 
@@ -55,7 +57,7 @@ def one_machine(plan: LaunchPlan) -> Findings:
     """
     if plan.server is None and not plan.settings:
         raise NotApplicable("no server is started")
-    signs = tuple(dict.fromkeys(_of_settings(plan.settings))) or tuple(dict.fromkeys(_of_commands(plan)))
+    signs = tuple(_of_settings(plan)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
         yield say(
@@ -70,51 +72,86 @@ def one_machine(plan: LaunchPlan) -> Findings:
 
 def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
     if plan.server:
-        yield from _of_server(plan.server)
+        yield from _of_nodes(plan.server, plan.servers)
+        yield from _of_copies(plan.server, plan.servers)
+        yield from _of_addresses(plan.server)
     for command in plan.commands:
         yield from _of_command(command)
 
 
-def _of_settings(text: str) -> Iterator[Sign]:
+def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
+    """Of the adapter's own settings, of which the environment wins (adapter/settings.py)."""
+    environment = plan.server.env if plan.server else {}
+    written = _table(plan.settings)
+    given = {key: environment.get(f"ADAPTER_{key.upper()}", "").strip() for key in _GROUP_KEYS}
+    style, nodes = (given[key] or written.get(key, "") for key in _GROUP_KEYS)
     try:
-        asked = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        addresses = shlex.split(nodes) if isinstance(nodes, str) else nodes
+    except ValueError:
         return  # the adapter says so itself, and no server starts
-    style, nodes = (asked.get(key) for key in _GROUP_KEYS)
-    if isinstance(style, str) and style != "default" and isinstance(nodes, list) and len(nodes) > 1:
-        lines = text.splitlines()
-        line = next((at for at, line in enumerate(lines, 1) if line.lstrip().startswith(_GROUP_KEYS[0])), 1)
-        yield Sign(seen=f'multi_node = "{style}" over {len(nodes)} nodes', where=f"{SETTINGS}:{line}")
+    if "default" in (style, nodes) or not (isinstance(style, str) and style and isinstance(addresses, list)):
+        return
+    if len(addresses) > 1:
+        names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
+        seen = f'{names[0]} = "{style}" over {len(addresses)} nodes ({names[1]})'
+        yield Sign(seen=seen, where=_line_of_settings(plan) if not all(given.values()) else _where(plan.server))
 
 
-def _of_server(server: ServerCommand) -> Iterator[Sign]:
-    where = server.where or server.command
-    copies, here = _number(server.option("data-parallel-size")), _number(server.option("data-parallel-size-local"))
-    if _number(server.option("nnodes")) > 1:
-        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=where)
+def _table(text: str) -> dict[str, object]:
+    """The settings as they are written, none where they cannot be read: the adapter says so itself."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _line_of_settings(plan: LaunchPlan) -> str:
+    lines = (line.lstrip() for line in plan.settings.splitlines())
+    return f"{SETTINGS}:{next((at for at, line in enumerate(lines, 1) if line.startswith(_GROUP_KEYS)), 1)}"
+
+
+def _where(server: ServerCommand | None) -> str:
+    return (server.where or server.command) if server else ""
+
+
+def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    nodes = _number(server.option("nnodes"))
+    ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
+    if nodes > max(1, len(ranks)):
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=_where(server))
+
+
+def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    """Data parallelism of which all servers here together run a part."""
+    copies = _number(server.option("data-parallel-size"))
+    group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
+    here = sum({_first_rank(each): _copies_of(each, copies) for each in group}.values())
     if server.option("data-parallel-size-local") is not None and here < copies:
         seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
-        yield Sign(seen=seen, where=where)
-    elif _number(server.option("data-parallel-start-rank")) > 0:
-        seen = (
-            f"the copies before number {server.option('data-parallel-start-rank')} run elsewhere: {server.command}"
-        )
-        yield Sign(seen=seen, where=where)
+        yield Sign(seen=seen, where=_where(server))
+    elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
+        seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.command}"
+        yield Sign(seen=seen, where=_where(server))
+
+
+def _first_rank(server: ServerCommand) -> int:
+    return _number(server.option("data-parallel-start-rank"))
+
+
+def _copies_of(server: ServerCommand, copies: int) -> int:
+    local = server.option("data-parallel-size-local")
+    return copies - _first_rank(server) if local is None else _number(local)
+
+
+def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
     for name in _PEER_OPTIONS:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
             seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.command}"
-            yield Sign(seen=seen, where=where, sure=False)
-    yield from _of_environment(server.env, where)
-
-
-def _of_environment(environment: Mapping[str, str], where: str) -> Iterator[Sign]:
-    style, nodes = environment.get("ADAPTER_MULTI_NODE", ""), environment.get("ADAPTER_NODES", "")
-    if style not in {"", "default"} and nodes:
-        yield Sign(seen=f"ADAPTER_MULTI_NODE={style}, ADAPTER_NODES={nodes}", where=where)
-    cluster = environment.get("RAY_ADDRESS", "")
+            yield Sign(seen=seen, where=_where(server), sure=False)
+    cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
-        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=where)
+        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=_where(server))
 
 
 def _of_command(command: RecordedCommand) -> Iterator[Sign]:
@@ -156,6 +193,6 @@ def _host(address: str) -> str:
 def _is_elsewhere(address: str) -> bool:
     """Whether it is another machine's: a fixed address, or a name that is not this host's own."""
     host = _host(address)
-    if host == ADDRESS:  # what the script found out about the machine that it runs on
+    if host in (ADDRESS, "localhost.localdomain"):  # the first is what the script found out where it runs
         return False
     return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())

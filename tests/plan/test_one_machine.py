@@ -16,6 +16,9 @@ from tests.plan.conftest import write
 from tests.plan.corpus import bash, case
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+PARTS = "--data-parallel-size {} --data-parallel-size-local {}"
+HEADLESS = 'vllm serve "$MODEL_PATH" --headless'
 ROOT = Path(__file__).parents[2]
 
 
@@ -51,6 +54,19 @@ SEVERAL = {
         'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 --nnodes 2',
         "--nnodes 2",
     ),
+    "one of three nodes missing": (f"{SGLANG} --nnodes 3 --node-rank 1 &\n{SGLANG} --nnodes 3", "--nnodes 3"),
+    "one copy that nobody has": (
+        f"{HEADLESS} {PARTS.format(4, 1)} --data-parallel-start-rank 2 &\n{SERVE} {PARTS.format(4, 2)}",
+        "3 of the 4 copies",
+    ),
+    "nodes in the environment": (
+        f"export ADAPTER_MULTI_NODE=ray ADAPTER_NODES='10.0.0.1 10.0.0.2'\n{SERVE}",
+        'ADAPTER_MULTI_NODE = "ray" over 2 nodes (ADAPTER_NODES)',
+    ),
+    "this machine's name elsewhere": (
+        f"export RAY_ADDRESS=localhost.example.org:6379\n{SERVE}",
+        "another machine",
+    ),
 }
 
 
@@ -72,6 +88,16 @@ ONE = {
     "copies": f"{SERVE} --data-parallel-size 4 --data-parallel-address 127.0.0.1 --data-parallel-start-rank 0",
     "its own address": f"{SERVE} --data-parallel-size 2 --data-parallel-address $(hostname -I | cut -d ' ' -f 1)",
     "one node": f"{SERVE} --nnodes 1 --node-rank 0",
+    "a part beside the head": (
+        f"{HEADLESS} --data-parallel-size 2 --data-parallel-size-local 1 --data-parallel-start-rank 1 &\n"
+        f"{SERVE} --data-parallel-size 2 --data-parallel-size-local 1 --data-parallel-address 127.0.0.1"
+    ),
+    "both ranks here": (
+        f"{SGLANG} --nnodes 2 --node-rank 1 --dist-init-addr 127.0.0.1:5000 &\n"
+        f"exec {SGLANG} --nnodes 2 --node-rank 0 --dist-init-addr 127.0.0.1:5000"
+    ),
+    "one address": f"export ADAPTER_MULTI_NODE=ray ADAPTER_NODES=127.0.0.1\n{SERVE}",
+    "the whole name of this host": f"export RAY_ADDRESS=localhost.localdomain:6379\n{SERVE}",
 }
 
 
@@ -80,10 +106,11 @@ def test_one_machine_passes(tmp_path, weights, name):
     assert result(tmp_path, weights, ONE[name]).outcome is Outcome.PASS
 
 
-def test_the_fixed_address_of_one_machine_is_a_warning(tmp_path, weights):
-    found = result(tmp_path, weights, f"{SERVE} --data-parallel-size 2 --data-parallel-address 10.0.0.1")
+@pytest.mark.parametrize("address", ["10.0.0.1", "172.17.0.2"])
+def test_the_fixed_address_of_one_machine_is_a_warning(tmp_path, weights, address):
+    found = result(tmp_path, weights, f"{SERVE} --data-parallel-size 2 --data-parallel-address {address}")
     assert found.outcome is Outcome.WARN
-    assert "all ranks meet at 10.0.0.1" in found.findings[0].seen
+    assert f"all ranks meet at {address}" in found.findings[0].seen
 
 
 TOML = '# two\nmulti_node = "{style}"\nnodes = ["10.0.0.1", "10.0.0.2"]\nnetwork_interface = "eth0"\n'
@@ -106,11 +133,19 @@ def test_settings_that_ask_for_several_machines_fail_with_their_line(tmp_path, w
         "# " + TOML.replace("\n", "\n# "),
         'multi_node = "ray"\nnodes = ["10.0.0.1"]\n',
         "multi_node = [\n",
+        pytest.param("nodes = " + "[" * 20_000, id="deep"),
+        pytest.param("nodes = " + "9" * 5_000, id="long"),
         "\x00",
     ],
 )
 def test_settings_that_do_not_ask_for_them_pass(tmp_path, weights, text):
     assert result(tmp_path, weights, SERVE, adapter__toml=text).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("variable", ["ADAPTER_MULTI_NODE=default", "ADAPTER_NODES=10.0.0.1"])
+def test_the_environment_wins_over_the_settings(tmp_path, weights, variable):
+    found = result(tmp_path, weights, f"export {variable}\n{SERVE}", adapter__toml=TOML.format(style="ray"))
+    assert found.outcome is Outcome.PASS
 
 
 def test_a_repository_without_server_and_settings_is_skipped(tmp_path, weights):
