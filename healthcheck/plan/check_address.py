@@ -6,11 +6,11 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
 from healthcheck.plan import advice
 from healthcheck.plan.engines import is_fixed_address
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.recognise import UNRESOLVED
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
 from healthcheck.plan.standins.note import ADDRESS
-from healthcheck.records import Stage
+from healthcheck.records import Finding, Stage
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1", "[::1]"}
 
@@ -33,29 +33,34 @@ def port(plan: LaunchPlan) -> Findings:
     Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
     """
     server = served(plan)
-    if (
-        server.port is None
-        and UNRESOLVED not in server.port_source
-        and server.port_source.startswith(("-", "port"))
-    ):
-        yield fail(
-            expected=f"port {contract.PORT}",
-            seen=f"{server.port_source} is no port: {server.command}",
-            fix=advice.port(server),
-            where=line_of(plan, server.port_source.split()[0].split("=")[0]),
-        )
-    elif server.port is None:
+    if server.port == contract.PORT:
+        return
+    if server.port is not None:
+        yield _another_port(plan, server)
+    elif UNRESOLVED not in server.port_source and server.port_source.startswith(("-", "port")):
+        yield _no_port(plan, server)
+    else:
         yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source})")
-    elif server.port != contract.PORT:
-        yield fail(
-            expected=f"port {contract.PORT}",
-            seen=f"port {server.port} ({server.port_source}): {server.command}",
-            fix=advice.port(server),
-            where=server.port_source
-            if ".y" in server.port_source
-            else line_of(plan, server.port_source, str(server.port)),
-            evidence={"port": server.port, "source": server.port_source},
-        )
+
+
+def _no_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    return fail(
+        expected=f"port {contract.PORT}",
+        seen=f"{server.port_source} is no port: {server.command}",
+        fix=advice.port(server),
+        where=line_of(plan, server.port_source.split()[0].split("=")[0]),
+    )
+
+
+def _another_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    in_a_file = ".y" in server.port_source
+    return fail(
+        expected=f"port {contract.PORT}",
+        seen=f"port {server.port} ({server.port_source}): {server.command}",
+        fix=advice.port(server),
+        where=server.port_source if in_a_file else line_of(plan, server.port_source, str(server.port)),
+        evidence={"port": server.port, "source": server.port_source},
+    )
 
 
 @check(
@@ -75,16 +80,10 @@ def host(plan: LaunchPlan) -> Findings:
     Repair: pass `--host 0.0.0.0`.
     """
     server = served(plan)
-    if server.host is not None and server.host.strip().lower() in _LOOPBACK:
-        explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
-        yield warn(
-            expected="an address that is reachable from outside, such as 0.0.0.0",
-            seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.command}",
-            fix=advice.host(server),
-            where=line_of(plan, server.host) if explicit else server.where,
-        )
-    elif server.host is None:
+    if server.host is None:
         yield unresolved(plan, "an address that is reachable from outside", "the address")
+    elif server.host.strip().lower() in _LOOPBACK:
+        yield _loopback(plan, server)
     elif server.host == ADDRESS:
         yield warn(
             expected="every address of the machine: whether the client uses this one is unknown",
@@ -99,6 +98,16 @@ def host(plan: LaunchPlan) -> Findings:
             fix=advice.host(server),
             where=line_of(plan, server.host),
         )
+
+
+def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
+    return warn(
+        expected="an address that is reachable from outside, such as 0.0.0.0",
+        seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.command}",
+        fix=advice.host(server),
+        where=line_of(plan, server.host or "") if explicit else server.where,
+    )
 
 
 @check(
