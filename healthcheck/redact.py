@@ -18,7 +18,7 @@ Redact = Callable[[str], str]
 _TELLING_CHARACTERS = 8
 """A value shorter than this is not looked for by itself: it may be part of any word."""
 _PAIR = re.compile(
-    r"(?P<name>(?<![\w.-])[\w.-]{0,60}?(?:(?:key|secret|password|credential)s?|token|passwd|passphrase|pat|"
+    r"(?P<name>(?<![\w.-])[\w.-]{0,60}?(?:(?:key|secret|password|credential)s?|token|passwd|pwd|passphrase|pat|"
     r"authorization|signature)\d{0,2}(?![\w.-]))(?P<sep>\\?[\"']?[ \t]?(?:=>?|:)[ \t]?|\\?[\"'],[ \t]?|[ \t]+)",
     re.IGNORECASE,
 )
@@ -46,9 +46,11 @@ _OTHER_TOKENS = frozenset(
         "start stop think tree unk video vision"
     )
 )
-_MAYBE = frozenset({"token", "secret", "credential", "signature", "pat"})
+_MAYBE = frozenset({"token", "secret", "credential", "signature", "pat", "pwd"})
 _SHAPES = (
     (re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)"), rf"\1{REMOVED}"),
+    (re.compile(r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])"
+                r"[\"']?[^\s:\"'$]{1,80}:)[^\s\"'$]+"), rf"\1{REMOVED}"),
     (re.compile(r"(://)[^/\s@\"'<>]+@"), rf"\1{REMOVED}@"),
     (re.compile(r"(?i)((?<![\w.-])(?:set-)?cookie\\?[\"']?\s?:\s?)[^\n]+"), rf"\1{REMOVED}"),
     (re.compile(r"(?i)\b(bearer\s+)(?!token|auth)[\w.=~+/-]{4,}"), rf"\1{REMOVED}"),
@@ -78,7 +80,7 @@ def redactor(variables: Mapping[str, str]) -> Redact:
     values = {
         value
         for name, value in variables.items()
-        if _says_secret(name) and len(value) >= _TELLING_CHARACTERS and not _NOTHING.fullmatch(value)
+        if _says_secret(name) and len(value) >= _TELLING_CHARACTERS and not _is_none(name, value)
         and not value.startswith("/")
     }  # fmt: skip
     longest_first = sorted(values, key=len, reverse=True)
@@ -137,8 +139,10 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
     start, end = value.span(value.lastgroup or 0)
     word = text[start:end]
     another_option = option and word.startswith("-") and "=" not in separator
-    if _NOTHING.fullmatch(word) or another_option or (separator.isspace() and word.lower() in _PROSE):
+    if _is_none(name, word) or another_option or (separator.isspace() and word.lower() in _PROSE):
         return 0, 0
+    if option and separator.strip() == ":" and not _LIKELY.fullmatch(word):
+        return 0, 0  # the option is spoken of: no command line has a colon there
     if _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word)):
         return start, end
     return 0, 0
@@ -146,13 +150,18 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
 
 def _is_under(name: str, item: str) -> bool:
     """Whether a text under this name is a secret; where it only names an option, it is none."""
-    return _says_secret(name) and not item.startswith("-") and not _NOTHING.fullmatch(item)
+    return _says_secret(name) and not item.startswith("-") and not _is_none(name, item)
 
 
 def _is_value_of(before: JsonValue, item: str) -> bool:
     """Whether this is the word after an option such as --api-key."""
     is_option = isinstance(before, str) and before.startswith("-") and "=" not in before
     return is_option and not item.startswith("-") and _says_secret(str(before))
+
+
+def _is_none(name: str, value: str) -> bool:
+    """Whether this value is no secret under any name, or the folder that PWD names."""
+    return bool(_NOTHING.fullmatch(value)) or (name.lower().endswith("pwd") and value.startswith(("/", "~", ".")))
 
 
 def _says_secret(name: str) -> bool:

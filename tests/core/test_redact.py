@@ -48,6 +48,11 @@ PLANTED = (
     "password={}",
     "password: {}",
     "passwd => {}",
+    "pwd={}",
+    "DB_PWD={}",
+    "curl -sS -u user:{} http://h/x",
+    "curl -sSu user:{} http://h/x",
+    "curl --user 'me:{}' http://h/x",
     "client_secret: {}",
     "clientSecret: '{}'",
     "secretAccessKey={}",
@@ -80,7 +85,9 @@ HARMLESS = (
     "Unexpected key: model.layers.0.weight, missing key: lm_head.weight",
     "tokenizer: /models/tokenizer.json (tokenizer_config.json)",
     "http://127.0.0.1:8000/v1/models http://localhost:1 https://docs.vllm.ai/en/latest",
-    "PWD=/root/adapter PATH=/usr/bin",
+    "PWD=/root/adapter1 PATH=/usr/bin pwd: /srv/adapter-22",
+    "docker run -u 1000:1000 image; curl -u $USER:$PASS --user-agent x:y http://h",
+    "--api-key: remove it; hint: --token: it is not asked for",
     "sk-learn ms-swift hf_transfer hf_config.json",
     "ValueError: Credentials are missing",
     "read the secret from the file",
@@ -121,10 +128,15 @@ def test_a_known_value_is_removed_wherever_it_stands():
 
 def test_values_inside_are_reached():
     command = ["vllm", "serve", "--api-key", "x", "--port", "8000", "--env", "A_TOKEN=b"]
-    value = {"command": command, "env": {"HF_TOKEN": "c", "PORT": "1"}, "api_key": "--api-key", "tokens": 3}
+    value = {
+        "command": command,
+        "env": {"HF_TOKEN": "c", "PORT": "1", "PWD": "/x"},
+        "api_key": "--api-key",
+        "tokens": 3,
+    }
     assert redacted(value, without_secrets) == {
         "command": ["vllm", "serve", "--api-key", REMOVED, "--port", "8000", "--env", f"A_TOKEN={REMOVED}"],
-        "env": {"HF_TOKEN": REMOVED, "PORT": "1"},
+        "env": {"HF_TOKEN": REMOVED, "PORT": "1", "PWD": "/x"},
         "api_key": "--api-key",
         "tokens": 3,
     }
