@@ -17,6 +17,11 @@ from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
+_CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
+_DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
+_QUOTE = re.compile(r"(?:: |['‘’\"])+")
+_SHIPPED_PROGRAM = re.compile(r"[^/\s]\S*/")
+"""A path from the submission's folder: its copy may be written to, so what is refused there is to run a file."""
 
 
 @check(
@@ -92,23 +97,37 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
     """What a sandbox without namespaces is to blame for, and what followed from it.
 
     It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
-    its stand-ins are lost with the search path.
+    its stand-ins are lost with the search path. Where a `cd` failed for that, relative paths lead elsewhere then.
     """
+    excused: set[Complaint] = set()
     if WITHOUT_NAMESPACES not in plan.notes:
         return frozenset()
-    concerned = [each for each in said if each.kind in {"file", "command", "permission"}]
-    first = next((number for number, each in enumerate(concerned) if _is_limit(each)), len(concerned))
-    return frozenset(concerned[first:])
+    denied = tuple(f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name))
+    elsewhere = False
+    for each in said:
+        follows = f"{each.name}/".startswith(denied) or (elsewhere and not each.name.startswith("/"))
+        if (follows and each.kind in {"file", "permission"}) or _is_limit(plan, each):
+            excused.add(each)
+            elsewhere |= _CHANGES_FOLDER.search(each.text) is not None
+    return frozenset(excused)
 
 
 def _is_refused(plan: LaunchPlan) -> bool:
-    return WITHOUT_NAMESPACES in plan.notes and any("Permission denied" in line for line in last_words(plan.run))
+    lines = [line for line in last_words(plan.run) if "Permission denied" in line]
+    ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
+    return WITHOUT_NAMESPACES in plan.notes and len(lines) > len(ours)
 
 
-def _is_limit(said: Complaint) -> bool:
+def _is_shipped(plan: LaunchPlan, name: str) -> bool:
+    return name.startswith(f"{plan.root}/") or _SHIPPED_PROGRAM.match(name) is not None
+
+
+def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
+    if said.kind not in {"file", "command", "permission"}:
+        return False
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
-    not_ours = said.kind == "permission" or f"cannot create {said.name}" in said.text
-    return of_the_image or not_ours or is_stood_in(said.name)
+    refused = said.kind == "permission" or f"cannot create {said.name}" in said.text
+    return of_the_image or is_stood_in(said.name) or (refused and not _is_shipped(plan, said.name))
 
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:

@@ -18,7 +18,7 @@ from healthcheck.plan.facts import LaunchPlan
 from healthcheck.plan.sandbox import box
 from healthcheck.plan.sandbox.job import Limits
 from healthcheck.progress import Silent
-from healthcheck.records import Outcome
+from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
@@ -215,6 +215,49 @@ def test_without_namespaces_the_same_is_found(each: object, tmp_path: Path, weig
 def test_without_namespaces_a_program_of_the_image_is_no_failure(name: str, tmp_path: Path, weights: Path) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
     plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, box.rehearse_plain)
+    assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
+    assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
+
+
+HELPER = {"setup.sh": "echo ready\n", "start.sh": 'exec vllm serve "$MODEL_PATH"\n'}
+OWN_FAULTS = {
+    "helper-and-server": (
+        bash('./setup.sh\nnosuchprogram\nvllm serve "$MODEL_PATH"'),
+        {"setup.sh", "nosuchprogram"},
+    ),
+    "helper": (sh('set -e\n./setup.sh\nvllm serve "$MODEL_PATH"'), {"setup.sh"}),
+    "helper-by-its-whole-path": (sh('set -e\n"$PWD/setup.sh"\nvllm serve "$MODEL_PATH"'), {"setup.sh"}),
+    "server-behind-nohup": (sh("exec nohup ./start.sh"), {"start.sh"}),
+    "folder-not-made": (sh('set -e\necho > "$PWD/logs/a"\nexec vllm serve "$MODEL_PATH"'), {"logs/a"}),
+    "beside-the-image": (sh("/usr/local/Ascend/set_env.sh\n. ./env.sh\nexec ./start.sh"), {"env.sh"}),
+    "beside-a-refusal": (sh("echo > /usr/a\nnosuchprogram\npython3 nosuch.py"), {"nosuchprogram", "nosuch.py"}),
+}
+
+
+@pytest.mark.parametrize("name", OWN_FAULTS)
+def test_without_namespaces_the_submission_s_own_faults_are_found(name: str, tmp_path: Path, weights: Path) -> None:
+    deploy, named = OWN_FAULTS[name]
+    repo = write(case(name, deploy, files=HELPER), tmp_path / "repo")
+    plan = rehearsal.rehearse(read_submission(repo), weights, SHORT, box.rehearse_plain)
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: plan)
+    found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
+    said = " / ".join(finding.seen for result in ledger.results for finding in result.findings)
+    assert found, plan.run.stderr
+    assert all(each in said for each in named), said
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "mkdir -p /data/cache\ncd /data\ncd /data/cache && . ./env.sh\n. /data/cache/env.sh",
+        "echo > /usr/log\ncd /usr/local/Ascend/tools\n. ./env.sh",
+    ],
+)
+def test_without_namespaces_what_follows_from_a_refusal_is_no_failure(
+    body: str, tmp_path: Path, weights: Path
+) -> None:
+    plan = plan_of(tmp_path, bash(f'{body}\nexec vllm serve "$MODEL_PATH"'), weights, "plain")
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 
