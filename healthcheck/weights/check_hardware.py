@@ -17,6 +17,8 @@ from healthcheck.weights.shape import Shape
 SUPPORTED = {"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"}
 """Source: supported_quantization in vllm_ascend/platform.py, 182b75ea84ff (2026-08-22)."""
 GIB = 2**30
+MAX_DIGITS = 9
+"""No machine has a device with a longer number."""
 KIND_SIZES = (1, 2, 4, 8, 16)
 
 
@@ -115,7 +117,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
             where=server.where,
         )
     elif server and numbers and all(number.isdecimal() for number in numbers):
-        ids = [int(number) for number in numbers]
+        ids = [int(number[:MAX_DIGITS]) for number in numbers]
         if ids != sorted(set(ids)):
             yield fail(
                 expected="devices in ascending order, each once (CANN refuses others with error 107001)",

@@ -13,8 +13,8 @@ from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.inventory import Format
 from healthcheck.weights.words import some
 
-_LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d+)\.")
-_NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d+\.input_layernorm\.weight$")
+_LAYER = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.(\d{1,6})\.")
+_NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.input_layernorm\.weight$")
 _EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
 _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
 """Model types whose layers are numbered or whose vocabulary is counted in another way."""
