@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,9 +138,9 @@ class LaunchPlan:
     @property
     def served_below(self) -> str:
         """What of the weights is served, relative to MODEL_PATH; "" where it is MODEL_PATH itself."""
-        model = self.server.model if self.server else None
+        model = os.path.normpath(self.server.model or "") if self.server else ""
         inside = f"{self.model_path.rstrip('/')}/"
-        return model.removeprefix(inside).strip("/") if model and model.startswith(inside) else ""
+        return model.removeprefix(inside) if model.startswith(inside) else ""
 
 
 def rehearse(submission: Submission, weights: Path, *, limits: Limits | None = None) -> LaunchPlan:

@@ -49,13 +49,15 @@ def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
     """What deploy.sh serves from inside MODEL_PATH, where the weights have no such folder."""
     below = facts.plan.served_below if facts.plan else ""
     whole = facts.weights.whole
-    if not below or "<unresolved" in below or any(entry.name.startswith(f"{below}/") for entry in whole.entries):
+    real = whole.real_name(below)
+    if not below or "<unresolved" in below or real == "." or whole.has_folder(real):
         return
     entry = whole.entry(below)
     if entry is None or format_of(below) is not Format.GGUF:
+        what = (entry.problem or "is one file") if entry else "is not there"
         yield fail(
             expected="a folder of the weights, or MODEL_PATH itself",
-            seen=f"deploy.sh serves {shown(below)!r} below it, which is {'one file' if entry else 'not there'}",
+            seen=f"deploy.sh serves {shown(below)!r} below it, which {what}",
             fix='name "$MODEL_PATH" as the model',
             where=facts.plan.server.where if facts.plan and facts.plan.server else "",
         )

@@ -115,8 +115,8 @@ def survey(folder: Path, below: str = "") -> Weights:
         UsageError: there is no such folder.
     """
     whole = list_folder(folder)
-    inside = below and any(entry.name.startswith(f"{below}/") for entry in whole.entries)
-    listed = list_folder(folder / below) if inside else whole
+    inside = whole.real_name(below) if below else ""
+    listed = list_folder(folder / inside) if inside and whole.has_folder(inside) else whole
     indices = [e.name for e in listed.entries if e.at_top and e.name.endswith(".index.json")][:8]
     return Weights(
         folder=listed,

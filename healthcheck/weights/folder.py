@@ -76,6 +76,17 @@ class Folder:
         """Whether there is a usable file of that name."""
         return any(entry.name == name and not entry.problem for entry in self.entries)
 
+    def has_folder(self, name: str) -> bool:
+        """Whether files are below it."""
+        return any(entry.name.startswith(f"{name}/") for entry in self.entries)
+
+    def real_name(self, name: str) -> str:
+        """The name with links followed, "." for the folder itself; unchanged where they lead out of it."""
+        if "\0" in name:
+            return name
+        real = os.path.relpath(os.path.realpath(self.path / name), self.path)
+        return name if real.startswith("..") else real
+
     def read(self, name: str, limit: int) -> bytes:
         """The bytes of a file of the folder.
 
