@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.port import the_port
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "examples" / "simulated_engine" / "bin"
@@ -77,21 +78,10 @@ def verify(tmp_path: Path) -> Callable[..., Verdict]:
     return run
 
 
-def port_is_free() -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("0.0.0.0", 8000))
-        except OSError:
-            return False
-    return True
-
-
 @pytest.fixture
-def port() -> Callable[[], bool]:
-    if not port_is_free():
-        pytest.fail("port 8000 is taken on this machine: these tests launch servers on it")
-    return port_is_free
+def port() -> Iterator[Callable[[], bool]]:
+    with the_port() as is_free:
+        yield is_free
 
 
 def commit(repository: Path, message: str = "sabotage") -> None:
