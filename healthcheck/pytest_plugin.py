@@ -7,6 +7,7 @@ of the kit.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,7 +132,7 @@ def chat(adapter_server: Service) -> Callable[..., str]:
         exchange = client.chat(body)
         if exchange.completion is None or exchange.error:
             said = exchange.error or f"HTTP {exchange.status} {exchange.reason}: {exchange.body[:300]!r}"
-            pytest.fail(f"no whole completion: {said}", pytrace=False)
+            pytest.fail(f"no whole completion: {_shown(said)}", pytrace=False)
         return exchange.completion.text
 
     return ask
@@ -146,10 +147,17 @@ def _need_ready(launch: Launch) -> None:
     if launch.outcome is LaunchOutcome.READY:
         return
     finding = explain(launch)
-    text = f"{finding.seen}\n  expected: {finding.expected}\n  fix: {finding.fix}\n  output: {launch.log}"
+    text = _shown(f"{finding.seen}\n  expected: {finding.expected}\n  fix: {finding.fix}\n  output: {launch.log}")
     if finding.level is Level.UNSETTLED:
         pytest.skip(text)
     pytest.fail(text, pytrace=False)
+
+
+def _shown(text: str) -> str:
+    """The text without secrets: what pytest prints ends up in the logs of a CI."""
+    from healthcheck.redact import redactor  # noqa: PLC0415
+
+    return redactor(os.environ)(text)
 
 
 def _folder(config: pytest.Config, option: str) -> Path | None:

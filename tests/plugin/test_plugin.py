@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck import cli, processes
+from healthcheck import cli
+from tests.support.port import port_is_free, the_port
 
 ENGINE = Path(__file__).parents[2] / "examples" / "simulated_engine"
+SERVER = Path(__file__).parents[1] / "service" / "chat_server.py"
 
 GOOD = """\
 #!/bin/sh
@@ -111,17 +113,17 @@ def test_two(adapter_server, chat):
 @pytest.fixture
 def live(submission):
     """Runs its tests with the simulated engine for `vllm`, on the real port 8000."""
-    if processes.holders(8000):
-        pytest.fail("port 8000 is taken on this machine: these tests launch servers on it")
     (submission / "test_chat.py").write_text(CHAT)
     options = ["-p", "healthcheck.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
-    return lambda: run(submission, *options, PATH=f"{ENGINE / 'bin'}:{os.environ['PATH']}")
+    path = f"{ENGINE / 'bin'}:{os.environ['PATH']}"
+    with the_port():
+        yield lambda **variables: run(submission, *options, PATH=path, **variables)
 
 
 def test_the_server_fixtures_launch_once_and_talk(live):
     done = live()
     assert "2 passed" in done.stdout, done.stdout + done.stderr
-    assert processes.holders(8000) == ()
+    assert port_is_free()
 
 
 def test_a_launch_that_fails_is_told_with_its_cause(live, submission):
@@ -131,6 +133,24 @@ def test_a_launch_that_fails_is_told_with_its_cause(live, submission):
     assert "exit status 3" in done.stdout
     assert "no luck" in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_no_secret_of_the_log_is_printed(live, submission):
+    said = "connecting with password=hunter2345, then with correct horse battery"
+    (submission / "deploy.sh").write_text(f"#!/bin/sh\necho '{said}'\nexit 1\n")
+    done = live(DB_PASSWORD="correct horse battery")
+    assert "connecting with password=removed, then with removed" in done.stdout, done.stdout + done.stderr
+    assert "hunter2345" not in done.stdout
+    assert "correct horse" not in done.stdout
+
+
+def test_no_secret_of_an_answer_is_printed(live, submission):
+    (submission / "test_chat.py").write_text("def test_one(chat):\n    chat('Hello')\n")
+    (submission / "deploy.sh").write_text(f"#!/bin/sh\nexec '{sys.executable}' '{SERVER}' 8000 once\n")
+    done = live()
+    assert "no whole completion: " in done.stdout, done.stdout + done.stderr
+    assert "password=removed" in done.stdout
+    assert "hunter2345" not in done.stdout
 
 
 def test_a_taken_port_skips(live):

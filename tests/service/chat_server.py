@@ -1,7 +1,8 @@
 """A chat server of the standard library for the launch tests: chat_server.py PORT [MODE] [ADDRESS].
 
 MODE: answers | hangs | mute (accepts, and reads nothing) | slow (silent and busy for a while, then answers) |
-refuses (HTTP 400) | breaks (HTTP 500) | plain (no stream) | dies (at the first chat) | stubborn (ignores SIGTERM) |
+refuses (HTTP 400) | once (answers the first chat, then HTTP 400 with a password in it) | breaks (HTTP 500) |
+plain (no stream) | dies (at the first chat) | stubborn (ignores SIGTERM) |
 loading (HTTP 503 for a second, then answers)
 """
 
@@ -17,6 +18,7 @@ PORT = int(sys.argv[1])
 MODE = sys.argv[2] if len(sys.argv) > 2 else "answers"
 ADDRESS = sys.argv[3] if len(sys.argv) > 3 else "0.0.0.0"
 BEGAN = time.monotonic()
+ANSWERED = []
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -42,6 +44,8 @@ class Handler(BaseHTTPRequestHandler):
             self.say(400, {"error": {"message": "you must provide a chat template"}})
         elif MODE == "breaks":
             self.say(500, {"error": {"message": "something broke"}})
+        elif MODE == "once" and ANSWERED:
+            self.say(400, {"error": {"message": "not with password=hunter2345"}})
         elif MODE == "plain":
             self.say(200, {"choices": [{"message": {"content": "hello"}}]})
         elif MODE == "dies":
@@ -60,6 +64,7 @@ class Handler(BaseHTTPRequestHandler):
             self.event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
         self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         self.wfile.write(b"data: [DONE]\n\n")
+        ANSWERED.append(self.client_address)
 
     def event(self, body):
         self.wfile.write(b"data: " + json.dumps(body).encode() + b"\n\n")
