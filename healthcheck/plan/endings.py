@@ -28,7 +28,13 @@ LIMITS = {
 _TAIL_LINES = 3
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
-_OF_DEVICES = re.compile(r"\b(?:devices?|NPUs?|cards?|chips?|Ascend)\b|910|310|950|\u5361", re.IGNORECASE)
+_OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+_OF_DEVICES = re.compile(
+    r"\b(?:devices?|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
+    r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
+    re.IGNORECASE | re.ASCII,
+)
+"""Words for NPUs and their kinds; ASCII, so that a Chinese character beside one ends it."""
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
@@ -41,14 +47,12 @@ class Ending:
     """The repair, and where it is to be made ("launch.py:7"), "" where the whole of deploy.sh is meant.
 
     Attributes:
-        of_the_machine: it is about the machine of the rehearsal, which is not the service's.
-        because: what the rehearsal cannot know, in words; of interest where it is of the machine.
+        open_because: what the rehearsal cannot know about the service, so that nothing is settled; "" where it is.
     """
 
     fix: str
     where: str = ""
-    of_the_machine: bool = False
-    because: str = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+    open_because: str = ""
 
 
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
@@ -89,7 +93,7 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(
         fix=f"correct {found['said']}" if of_the_settings else f"as it says: {found['said'].rpartition(': ')[2]}",
         where="adapter.toml",
-        of_the_machine=_ABOUT_THE_MACHINE.search(found["said"]) is not None,
+        open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
     )
 
 
@@ -128,7 +132,7 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
         return None
     return Ending(
         fix="start with the NPUs that are there: their number and kind on the service are not documented",
-        of_the_machine=True,
+        open_because=_OTHER_MACHINE,
     )
 
 
@@ -138,8 +142,7 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     return Ending(
         fix="change a copy: cp what is changed to a folder of your own",
-        of_the_machine=True,
-        because="whether the service lets anything be written below MODEL_PATH is unknown",
+        open_because="whether the service lets anything be written below MODEL_PATH is unknown",
     )
 
 

@@ -80,8 +80,8 @@ def _never(plan: LaunchPlan) -> Finding:
         seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
         return unsettled(expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it")
     cause = ending(plan, said)
-    if cause.of_the_machine:
-        seen += f"; {cause.because}"
+    if cause.open_because:
+        seen += f"; {cause.open_because}"
         fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
     return fail(

@@ -271,6 +271,19 @@ ENDS: tuple[Case, ...] = (
     case("ends-time", sh("while :; do :; done" + LATER), NEVER, says="the time was up", fix="before anything that waits"),
     case("ends-own-words", sh('echo "licence.key has expired" >&2; exit 9' + LATER), NEVER, fix="licence.key has expired"),
     case("ends-silent", sh("set -e\nfalse" + LATER), NEVER, fix="sh -x deploy.sh"),
+    *(
+        case(f"ends-of-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), {}, says="what the service has is unknown")
+        for number, words in enumerate(
+            ("needs 8 NPUs, found 1", "unsupported: Ascend910B3", "only the 910C will do", "Ascend 310P required", "没有NPU", "需要910B4芯片")
+        )
+    ),
+    *(
+        case(f"ends-beside-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), NEVER, fix=words)
+        for number, words in enumerate(
+            ("error: version 19100 of my config is bad", "missing setting FOO for Ascend run", "error after 950ms on line 310",
+             "release 3.910 is too old")
+        )
+    ),
     case("ends-well", sh("echo done"), NEVER, fix="make deploy.sh end with: exec vllm serve"),
 )  # fmt: skip
 
