@@ -68,7 +68,7 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         port=port,
         port_source=port_source,
         host=_host(engine, options, line, record),
-        served_names=_names(engine, line, options, model),
+        served_names=_names(engine, line, options, None if _unread(line, record) else model),
         api_key=_key(engine, options, record.env),
         where=where,
         missing_files=tuple(_missing_files(line, record)),
@@ -119,7 +119,7 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
     """What a YAML or JSON file given by --config says."""
     name = line.options.get("config")
     text = record.texts.get(name) if name else None
-    if not name or text is None or engine.name not in {"vllm", "sglang"}:
+    if not name or text is None or _unread(line, record) or engine.name not in {"vllm", "sglang"}:
         return {}
     data = _document(name, text)
     if not isinstance(data, dict):
@@ -130,6 +130,12 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
         if value is not False and value is not None:
             found[plain] = Given(value=_plain(value), source=f"{name}:{_line_of(text, str(key))}")
     return found
+
+
+def _unread(line: CommandLine, record: Record) -> str:
+    """The --config file of which only the beginning was recorded, so that what it says is unknown."""
+    name = line.options.get("config", "")
+    return name if name in record.cut else ""
 
 
 def _document(name: str, text: str) -> JsonValue:
@@ -147,6 +153,8 @@ def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
         return ""
     if not name.endswith((".yaml", ".yml")):
         return f"{name} is no .yaml file"
+    if _unread(line, record):
+        return ""
     data = _document(name, text)
     if isinstance(data, dict):
         return ""
@@ -215,6 +223,8 @@ def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record
     given = _given_port(engine, line, config, record)
     if given is not None:
         return _number(given.value, given.source)
+    if _unread(line, record):
+        return None, f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>"
     if "uds" in line.options:
         return None, line.spelled["uds"]
     if engine.port is None:
@@ -251,6 +261,8 @@ def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record:
     for name in engine.bind_options:
         if name in line.options:
             return line.options[name].rpartition(":")[0] or EVERYWHERE
+    if _unread(line, record):
+        return None
     variable = by_variable(engine.host_variables, record.env)
     if variable is None:
         return engine.host

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.plan.flags import flags
+from healthcheck.records import Outcome
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 
@@ -27,3 +28,16 @@ def test_a_file_that_vllm_does_not_read_fails(
     plan, _ = judged(write(repository, tmp_path / "repo"), weights)
     found = [finding.seen for finding in flags.run(plan)]
     assert any(says in seen for seen in found) if says else not found
+
+
+@pytest.mark.parametrize("given", ["", "--port 8000 --host 0.0.0.0 --served-model-name mine"])
+def test_of_a_file_that_is_too_long_nothing_is_said(given: str, tmp_path: Path, weights: Path) -> None:
+    text = f"port: 8000\nhost: 0.0.0.0\ncompilation-config: '{'a' * 300_000}'\n"
+    repository = case("long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text})
+    plan, results = judged(write(repository, tmp_path / "repo"), weights)
+    assert not list(flags.run(plan))
+    assert plan.server
+    assert (plan.server.port, plan.server.host) == ((8000, "0.0.0.0") if given else (None, None))
+    assert plan.server.served_names == (("mine",) if given else ())
+    outcomes = {results[name].outcome for name in ("plan/port", "plan/host")}
+    assert outcomes == {Outcome.PASS if given else Outcome.WARN}

@@ -71,6 +71,7 @@ class Record:
         alive: the process still ran when the rehearsal ended.
         paths: arguments that name something that exists, with what they resolve to.
         texts: the text of small configuration files among the arguments.
+        cut: those of them of which only the beginning was read.
     """
 
     kind: str
@@ -81,6 +82,7 @@ class Record:
     alive: bool = False
     paths: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

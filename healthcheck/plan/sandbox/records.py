@@ -94,7 +94,8 @@ class Records:
         if len(parts) < 4 or not parts[1].isdigit():
             return None
         kind, pid, cwd, *argv = parts
-        texts = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
+        read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
+        texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
         return Record(
             kind=kind,
             pid=int(pid),
@@ -103,6 +104,7 @@ class Records:
             env=processes.environment(int(pid)) if kind != "exec" else {},
             paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts)),
             texts=texts,
+            cut=tuple(name for name, data in read.items() if len(data) > _CONFIG_BYTES),
         )
 
     def _serve(self, record: Record) -> None:
@@ -200,14 +202,15 @@ def _named_in(texts: dict[str, str]) -> set[str]:
     return found
 
 
-def _texts(cwd: str, argv: list[str]) -> dict[str, str]:
+def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
+    """Configuration files by the name that they were given by; one byte more than is kept shows that it was cut."""
     found = {}
     for value in _candidates(argv):
         place = os.path.join(cwd, value)
         try:
             if _CONFIG_NAME.search(value) and os.path.isfile(place):
                 with open(place, "rb") as file:
-                    found[value] = file.read(_CONFIG_BYTES).decode("utf-8", "replace")
+                    found[value] = file.read(_CONFIG_BYTES + 1)
         except (OSError, ValueError):
             continue
     return found
