@@ -48,9 +48,9 @@ def one_machine(plan: LaunchPlan) -> Findings:
     It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
     above 1 (vLLM, SGLang, LMDeploy, torchrun), data parallelism of which a part runs elsewhere
     (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank; all servers that deploy.sh
-    starts count together), a Ray cluster that is
-    joined at another machine's address. The fixed address of one machine as the meeting point of all ranks is a
-    warning. Ray on one machine (--distributed-executor-backend ray alone, `ray start --head`) is fine.
+    starts count together), a Ray cluster that is joined at another machine's address. The fixed address of one
+    machine as the meeting point of all ranks is a warning. Ray on one machine (--distributed-executor-backend ray
+    alone, `ray start --head`) is fine.
 
     Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
     quantised weights or a shorter context may fit one.
@@ -125,7 +125,8 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
     """Data parallelism of which all servers here together run a part."""
     copies = _number(server.option("data-parallel-size"))
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
-    here = sum({_first_rank(each): _copies_of(each, copies) for each in group}.values())
+    parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
+    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
     if server.option("data-parallel-size-local") is not None and here < copies:
         seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
         yield Sign(seen=seen, where=_where(server))

@@ -92,6 +92,7 @@ ONE = {
         f"{HEADLESS} --data-parallel-size 2 --data-parallel-size-local 1 --data-parallel-start-rank 1 &\n"
         f"{SERVE} --data-parallel-size 2 --data-parallel-size-local 1 --data-parallel-address 127.0.0.1"
     ),
+    "a head without copies": f"{HEADLESS} {PARTS.format(2, 2)} &\n{SERVE} {PARTS.format(2, 0)}",
     "both ranks here": (
         f"{SGLANG} --nnodes 2 --node-rank 1 --dist-init-addr 127.0.0.1:5000 &\n"
         f"exec {SGLANG} --nnodes 2 --node-rank 0 --dist-init-addr 127.0.0.1:5000"
