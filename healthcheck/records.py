@@ -109,6 +109,7 @@ class Report:
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
         stopped: why the run ended before its time ("interrupted"), "" where it did not.
+        uncommitted: why what was judged is not what is committed, "" where it is.
     """
 
     verdict: Verdict
@@ -117,11 +118,15 @@ class Report:
     metrics: Mapping[str, JsonValue] = field(default_factory=dict)
     provenance: Mapping[str, JsonValue] = field(default_factory=dict)
     stopped: str = ""
+    uncommitted: str = ""
 
 
-def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "") -> Verdict:
-    """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive."""
-    if any(result.outcome is Outcome.FAIL for result in results):
+def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = "") -> Verdict:
+    """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive.
+
+    What is not committed is not ready whatever the results: the service gets the commit.
+    """
+    if uncommitted or any(result.outcome is Outcome.FAIL for result in results):
         return Verdict.NOT_READY
     if stopped or not results or any(not result.settled or result.outcome is Outcome.ERROR for result in results):
         return Verdict.INCONCLUSIVE

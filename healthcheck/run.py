@@ -75,6 +75,7 @@ class Run:
         self.metrics: dict[str, JsonValue] = {}
         self.provenance: dict[str, JsonValue] = provenance.kit()
         self.stopped = ""
+        self.uncommitted = ""
         self.measured: ProbeRun | None = None
         self._clock = provenance.StageClock()
 
@@ -96,11 +97,12 @@ class Run:
         results = self.ledger.results
         first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
         return Report(
-            verdict=verdict_of(results, stopped=self.stopped),
+            verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
             results=results,
             asked=f"{first.value} to {last.value}" if first is not last else f"{last.value} only",
             metrics=self.metrics,
             provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
             | {"stages": self._clock.seconds()},
             stopped=self.stopped,
+            uncommitted=self.uncommitted,
         )

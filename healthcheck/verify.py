@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, provenance
-from healthcheck.fix import Repair, left_alone, proposals
+from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan.engine_config.checks import ENGINE_CHECKS
 from healthcheck.plan.engine_config.facts import Question, gather_engine_config
@@ -21,6 +22,7 @@ from healthcheck.weights import checks as weights_checks
 from healthcheck.weights.check_task import task_of
 from healthcheck.weights.facts import WeightsFacts, survey
 
+UNCOMMITTED = "repaired in the working copy; not committed yet"
 TASKS = {task.value: task for task in contract.Task}
 
 
@@ -30,6 +32,7 @@ class Verification:
     def __init__(self, request: Request, progress: Progress) -> None:
         self._request = request
         self._run = Run(request, progress)
+        self._changed: tuple[str, ...] = ()
 
     @property
     def measured(self) -> ProbeRun | None:
@@ -55,9 +58,18 @@ class Verification:
         submission, plan = self._rehearse(weights)
         return proposals(submission, plan, self._run.ledger.results)
 
-    def left_alone(self) -> tuple[str, ...]:
-        """What repairs() proposes nothing for, in words."""
-        return left_alone(self._run.ledger.results)
+    def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """What repairs() proposes nothing for, in words; `made` are the checks that are repaired already."""
+        open_ = (result for result in self._run.ledger.results if result.id not in made)
+        return left_alone(open_, self._changed)
+
+    def already_made(self, weights: Path) -> tuple[str, ...]:
+        """After repairs(): the checks that the uncommitted changes of the working copy repair."""
+        if not self._changed or not repairable(self._run.ledger.results):
+            return ()
+        copy = Verification(replace(self._request, pending=True), self._run.progress)
+        copy.repairs(weights)
+        return already_made(self._run.ledger.results, copy._run.ledger.results)
 
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""
@@ -81,6 +93,8 @@ class Verification:
         self._run.begin(Stage.REPO)
         submission = read_submission(asked.root, stack=asked.stack or None, pending=asked.pending)
         self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
+        self._run.uncommitted = UNCOMMITTED if submission.pending else ""
+        self._changed = () if submission.pending else submission.changed
         ledger.judge(repo_checks.CHECKS, lambda: submission)
         if not self._run.wants(Stage.PLAN):
             return submission, None

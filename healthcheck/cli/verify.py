@@ -35,7 +35,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="leave a check out; the report says so"
     )
-    parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first")
+    parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first; "
+                        "the exit status stays 1 until they are committed")  # fmt: skip
     parser.add_argument(
         "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
     )
@@ -92,8 +93,11 @@ def _repaired(request: Request, progress: Progress) -> Request:
         verification = Verification(replace(request, until=Stage.PLAN), progress)
         repairs = verification.repairs(request.weights)
         if not repairs:
-            print("".join(f"{text}\n" for text in verification.left_alone()), end="")
-            break
+            made = verification.already_made(request.weights)
+            for check in made:
+                print(f"already repaired in the working copy for {check}: commit it (git commit -a)")
+            print("".join(f"{text}\n" for text in verification.left_alone(made)), end="")
+            return replace(request, pending=True) if made else request
         print(fix.diff(repairs), end="")
         for repair in repairs:
             print(f"repaired for {repair.check}: {repair.title}")

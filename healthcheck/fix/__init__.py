@@ -8,6 +8,6 @@ Nothing is committed: `read_submission(root, pending=True)` reads the commit wit
 """
 
 from healthcheck.fix.edits import Edit, Repair, apply, diff
-from healthcheck.fix.repairs import left_alone, proposals
+from healthcheck.fix.repairs import already_made, left_alone, proposals, repairable
 
-__all__ = ["Edit", "Repair", "apply", "diff", "left_alone", "proposals"]
+__all__ = ["Edit", "Repair", "already_made", "apply", "diff", "left_alone", "proposals", "repairable"]

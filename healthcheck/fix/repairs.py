@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from healthcheck import contract
 from healthcheck.fix import launch
@@ -25,6 +25,14 @@ LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...
     ("plan/served-name", "leave the served model name to the weight path", launch.served_name),
 )
 
+SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
+REPAIRED = {
+    SYNTAX_CHECK: "line ends, byte order mark, executable bit",
+    REQUIREMENTS_CHECK: "leave to the environment what it provides",
+    **{check: title for check, title, _ in LAUNCH_REPAIRS},
+}
+"""What is repaired, by check."""
+
 
 def proposals(
     submission: Submission, plan: LaunchPlan | None, results: Iterable[CheckResult]
@@ -44,19 +52,44 @@ def proposals(
     return tuple(found)
 
 
-def left_alone(results: Iterable[CheckResult]) -> tuple[str, ...]:
-    """What no repair was proposed for though its kind is repaired, in words, with what to do by hand."""
-    titles = {check: title for check, title, _ in LAUNCH_REPAIRS}
+def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) -> tuple[str, ...]:
+    """What no repair was proposed for though its kind is repaired, in words, with what to do by hand.
+
+    `changed` are the paths whose working copy differs from the commit.
+    """
     return tuple(
-        f"not repaired for {result.id} ({titles[result.id]}): only plain words of the vllm command in {NAME} are; "
-        + next((f"by hand: {finding.fix}" for finding in result.findings if finding.fix), "see the check")
+        f"not repaired for {result.id} ({REPAIRED[result.id]}): {_why_not(result, changed)}"
         for result in results
-        if result.outcome is Outcome.FAIL and result.id in titles
+        if result.outcome is Outcome.FAIL and result.id in REPAIRED
     )
 
 
+def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) -> tuple[str, ...]:
+    """The checks whose repair is in the working copy: wrong in the commit, and passed in the copy."""
+    passed = {result.id for result in copy if result.outcome is Outcome.PASS and result.settled}
+    return tuple(check for check in repairable(committed) if check in passed)
+
+
+def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
+    """The checks that found what is repaired in general."""
+    wrong = (result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN})
+    return tuple(check for check in wrong if check in REPAIRED)
+
+
+def _why_not(result: CheckResult, changed: Collection[str]) -> str:
+    path = contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
+    if path in changed:
+        return f"{path} has uncommitted changes: commit or stash them first"
+    only = (
+        ""
+        if result.id in {SYNTAX_CHECK, REQUIREMENTS_CHECK}
+        else f"only plain words of the vllm command in {NAME} are; "
+    )
+    return only + next((f"by hand: {finding.fix}" for finding in result.findings if finding.fix), "see the check")
+
+
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
-    check, seen = "repo/deploy-sh-syntax", submission.deploy_sh or b""
+    check, seen = SYNTAX_CHECK, submission.deploy_sh or b""
     if check not in wrong:
         return
     if data.startswith(BOM) and seen.startswith(BOM):
@@ -103,7 +136,7 @@ def _line_in_deploy_sh(where: str) -> int:
 
 
 def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair]:
-    check = "repo/requirements-provided"
+    check = REQUIREMENTS_CHECK
     for text in submission.texts if check in wrong else ():
         path = submission.root / text.path
         data = None if path.is_symlink() else read_inside(submission.root, text.path, MAX_FILE_BYTES)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from healthcheck.contract import Rule
-from healthcheck.records import SIMULATOR, CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.records import SIMULATOR, CheckResult, Finding, Level, Outcome, Report, Stage, Verdict, verdict_of
 
 SAID = {
     Outcome.PASS: "passed",
@@ -100,8 +101,12 @@ def labelled_headline(report: Report) -> tuple[str, str]:
 
 def _headline(report: Report) -> str:
     failed = [result.id for result in report.results if result.outcome is Outcome.FAIL]
+    if report.uncommitted and not failed:
+        verdict = verdict_of(report.results, stopped=report.stopped)
+        once = _headline(replace(report, verdict=verdict, uncommitted=""))
+        return f"not ready: {report.uncommitted}; once the repair is committed: {once}"
     if report.verdict is Verdict.NOT_READY:
-        return f"not ready: {_listed(failed)} failed"
+        return f"not ready: {_listed(failed)} failed" + (f"; {report.uncommitted}" if report.uncommitted else "")
     if report.verdict is Verdict.INCONCLUSIVE:
         broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
         if broken:
@@ -122,6 +127,8 @@ def next_step(report: Report) -> str:
         for result in report.results:
             if result.outcome is wanted:
                 return _placed_fix(result) or detail(result).split("\n")[0]
+    if report.uncommitted:
+        return "commit the repair: git commit -a"
     for result in report.results:
         if not result.settled:
             return (fix(result) or detail(result)).split("\n")[0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.fix import Repair, apply, diff, left_alone, proposals
+from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
 from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
@@ -140,6 +140,29 @@ def test_what_is_left_alone_is_said() -> None:
     said = left_alone([result("plan/port"), result("plan/flags"), result("plan/host", Outcome.PASS)])
     assert len(said) == 1
     assert "plan/port" in said[0]
+
+
+def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
+    (said,) = left_alone([result("plan/port")], ("deploy.sh",))
+    assert said.endswith(": deploy.sh has uncommitted changes: commit or stash them first")
+    (said,) = left_alone([result("plan/port")], ("requirements.txt",))
+    assert "uncommitted" not in said
+
+
+def test_a_repair_counts_as_made_only_where_the_copy_passes() -> None:
+    wrong = [
+        result("plan/port"),
+        result("plan/host"),
+        result("plan/served-name", Outcome.WARN),
+        result("plan/flags"),
+    ]
+    copy = [
+        result("plan/port", Outcome.PASS),
+        result("plan/host", Outcome.SKIP),
+        result("plan/served-name", Outcome.PASS),
+        result("plan/flags", Outcome.PASS),
+    ]
+    assert already_made(wrong, copy) == ("plan/port", "plan/served-name")
 
 
 def test_only_what_is_wrong_is_repaired(tmp_path: Path):

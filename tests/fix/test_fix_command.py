@@ -1,0 +1,69 @@
+"""`verify --fix` from run to run: what it says of a repair until that is committed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from healthcheck.records import Verdict, verdict_of
+from tests.support.repositories import git, repository
+
+WEIGHTS = Path(__file__).parents[2] / "examples" / "simulated_engine" / "weights"
+SCRIPT = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8001\n'
+LATER = "not ready: repaired in the working copy; not committed yet; once the repair is committed: ready"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return repository(tmp_path / "r", {"deploy.sh": SCRIPT})
+
+
+def verify(root: Path, *options: str) -> tuple[int, str, dict[str, str]]:
+    saved = root.parent / "report.json"
+    done = subprocess.run(
+        (sys.executable, "-m", "healthcheck", "verify", root, "--weights", WEIGHTS, "--until", "plan",
+         "--json", saved, *options),
+        capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, json.loads(saved.read_text())
+
+
+def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Path):
+    status, said, report = verify(root, "--fix", "--quiet")
+    assert status == 1
+    assert "repaired for plan/port" in said
+    assert LATER in said
+    assert report["verdict"] == "not-ready"
+    assert report["next_step"] == "commit the repair: git commit -a"
+
+    status, said, report = verify(root, "--fix", "--quiet")
+    assert status == 1
+    assert "already repaired in the working copy for plan/port: commit it (git commit -a)" in said
+    assert "not repaired" not in said
+    assert LATER in said
+    assert report["next_step"] == "commit the repair: git commit -a"
+
+    git(root, "commit", "-qam", "repaired")
+    status, said, report = verify(root, "--fix", "--quiet")
+    assert status == 0
+    assert "repaired" not in said
+    assert report["verdict"] == "ready"
+
+
+def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
+    (root / "deploy.sh").write_text(SCRIPT.replace("exec", "# mine\nexec"))
+    status, said, report = verify(root, "--fix", "--quiet")
+    assert status == 1
+    assert "deploy.sh has uncommitted changes: commit or stash them first" in said
+    assert "plain words" not in said
+    assert "plan/port failed" in report["headline"]
+    assert (root / "deploy.sh").read_text() == SCRIPT.replace("exec", "# mine\nexec")
+
+
+def test_what_is_not_committed_is_never_ready():
+    assert verdict_of((), uncommitted="not committed yet") is Verdict.NOT_READY
