@@ -11,7 +11,12 @@ from healthcheck.plan import advice, script
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.recognise import UNRESOLVED
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
+from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
+
+SHOWN_NAMES = 8
+NAME_CHARACTERS = 300
+COMMAND_CHARACTERS = 1500
 
 
 @check(
@@ -47,10 +52,12 @@ def model_path(plan: LaunchPlan) -> Findings:
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if _is_within(model, plan.model_path)), models[-1])
-    shown = repr(model) if model else "empty"
-    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
+    shown = _name(model) if model else "empty"
+    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {_command(server)}"
     if UNRESOLVED in model:
-        yield unresolved(plan, "the weights in $MODEL_PATH", f"which weights {model} are")
+        yield unresolved(
+            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, NAME_CHARACTERS)} are"
+        )
     elif not _is_within(model, plan.model_path):
         yield fail(
             expected="the weights in $MODEL_PATH",
@@ -77,20 +84,29 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     if second is not None and second.model == plan.spaced_model_path:
         return
     number = script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    seen = f"model {second.model!r}: {second.command}" if second else _no_second(plan)
+    seen = f"model {_name(second.model or '')}: {_command(second)}" if second else _no_second(plan)
     yield fail(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
         seen=seen,
         fix='put double quotes around it wherever it is used: "$MODEL_PATH"',
         where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
-        evidence={"line": script.line_at(plan.script, number) if number else ""},
+        evidence={"line": shortened(script.line_at(plan.script, number), NAME_CHARACTERS) if number else ""},
     )
 
 
 def _no_second(plan: LaunchPlan) -> str:
     run = plan.spaced_run
     last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
-    return f"no server was started; the last words were: {last!r}"
+    return f"no server was started; the last words were: {_name(last)}"
+
+
+def _name(text: str) -> str:
+    """A model, a name or a message as it is quoted: a submission chooses how long it is."""
+    return shortened(repr(text), NAME_CHARACTERS)
+
+
+def _command(server: ServerCommand) -> str:
+    return shortened(server.command, COMMAND_CHARACTERS)
 
 
 @check(
@@ -117,15 +133,15 @@ def served_name(plan: LaunchPlan) -> Findings:
     if any(UNRESOLVED in name for name in server.served_names):
         yield unresolved(plan, "the weight path as the model's name", "the served name")
     elif plan.model_path not in server.served_names and server.model is not None:
-        names = ", ".join(map(repr, server.served_names))
+        names = [_name(name) for name in server.served_names[:SHOWN_NAMES]]
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
         by_path = server.served_names[0] in {server.model, *server.argv}
         if not option and by_path and not _is_within(server.model, plan.model_path):
             return  # plan/model-path says it
         yield fail(
             expected=f"the weight path, {plan.model_path!r}, among the names",
-            seen=f"served as {names}{f' (--{option})' if option else ''}: {server.command}",
+            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {_command(server)}",
             fix=advice.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
-            evidence={"names": list(server.served_names)},
+            evidence={"names": [shortened(name, NAME_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from healthcheck.plan.facts import rehearse
 from healthcheck.plan.options import Grammar, parse, vllm_grammar
 from healthcheck.records import Outcome
@@ -27,6 +29,25 @@ def test_missing_quotes_are_named_with_their_line(tmp_path: Path, weights: Path)
     (finding,) = results["plan/model-path"].findings
     assert finding.where == "deploy.sh:4"
     assert '"$MODEL_PATH"' in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("options", "check"),
+    [
+        ('"$MODEL_PATH" --served-model-name $(seq 5000) LONG', "plan/served-name"),
+        ("/LONG", "plan/model-path"),
+        ("$MODEL_PATH/LONG", "plan/model-path"),
+    ],
+)
+def test_what_a_submission_makes_long_is_quoted_in_part(
+    options: str, check: str, tmp_path: Path, weights: Path
+) -> None:
+    deploy = sh(f"exec vllm serve {options}".replace("LONG", "x" * 20_000))
+    _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
+    assert results[check].outcome in {Outcome.FAIL, Outcome.WARN}
+    for finding in results[check].findings:
+        assert 100 < len(finding.seen) < 5000
+        assert len(str(finding.evidence)) < 5000
 
 
 def test_a_key_is_never_repeated(tmp_path: Path, weights: Path) -> None:
