@@ -10,10 +10,12 @@ import sys
 
 import pytest
 
+from healthcheck.processes import Activity
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
 from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
+from healthcheck.service.watch import Stillness
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
 
 (port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
@@ -146,11 +148,35 @@ def test_a_server_that_takes_requests_and_does_nothing_is_given_up_early_and_nam
     assert "no process has done anything" in text(result)
 
 
+@pytest.mark.slow
 def test_a_silent_server_that_works_is_waited_for(tmp_path):
-    """As one whose workers load, or whose first answer compiles: longer than an idle one would be given."""
-    quiet = Patience(deadline_s=60, silence_s=600, answer_s=1.5, tick_s=0.1)
-    with service(tmp_path, "exec SERVER PORT slow 0.0.0.0 4", patience=quiet) as running:
+    """As one whose workers load, or whose first answer compiles: longer than an idle one would be given.
+
+    The wait is long because a starved machine may show no CPU time of the server for seconds.
+    """
+    quiet = Patience(deadline_s=120, silence_s=600, answer_s=15, tick_s=0.1)
+    with service(tmp_path, "exec SERVER PORT slow 0.0.0.0 20", patience=quiet) as running:
         assert running.launch.outcome is LaunchOutcome.READY
+
+
+LIMIT_S = 180.0
+
+
+@pytest.mark.parametrize(
+    ("moves", "still"),
+    [
+        (lambda at_s: (Activity(cpu_s=0.006 * at_s), 0), False),
+        (lambda at_s: (Activity(io_bytes=2**15 * at_s), 0), False),
+        (lambda at_s: (Activity(), at_s // 60), False),
+        (lambda at_s: (Activity(cpu_s=0.001 * at_s, io_bytes=2**10 * at_s), 7), True),
+    ],
+    ids=["computes", "reads", "writes its log", "only its keepalive"],
+)
+def test_work_of_any_kind_is_no_silence(moves, still):
+    stillness, longest_s = Stillness(), 0.0
+    for at_s in range(1, 600):
+        longest_s = max(longest_s, stillness.look(*moves(at_s), at_s, LIMIT_S))
+    assert (longest_s >= LIMIT_S) is still
 
 
 def test_progress_says_what_is_waited_for_and_until_when(tmp_path):
