@@ -6,13 +6,14 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from adapter import environment, nodes
 from adapter.decision import Decision, Refusal
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.plan import Plan, make_plan
-from adapter.settings import SettingsError, read_settings
+from adapter.settings import SettingsError, read_settings, unknown_variables
 from adapter.weights import Weights, read_weights
 
 SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
@@ -21,11 +22,13 @@ SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
 def main() -> int:
     """Print what was asked for; returns the exit status."""
     options = _parser().parse_args()
+    for remark in () if options.env else _ignored(options):  # deploy.sh asks twice
+        print(f"adapter, ignored: {remark}", file=sys.stderr)
     try:
         folder = _model_path()
         settings = read_settings(os.environ, SETTINGS_FILE)
         group = nodes.group_of(settings)
-        machine = described_machine(options.npu, options.npus) if options.npu else find_machine(LocalSystem())
+        machine = _described(options) if options.npu else find_machine(LocalSystem())
         weights = read_weights(folder)
         plan = make_plan(weights, machine, settings)
     except (SettingsError, Refusal) as error:
@@ -50,8 +53,20 @@ def _parser() -> argparse.ArgumentParser:
     shown.add_argument("--env", action="store_true", help="print environment variables that are absent, to be set")
     shown.add_argument("--nodes", action="store_true", help="print the commands for each of several machines")
     parser.add_argument("--npu", metavar="CHIP", help="plan for a machine with this chip (910B4, A3, none, …)")
-    parser.add_argument("--npus", metavar="N", type=int, default=1, help="and so many of them (dies, on an A3)")
+    parser.add_argument("--npus", metavar="N", type=int, help="and so many of them (default: 1; dies, on an A3)")
     return parser
+
+
+def _ignored(options: argparse.Namespace) -> Iterator[str]:
+    """What was given and decides nothing."""
+    if options.npus is not None and not options.npu:
+        yield f"--npus {options.npus}, without --npu CHIP"
+    for name in unknown_variables(os.environ):
+        yield f"{name}, no setting is called so"
+
+
+def _described(options: argparse.Namespace) -> Machine:
+    return described_machine(options.npu, 1 if options.npus is None else options.npus)
 
 
 def _model_path() -> Path:

@@ -44,13 +44,14 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
     spread = _by_hand("tensor_parallel_size", settings) or parallel.tensor_parallel_size(share, machine, budget)
     size = int(_number(spread, 1))
     room = serving.Room(share, machine, chip, size, budget.for_cache(share, size) if budget else None)
+    length = _by_hand("max_model_len", settings) or serving.max_model_len(room)
     planned = (
         precision.dtype(weights, machine, chip),
         quantization,
         spread,
         parallel.expert_parallel(weights, machine, size),
-        serving.max_model_len(room),
-        serving.max_num_seqs(room),
+        length,
+        serving.max_num_seqs(room, int(_number(length, serving.TYPICAL_TOKENS))),
         serving.max_num_batched_tokens(machine, chip),
         utilization,
         serving.trust_remote_code(weights),

@@ -39,7 +39,7 @@ def quantization(weights: Weights, machine: Machine) -> Decision:
         return Decision(key, "ascend", "quantised by ModelSlim", "quant_model_description.json")
     if machine.devices and method not in RUNS_ON_ASCEND:
         raise Refusal(
-            f"the weights are quantised with {method}, which vllm-ascend does not run (it runs "
-            f"{', '.join(sorted(RUNS_ON_ASCEND))}): take another version of the model, or set ADAPTER_QUANTIZATION"
+            f"vllm-ascend runs {', '.join(sorted(RUNS_ON_ASCEND))} weights, not {method:.38}: "
+            "take other weights, or set ADAPTER_QUANTIZATION"
         )
     return Decision(key, None, f"vLLM finds {method} in the configuration", "config.json")

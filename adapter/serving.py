@@ -66,17 +66,18 @@ def max_model_len(room: Room) -> Decision:
     return Decision(key, longest, f"enough for an evaluation, of the model's {context}", "adapter/serving.py")
 
 
-def max_num_seqs(room: Room) -> Decision:
-    """Requests at a time: as many as the cache holds at a usual length; the others wait."""
+def max_num_seqs(room: Room, longest: int) -> Decision:
+    """Requests at a time: as many as the cache holds at a usual length, of `longest` at most; the others wait."""
     key, most = "max_num_seqs", room.of(SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_CPU)
     attention = room.weights.attention
     if not room.machine.devices:
         return Decision(key, most, "a modest number without an NPU", "adapter/serving.py")
     if not attention or room.cache is None:
         return Decision(key, most // 2, "a usual number on NPUs", DOCUMENTS)
-    fit = int(room.cache / (cache_bytes(attention, TYPICAL_TOKENS, room.parallel) * MARGIN))
+    tokens = min(TYPICAL_TOKENS, longest)
+    fit = int(room.cache / (cache_bytes(attention, tokens, room.parallel) * MARGIN))
     number = max(1, min(most, 2 ** max(0, fit.bit_length() - 1) if fit > 0 else 1))
-    return Decision(key, number, f"the cache holds {max(fit, 0)} of {TYPICAL_TOKENS} tokens", "adapter/memory.py")
+    return Decision(key, number, f"the cache holds {max(fit, 0)} of {tokens} tokens", "adapter/memory.py")
 
 
 def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:

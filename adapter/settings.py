@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import json
 import shlex
@@ -119,6 +120,14 @@ def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setti
         if text := environment.get(name, "").strip():
             settings[key] = _setting(key, text, name)
     return settings
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that look like settings and are none, each with the one that it may have been meant to be."""
+    known = [f"ADAPTER_{key.upper()}" for key in KEYS]
+    strange = sorted(name for name in environment if name.startswith("ADAPTER_") and name not in known)
+    close = {name: difflib.get_close_matches(name, known, 1, 0.8) for name in strange}
+    return tuple(name + "".join(f" (meant {meant}?)" for meant in close[name]) for name in strange)
 
 
 def _setting(key: str, text: str, source: str) -> Setting:

@@ -132,7 +132,9 @@ def test_an_empty_list_of_visible_devices_hides_none():
         ("910B3", "910B3"), ("910B4-1", "910B4-1"), ("Ascend910B2C", "910B2C"), ("Ascend910", "A3"),
         ("Ascend910_9391", "A3"), ("A3", "A3"), ("a3", "A3"), ("910ProB", "910ProB"), ("910A", "910A"),
         ("310P1", "310P3"), ("Ascend 310P3", "310P3"), ("Ascend950PR", "950PR"), ("950", "950DT"), ("310B4", "310B4"),
-        ("A100", None), ("xxx", None), ("", None),
+        ("A100", None), ("910X", None), ("910BX", None), ("310X", None), ("950X", None), ("910B", "910B3"),
+        ("910PremiumA", "910A"), ("310P3-vir04", "310P3"), ("310", "310B4"), ("Ascend950PR_9599", "950PR"),
+        ("xxx", None), ("", None),
     ],
 )  # fmt: skip
 def test_names_of_chips(name, chip):

@@ -15,6 +15,7 @@ import pytest
 from adapter.decision import Refusal
 from adapter.device import Machine
 from adapter.plan import make_plan
+from adapter.precision import quantization
 from adapter.settings import Setting, SettingsError
 from adapter.weights import Attention, Weights
 
@@ -81,7 +82,7 @@ def test_weights_that_just_fit_are_launched_with_what_context_remains():
 
 @pytest.mark.parametrize("method", ["awq", "gptq", "bitsandbytes"])
 def test_quantisations_that_vllm_ascend_does_not_run_are_refused_with_the_reason(method):
-    with pytest.raises(Refusal, match=f"{method}, which vllm-ascend does not run"):
+    with pytest.raises(Refusal, match=f"vllm-ascend runs .* weights, not {method}: "):
         decisions(replace(SMALL, quantization=method))
 
 
@@ -243,7 +244,32 @@ def test_the_commands_for_each_machine(adapter):
     assert shlex.split(text.splitlines()[-1])[-1] == "./deploy.sh"
 
 
-@pytest.mark.parametrize("arguments", [("--npu", "H100"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")])
+def test_the_cache_is_counted_at_no_more_than_the_longest_sequence(adapter):
+    text = adapter("--print", "--npu", "910B4", ADAPTER_MAX_MODEL_LEN="1024").stdout.decode()
+    assert " of 1024 tokens" in text
+    assert " of 2048 tokens" not in text
+
+
+def test_what_is_ignored_is_named(adapter):
+    done = adapter("--print", "--npus", "2", ADAPTER_MAX_MODEL_LN="5", ADAPTER_DTYPE="float16")
+    said = done.stderr.decode()
+    assert done.returncode == 0
+    assert "--npus 2" in said
+    assert "ADAPTER_MAX_MODEL_LN (meant ADAPTER_MAX_MODEL_LEN?)" in said
+    assert "ADAPTER_DTYPE" not in said
+    assert adapter("--env", ADAPTER_MAX_MODEL_LN="5").stderr == b""
+
+
+def test_a_refusal_of_a_quantisation_is_short_enough_to_be_quoted_whole():
+    weights = Weights(path="w", quantization="a method that config.json does not name")
+    with pytest.raises(Refusal, match=r": take other weights, or set ADAPTER_QUANTIZATION$") as refused:
+        quantization(weights, Machine(1, "910B3", 65536, ""))
+    assert len(f"adapter: {refused.value}") <= 200
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--npu", "H100"), ("--npu", "910X"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")]
+)
 def test_wrong_arguments_give_one_line(adapter, arguments):
     done = adapter(*arguments)
     assert done.returncode == 2
