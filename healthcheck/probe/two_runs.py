@@ -19,7 +19,7 @@ MUST_AGREE = ("temperature", "max_tokens")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A problem that most samples of one run get right and most of the other get wrong.
+    """A problem that most samples of one run get right and most of the other get wrong; half is neither.
 
     Attributes:
         lost: right in the first run, wrong in the second.
@@ -125,8 +125,8 @@ def _flips(
     for problem in sorted(rows_first.keys() & rows_second.keys()):
         ((n1, c1),) = _counts(first, rows_first, [problem])
         ((n2, c2),) = _counts(second, rows_second, [problem])
-        lost = 2 * c1 > n1 and 2 * c2 <= n2
-        if not lost and not (2 * c1 <= n1 and 2 * c2 > n2):
+        lost = 2 * c1 > n1 and 2 * c2 < n2
+        if not lost and not (2 * c1 < n1 and 2 * c2 > n2):
             continue
         asked = first.problems[problem]
         flips.append(
@@ -156,7 +156,8 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
     caveats = []
     if first.settings.samples != second.settings.samples:
-        caveats.append(f"{first.settings.samples} and {second.settings.samples} samples for each problem")
+        before, now = first.settings.samples, second.settings.samples
+        caveats.append(f"the numbers of samples differ: {before} and {now} for each problem")
     if shared < len(first.problems):
         caveats.append(f"only {shared} of {len(first.problems)} problems have samples in both runs")
     for place, run in (("first", first), ("second", second)):

@@ -25,7 +25,7 @@ CLIENT_NOTE = (
     "The client groups samples of different problems for pass@n and cons@n, and reads the last number of an "
     "answer; it counts failed requests as wrong without saying so."
 )
-TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?", "note": "·"}
+TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?", "stopped": "?", "note": "·"}
 
 
 def render(report: Report, run: ProbeRun | None = None) -> bytes:
@@ -42,7 +42,11 @@ def render(report: Report, run: ProbeRun | None = None) -> bytes:
         waterfall=charts.waterfall,
         marks=MARKS,
         tones=TONES,
-        words={**{outcome.value: said for outcome, said in SAID.items()}, "open": "could not be settled"},
+        words={
+            **{outcome.value: said for outcome, said in SAID.items()},
+            "open": "could not be settled",
+            "stopped": "ended early",
+        },
         client_note=CLIENT_NOTE,
         version=__version__,
     )

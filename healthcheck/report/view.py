@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from healthcheck.contract import UNKNOWN
 from healthcheck.probe.records import ProbeRun
@@ -18,6 +19,8 @@ SAME = "For the same reason."
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
 MOST_VALUE_CHARACTERS = 600
+MOST_NAME_CHARACTERS = 80
+COMMIT_CHARACTERS = 12
 GRAVEST = ("fail", "error", "open", "warn", "pass", "skip")
 
 
@@ -50,7 +53,7 @@ class CheckView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageView:
-    """A step of the path: how it went and how long it took."""
+    """A step of the path: how it went ("stopped" where the run ended within it) and how long it took."""
 
     name: str
     tone: str
@@ -70,6 +73,7 @@ class LaunchView:
 class Page:
     """Everything on the page, top to bottom."""
 
+    subject: str
     verdict: str
     simulated: str
     headline: str
@@ -90,6 +94,7 @@ def page(report: Report, run: ProbeRun | None) -> Page:
     checks = _checks(report)
     label, headline = words.labelled_headline(report)
     return Page(
+        subject=_subject(report),
         verdict=report.verdict.value,
         simulated=label,
         headline=_short(headline),
@@ -104,6 +109,25 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         provenance=tuple(_provenance(report.provenance)),
         unknown=UNKNOWN,
     )
+
+
+def _subject(report: Report) -> str:
+    """Whose report this is: repository, commit, weights or model, date; what is unknown is left out."""
+    about = report.provenance
+    commit = str(about.get("commit") or "")[:COMMIT_CHARACTERS]
+    changed = " with uncommitted changes" if report.uncommitted else ""
+    model = _name(about.get("weights")) or str(_mapping(about.get("probe")).get("model") or "")
+    parts = (
+        _name(about.get("repository")),
+        f"commit {commit}{changed}" if commit else "",
+        model[:MOST_NAME_CHARACTERS],
+        str(about.get("at") or "")[:10],
+    )
+    return words.plain(" · ".join(filter(None, parts)))
+
+
+def _name(path: JsonValue) -> str:
+    return PurePath(path).name[:MOST_NAME_CHARACTERS] if isinstance(path, str) else ""
 
 
 def _checks(report: Report) -> list[CheckView]:
@@ -157,9 +181,11 @@ def _stages(report: Report) -> Iterator[StageView]:
         tones = [_tone(result) for result in results]
         seconds = spent.get(stage.value)
         count = sum(tone != "skip" for tone in tones)
+        gravest = min(tones, key=GRAVEST.index)
+        ended = report.stopped and any(result.because == report.stopped for result in results)
         yield StageView(
             name=stage.value,
-            tone=min(tones, key=GRAVEST.index),
+            tone="stopped" if ended and gravest in {"warn", "pass"} else gravest,
             time=words.duration(seconds) if isinstance(seconds, int | float) else "",
             counted=f"{count} checks" if count != 1 else "1 check",
         )

@@ -96,6 +96,16 @@ def test_runs_that_are_not_comparable_are_refused_and_told_why(
     assert reason in capsys.readouterr().err
 
 
+def test_half_right_is_neither_lost_nor_won(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = recorded(tmp_path / "a", 0.8, seed=1)
+    second = recorded(tmp_path / "b", 0.8, settings=replace(SETTINGS, samples=2), seed=2)
+    main(["compare", str(first), str(second), "--json", str(tmp_path / "c.json")])
+    assert "the numbers of samples differ: 5 and 2 for each problem" in capsys.readouterr().out
+    flips = json.loads((tmp_path / "c.json").read_text())["flips"]
+    assert flips
+    assert {flip["second"][0] for flip in flips} <= {0, 2}
+
+
 def test_failures_are_named_as_a_caveat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9, fail=3)
     main(["compare", str(first), str(second)])

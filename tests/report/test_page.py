@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.contract import UNKNOWN
+from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import page
 from healthcheck.report.excerpts import excerpts, script_json
 from tests.support import reports
@@ -55,6 +57,33 @@ def test_nothing_that_a_stranger_wrote_is_markup(html: str) -> None:
     assert not any(name.startswith("on") or name in {"style", "src"} for _, a in seen.elements for name in a)
     assert "\x1b" not in html
     assert "\u202e" not in html
+
+
+def test_the_page_says_whose_it_is() -> None:
+    about = {
+        "repository": "/home/someone/my-adapter",
+        "commit": "0123456789abcdef",
+        "weights": "/data/Qwen3-8B",
+        "at": "2026-11-21T13:36:00+00:00",
+    }
+    report = replace(reports.report(), provenance=about)
+    line = "my-adapter · commit 0123456789ab · Qwen3-8B · 2026-11-21"
+    assert ("p", line) in Seen(page.render(report).decode()).texts
+    pending = page.render(replace(report, uncommitted="not committed yet")).decode()
+    assert "commit 0123456789ab with uncommitted changes · " in pending
+    assert 'class="small subject"' not in page.render(replace(report, provenance={})).decode()
+
+
+def test_a_stage_in_which_the_run_ended_has_not_passed() -> None:
+    fields = {"stage": Stage.SERVICE, "title": "", "why": ""}
+    results = (
+        CheckResult(id="service/port-free", outcome=Outcome.PASS, **fields),
+        CheckResult(id="service/starts", outcome=Outcome.SKIP, because="interrupted", **fields),
+    )
+    report = Report(verdict=verdict_of(results), results=results, asked="", stopped="interrupted")
+    html = page.render(report).decode()
+    assert Seen(html).of("li")[0]["class"] == "stopped"
+    assert "ended early, 1 check" in html
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(html: str) -> None:
