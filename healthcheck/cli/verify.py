@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     progress = output.progress(options)
     try:
         if options.fix:
-            request = _repaired(request, progress)
+            with contextlib.redirect_stdout(sys.stderr if str(options.json) == "-" else sys.stdout):
+                request = _repaired(request, progress)
         verification = Verification(request, progress)
         report = verification.run()
     finally:

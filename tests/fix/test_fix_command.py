@@ -23,14 +23,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def verify(root: Path, *options: str) -> tuple[int, str, dict[str, str]]:
-    saved = root.parent / "report.json"
+    file = root.parent / "report.json"
     done = subprocess.run(
         (sys.executable, "-m", "healthcheck", "verify", root, "--weights", WEIGHTS, "--until", "plan",
-         "--json", saved, *options),
+         "--json", file, *options),
         capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout, json.loads(saved.read_text())
+    return done.returncode, done.stdout, json.loads(file.read_text()) if file.is_file() else {}
 
 
 def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Path):
@@ -63,6 +63,11 @@ def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
     assert "plain words" not in said
     assert "plan/port failed" in report["headline"]
     assert (root / "deploy.sh").read_text() == SCRIPT.replace("exec", "# mine\nexec")
+
+
+def test_a_json_report_on_standard_output_is_nothing_but_json(root: Path):
+    _, said, _ = verify(root, "--fix", "--quiet", "--json", "-")
+    assert json.loads(said)["verdict"] == "not-ready"
 
 
 def test_what_is_not_committed_is_never_ready():
