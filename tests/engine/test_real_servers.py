@@ -107,6 +107,7 @@ def test_a_vision_adapter_from_the_template_serves_and_its_noise_is_called_noise
     assert outcomes["endpoint/image"] == "pass"
     assert outcomes["task/matches-weights"] == "pass"
     objections = {name: outcome for name, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
+    assert objections.pop("probe/accuracy", "warn") == "warn", "noise may hold the right digit by chance"
     assert objections == {"probe/degenerate": "fail"}, done.stdout
     assert seen["verdict"] == "not-ready"
     assert done.returncode == 1
