@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import signal
 import socket
+import subprocess
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -180,6 +182,24 @@ def kill(victims: Collection[Process], wait_s: float = 5.0) -> tuple[Process, ..
         left = tuple(victim for victim in left if victim.same(process(victim.pid)))
         time.sleep(0.02 if left else 0)
     return left
+
+
+def wait_or_kill(child: subprocess.Popen[bytes], deadline_s: float) -> bool:
+    """Wait for the leader of a session, then kill what is left of its group; whether it ended by itself in time.
+
+    One that hangs in a driver cannot be killed, and is not waited for without end.
+    """
+    try:
+        child.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        return False
+    else:
+        return True
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(2)
 
 
 def _read(found: psutil.Process) -> Process:

@@ -74,7 +74,7 @@ def _command(name: str) -> tuple[str, str]:
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
-    name = said.name.removeprefix(f"{plan.root}/").removeprefix("./")
+    name = _shipped_as(plan, said.name)
     unshipped = next(
         (path for path in plan.unshipped if name == path or name.startswith(path.rstrip("/") + "/")), ""
     )

@@ -17,6 +17,7 @@ from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
+_SETTLED_LATER = "verify without --until: the launch stage settles it"
 _CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
 _DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
 _QUOTE = re.compile(r"(?:: |['‘’\"])+")
@@ -72,13 +73,11 @@ def _never(plan: LaunchPlan) -> Finding:
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) == len(said) and (excused or _is_refused(plan)):
         seen += f"; {WITHOUT_NAMESPACES}, and what this user may not change stays as it is"
-        return unsettled(
-            expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it", where=where
-        )
+        return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
         seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
-        return unsettled(expected=_EXPECTED, seen=seen, fix="verify without --until: the launch stage settles it")
+        return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER)
     cause = ending(plan, said)
     if cause.open_because:
         seen += f"; {cause.open_because}"

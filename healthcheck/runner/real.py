@@ -8,7 +8,6 @@ import grp
 import os
 import pwd
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -137,18 +136,8 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
     ]
     for reader in readers:
         reader.start()
-    trouble = ""
-    try:
-        process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        trouble = f"no end within {timeout_s:g} s"
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it left behind would keep a device
-    if trouble:
-        # A process that hangs in the driver cannot be killed: no waiting for it without end.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(2)
+    # What it left behind would keep a device.
+    trouble = "" if processes.wait_or_kill(process, timeout_s) else f"no end within {timeout_s:g} s"
     for reader in readers:
         reader.join(2)
     stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in kept)

@@ -138,7 +138,7 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
     if OF_THE_HUB.search(error.text):
         return Trouble(seen="a model beside the weights, which is not downloaded here", fix=LEAVE_DEEP_OUT)
     if OF_THE_ENVIRONMENT.search(error.text):
-        fix = f"install it for {environment.python.path}, or leave --deep out: the launch itself tells"
+        fix = f"install it for {environment.python.path}, or {LEAVE_DEEP_OUT}"
         return Trouble(seen="something is missing in the environment", fix=fix)
     return None
 

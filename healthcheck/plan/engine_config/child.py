@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import tempfile
 import threading
@@ -16,7 +15,7 @@ from typing import IO
 
 from healthcheck import files, json_text
 from healthcheck.errors import UsageError
-from healthcheck.processes import shortened
+from healthcheck.processes import shortened, wait_or_kill
 from healthcheck.records import JsonValue
 
 INSIDE = Path(__file__).parent / "inside"
@@ -94,17 +93,9 @@ def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadl
     tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
     reader = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
     reader.start()
-    late = False
-    try:
-        process.wait(deadline_s)
-    except subprocess.TimeoutExpired:
-        late = True
-    finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    in_time = wait_or_kill(process, deadline_s)
     reader.join(2)
-    if late:
+    if not in_time:
         return f"no end within {deadline_s:g} s"
     lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
     said = f": {shortened(lines[-1], 300)}" if lines else ""

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from healthcheck.plan.sandbox.job import Job
+from healthcheck.plan.standins.note import ADDRESS
 
 FOLDER = Path(__file__).resolve().parent.parent / "standins"
 PACKAGE = FOLDER.parent.parent
@@ -82,7 +83,12 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
-        body = script.read_text(encoding="ascii").replace("#:common", common).replace("@KIT@", job.kit)
+        body = (
+            script.read_text(encoding="ascii")
+            .replace("#:common", common)
+            .replace("@KIT@", job.kit)
+            .replace("@ADDRESS@", ADDRESS)
+        )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user
     for script_name, names in _wanted(job):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 ADDRESS = "10.213.37.2"
-"""Of the rehearsed machine, as address.sh says it too: private, and one that nobody writes into a script."""
+"""Of the rehearsed machine: private, and one that nobody writes into a script."""
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _really_sleep = time.sleep
 
