@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome, Report, Stage
 from healthcheck.report import words
 
@@ -36,17 +37,8 @@ class LineProgress:
             print(f"{time.monotonic() - self._began:8.1f} s  {words.plain(text)}", file=sys.stderr, flush=True)
 
 
-class NoProgress:
-    """Says nothing."""
-
-    def stage(self, stage: Stage, title: str) -> None:
-        pass
-
-    def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
-        pass
-
-    def result(self, result: CheckResult) -> None:
-        pass
+class NoProgress(Silent):
+    """Says nothing, and leaves nothing on the terminal."""
 
     def close(self) -> None:
         pass

@@ -9,7 +9,7 @@ from healthcheck.report import words
 
 
 def render(report: Report) -> bytes:
-    """The report as UTF-8 JSON: schema 1 of the design."""
+    """The report as UTF-8 JSON, whose shape `records.SCHEMA` numbers."""
     return json_text.dump(as_json(report))
 
 

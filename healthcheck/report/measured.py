@@ -15,7 +15,7 @@ from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Summary
+from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
 from healthcheck.report.excerpts import Excerpt, excerpts
@@ -145,7 +145,8 @@ def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
     return Chart(
         title="Accuracy by tier",
         drawing=charts.intervals(rows, "Accuracy by tier", threshold=run.settings.threshold),
-        caption=f"95 % intervals. Thick: {THIS_BANK}. Thin: {LIKE_THESE}.{marks}{dashed}",
+        caption="95 % intervals. Thick: what the same problems would give again. Thin: what other problems of this "
+        f"kind would give.{marks}{dashed}",
     )
 
 
@@ -161,7 +162,7 @@ def _by_k(summary: Summary) -> Chart | None:
     return Chart(
         title="pass@k over k",
         drawing=charts.by_k(points, f"pass@k for k from 1 to {points[-1].k}"),
-        caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
+        caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
         "problems would give; the distance below it is what the samples of a problem share.",
     )
 

@@ -22,8 +22,9 @@ from healthcheck.report.words import SAID
 
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
 CLIENT_NOTE = (
-    "The client groups samples of different problems for pass@n and cons@n, and reads the last number of an "
-    "answer; it counts failed requests as wrong without saying so."
+    "Struck out: what it prints is not the true figure. The client groups samples of different problems for pass@n "
+    "and cons@n, and of an answer to a number problem it reads the last number; it counts failed requests as wrong "
+    "without saying so."
 )
 TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?", "stopped": "?", "note": "·"}
 

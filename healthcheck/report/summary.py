@@ -28,7 +28,7 @@ def render(report: Report) -> str:
         lines += _check(result)
     if len(grave) > MOST_CHECKS:
         lines.append(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`.")
-    lines += ["", f"Asked: {_line(report.asked)}. {words.counted(report)}."]
+    lines += ["", f"Asked for: {_line(report.asked)}. {words.counted(report)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -231,7 +232,7 @@ def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tupl
 
 def _values(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in fields.items():
-        label = f"{prefix}{name}".replace("_", " ")
+        label = prefix + re.sub("_s$", ", in seconds", name).replace("_", " ")
         if isinstance(value, dict):
             yield from _values(value, f"{label} · ")
         elif value is not None and value != "":

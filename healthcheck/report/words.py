@@ -14,7 +14,7 @@ SAID = {
     Outcome.WARN: "passed with a warning",
     Outcome.SKIP: "skipped",
     Outcome.FAIL: "failed",
-    Outcome.ERROR: "the kit's own error",
+    Outcome.ERROR: "failed in the kit itself",
 }
 _PLACE = re.compile(r"[^\s:]+:\d+")
 WHOLE = f"{Stage.REPO.value} to {Stage.PROBE.value}"
@@ -132,14 +132,18 @@ def next_step(report: Report) -> str:
     for result in report.results:
         if not result.settled:
             return (fix(result) or detail(result)).split("\n")[0]
-    if report.verdict is Verdict.READY:
-        machine = report.asked.startswith(Stage.RUNNER.value)
-        if (report.asked != WHOLE and not machine) or report.provenance.get("server") == SIMULATOR:
-            return "before you submit, verify the repository with its weights through every stage"
-        warned = sum(result.outcome is Outcome.WARN for result in report.results)
-        last = "use this machine" if machine else "submit"
-        return f"read the {warned} warning(s), then {last}" if warned else last
-    return "run it again"
+    return _when_ready(report) if report.verdict is Verdict.READY else "run it again"
+
+
+def _when_ready(report: Report) -> str:
+    machine = report.asked.startswith(Stage.RUNNER.value)
+    if report.provenance.get("server") == SIMULATOR:
+        return "before you submit, verify it with its own engine and weights: this endpoint was simulated"
+    if report.asked != WHOLE and not machine:
+        return "before you submit, verify the repository with its weights through every stage"
+    warned = sum(result.outcome is Outcome.WARN for result in report.results)
+    last = "use this machine" if machine else "submit"
+    return f"read the {warned} warning(s), then {last}" if warned else last
 
 
 def _placed_fix(result: CheckResult) -> str:

@@ -50,7 +50,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The known failures, what looks like one and is none, and the meaning of the runtime's numbers."""
+    """The known failures, and what looks like one and is none."""
 
     failures: tuple[Failure, ...]
     benign: tuple[Pattern, ...]

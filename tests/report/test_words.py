@@ -1,0 +1,61 @@
+"""The one thing to do next, for each way in which a run can end."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.records import (
+    SIMULATOR,
+    CheckResult,
+    Finding,
+    Level,
+    Outcome,
+    Report,
+    Stage,
+    verdict_of,
+)
+from healthcheck.report import words
+
+
+def result(outcome: Outcome, *findings: Finding, because: str = "", settled: bool = True) -> CheckResult:
+    return CheckResult(
+        id="plan/port", stage=Stage.PLAN, title="The port", why="It connects.", outcome=outcome, findings=findings,
+        because=because, settled=settled,
+    )  # fmt: skip
+
+
+PASSED = result(Outcome.PASS)
+WARNED = result(Outcome.WARN, Finding(level=Level.WARN, expected="a", seen="b", fix="c"))
+FAILED = result(
+    Outcome.FAIL,
+    Finding(
+        level=Level.FAIL, expected="port 8000", seen="--port 8001", fix="pass --port 8000", where="deploy.sh:7"
+    ),
+)
+BROKEN = result(Outcome.ERROR, because="KeyError: 'x'", settled=False)
+OPEN = result(
+    Outcome.SKIP, Finding(level=Level.UNSETTLED, expected="a", seen="b", fix="free the port"), settled=False
+)
+
+
+@pytest.mark.parametrize(
+    ("results", "fields", "says"),
+    [
+        pytest.param((PASSED,), {}, "submit", id="ready"),
+        pytest.param((PASSED, WARNED), {}, "read the 1 warning(s), then submit", id="ready, with a warning"),
+        pytest.param((PASSED,), {"asked": "repo to weights"}, "through every stage", id="ready as far as asked"),
+        pytest.param((PASSED,), {"asked": "runner"}, "use this machine", id="a machine"),
+        pytest.param(
+            (PASSED,), {"provenance": {"server": SIMULATOR}}, "this endpoint was simulated", id="no model behind it"
+        ),
+        pytest.param((WARNED, FAILED), {}, "deploy.sh:7: pass --port 8000", id="a failure"),
+        pytest.param((PASSED, OPEN), {}, "free the port", id="something in the way"),
+        pytest.param((PASSED, BROKEN), {}, "KeyError", id="the kit failed"),
+        pytest.param((PASSED,), {"uncommitted": "a repair is not committed"}, "git commit", id="a repair is made"),
+        pytest.param((PASSED,), {"stopped": "interrupted"}, "run it again", id="interrupted"),
+    ],
+)
+def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str) -> None:
+    given = {"asked": words.WHOLE} | fields
+    ended = {name: given.get(name, "") for name in ("stopped", "uncommitted")}
+    assert says in words.next_step(Report(verdict=verdict_of(results, **ended), results=results, **given))
