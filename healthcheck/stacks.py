@@ -48,9 +48,32 @@ class Row:
         """Whether this is a final release and no candidate."""
         return not Version(self.vllm_ascend).is_prerelease
 
+    @property
+    def quantizations(self) -> tuple[str, ...]:
+        """The methods of weights that it loads; it refuses others (supported_quantization in its platform.py)."""
+        return tuple(method for methods, since in _LOADS for method in methods if in_range(self.vllm_ascend, since))
+
+    @property
+    def detects_modelslim(self) -> bool:
+        """Whether it recognises ModelSlim weights by quant_model_description.json alone.
+
+        Source: vllm-ascend pull requests 6645 (adds it), 6873 (takes it out), 7111 (adds it again).
+        """
+        return any(in_range(self.vllm_ascend, since) for since in ("==0.15.0rc1", ">=0.17.0rc1"))
+
     def label(self) -> str:
         """The row as a message names it."""
         return f"vllm-ascend {self.vllm_ascend}"
+
+
+_LOADS = (
+    (("ascend",), ">=0"),
+    (("compressed-tensors",), ">=0.12.0rc1"),
+    (("fp8", "deepseek_v4_fp8"), ">=0.21.0rc1"),
+)
+"""Quantization methods with the releases that load them, read from the wheels of the releases."""
+LOADED_LATER = ("modelopt_mxfp8", "mxfp8")
+"""Methods that no release of the matrix loads and main does, at 182b75ea84ff (2026-08-22)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +210,11 @@ def same_release(one: str, other: str) -> bool:
 def _release(text: str) -> tuple[Version, tuple[str, int] | None]:
     version = Version(text.strip())
     return Version(version.base_version), version.pre
+
+
+def is_older(one: str, other: str) -> bool:
+    """Whether a version comes before another one."""
+    return Version(one) < Version(other)
 
 
 def in_range(version: str, specifier: str) -> bool:

@@ -110,6 +110,8 @@ def _model_type(facts: WeightsFacts) -> Findings:
 
 def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
     releases = facts.releases()
+    if facts.chosen_vllm and facts.chosen_vllm != releases[0].vllm:
+        yield note(f"vLLM {facts.chosen_vllm} is not catalogued: judged by the registry of {releases[0].vllm}")
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
         return

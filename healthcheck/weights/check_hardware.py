@@ -12,10 +12,9 @@ from healthcheck.weights import memory
 from healthcheck.weights.demand import Demand, longest_context, read_demand
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
+from healthcheck.weights.quantization import judge_quantization
 from healthcheck.weights.shape import Shape
 
-SUPPORTED = {"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"}
-"""Source: supported_quantization in vllm_ascend/platform.py, 182b75ea84ff (2026-08-22)."""
 GIB = 2**30
 MAX_DIGITS = 9
 """No machine has a device with a longer number."""
@@ -34,8 +33,11 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
     of working memory, and the key-value cache: at least one sequence of --max-model-len tokens has to fit in what
     --gpu-memory-utilization leaves, or vLLM does not start. The tensor parallel size has to divide the attention
     heads, and the key-value heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights
-    fail with float16 on a 910B; vllm-ascend loads ModelSlim, compressed-tensors and FP8 weights, not AWQ, GPTQ or
-    bitsandbytes.
+    fail with float16 on a 910B.
+
+    Which quantised weights load depends on the row of the version matrix (--stack): ModelSlim's in every release,
+    compressed-tensors from 0.12.0rc1 on, FP8 from 0.21.0rc1 on, and not AWQ, GPTQ or bitsandbytes. ModelSlim
+    weights need --quantization ascend, which only 0.15.0rc1 and releases from 0.17.0rc1 on find out by themselves.
 
     Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
     KIND and --npus N the check judges those; without them it says what would fit where.
@@ -48,7 +50,7 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
     yield from _heads(facts, demand)
     yield from _length(facts, demand)
     yield from _visible(facts, demand)
-    yield from _quantization(facts, demand)
+    yield from judge_quantization(facts, demand.load)
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
         yield warn(
@@ -60,11 +62,6 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
         yield from _on(facts, demand, kinds[0])
     else:
         yield from _anywhere(demand)
-
-
-def _severity(facts: WeightsFacts) -> Callable[..., Finding]:
-    """A misfit on devices that the author named is a failure; on devices that are assumed, a warning."""
-    return fail if facts.npu else warn
 
 
 def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -139,34 +136,6 @@ def _kv_fits(shape: Shape, tensor: int) -> bool:
     if shape.latent:
         return True
     return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
-
-
-def _quantization(facts: WeightsFacts, demand: Demand) -> Findings:
-    load, flag = demand.load, (facts.option("quantization") or "").lower()
-    if flag == "ascend" and load.quantization != "ascend":
-        yield fail(
-            expected="quant_model_description.json, as ModelSlim writes it, for --quantization ascend",
-            seen=f"{load.quantization_source or 'weights without quantization'}",
-            fix="leave --quantization out, or submit ModelSlim weights",
-        )
-    elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
-        yield warn(
-            expected=f"--quantization {load.quantization}, or none: it is read from {load.quantization_source}",
-            seen=f"--quantization {shown(flag)}",
-            fix="leave --quantization out",
-        )
-    if load.quantization and load.quantization not in SUPPORTED:
-        yield _severity(facts)(
-            expected=f"a method that vllm-ascend loads: {', '.join(sorted(SUPPORTED))}",
-            seen=f"{shown(load.quantization)} ({load.quantization_source})",
-            fix="submit the weights unquantized, or quantize them with ModelSlim (W8A8)",
-            where="config.json",
-        )
-
-
-def _converts(flag: str, method: str) -> bool:
-    """Whether one name is a variant of the other, such as awq_marlin of awq."""
-    return flag.startswith(method) or method.startswith(flag)
 
 
 def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:

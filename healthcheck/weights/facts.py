@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract
+from healthcheck import contract, stacks
 from healthcheck.plan.facts import LaunchPlan
 from healthcheck.repo.card import Card, read_card
 from healthcheck.repo.facts import Submission
@@ -27,8 +27,6 @@ LFS_HEAD = b"version https://git-lfs.github.com/spec/"
 XET_HEAD = b"# xet version "
 MAX_POINTER_BYTES = 1024
 MAX_POINTERS_READ = 4_000
-DEFAULT_VLLM = "0.23.0"
-"""What the newest final vllm-ascend pairs with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +193,7 @@ class WeightsFacts:
         task: the task code that the author gave (a contract.Task or any text), None where none was given.
         limit_bytes: the weight limit.
         npu: the kind of NPU that the author named ("910B4"), None where unknown; `npus` how many.
-        vllm: the vLLM release to assume on the service; "" takes the installed one, else DEFAULT_VLLM.
+        vllm: the vLLM release to assume on the service; "" takes that of the row.
     """
 
     weights: Weights
@@ -206,6 +204,17 @@ class WeightsFacts:
     npu: str | None = None
     npus: int | None = None
     vllm: str = ""
+
+    @property
+    def row(self) -> stacks.Row:
+        """The row of the version matrix to judge by."""
+        chosen = (self.plan.stack if self.plan else "") or (self.submission.stack if self.submission else "")
+        return stacks.row(chosen or stacks.DEFAULT)
+
+    @property
+    def chosen_vllm(self) -> str:
+        """The vLLM release that the author chose, by itself or with a row; "" where the default one is assumed."""
+        return self.vllm or ("" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0])
 
     @property
     def engine(self) -> str:
@@ -219,11 +228,16 @@ class WeightsFacts:
         return next((value for value in values if value is not None), None)
 
     def releases(self) -> tuple[Release, ...]:
-        """The vLLM releases to ask: the assumed one, then the catalogued ones, the newest first."""
+        """The vLLM releases to ask: the assumed one, then the catalogued ones, the newest first.
+
+        The assumed one is the chosen one, else the installed one, else the default row's. Of a release that is not
+        catalogued the next older one is taken, or else the oldest.
+        """
         newest_first = registry.releases()[::-1]
-        here = None if self.vllm else registry.installed()
-        wanted = self.vllm or DEFAULT_VLLM
-        assumed = here or next((row for row in newest_first if row.vllm == wanted), newest_first[0])
+        wanted = self.chosen_vllm or stacks.row().vllm[0]
+        fitting = (release for release in newest_first if not stacks.is_older(wanted, release.vllm))
+        here = None if self.chosen_vllm else registry.installed()
+        assumed = here or next(fitting, newest_first[-1])
         return (assumed, *(row for row in newest_first if row.vllm != assumed.vllm))
 
     def nature(self) -> Nature:

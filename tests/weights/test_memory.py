@@ -198,3 +198,67 @@ def test_fewer_visible_devices_than_the_launch_needs(tmp_path: Path) -> None:
     server = replace(launch.server, env={"ASCEND_RT_VISIBLE_DEVICES": "0,1"})
     results = judge(model(tmp_path / "w"), plan=replace(launch, server=server))
     assert "ASCEND_RT_VISIBLE_DEVICES=0,1: 2" in said(results, "plan/fits-hardware")
+
+
+def quantised(folder: Path, method: str, **config: object) -> Path:
+    if method != "ascend":
+        return model(folder, {**QWEN3, "quantization_config": {"quant_method": method}})
+    model(folder, {**QWEN3, **config}, {"w": ("I8", (1000, 1000)), "n": ("BF16", (10,))})
+    (folder / "quant_model_description.json").write_text('{"model_quant_type": "W8A8", "w": "W8A8"}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("row", "method", "options", "outcome"),
+    [
+        # read from the wheels: platform.py and quantization/ of each release
+        ("0.23.0", "ascend", {}, None),
+        ("0.18.0", "ascend", {}, None),
+        ("0.17.0rc1", "ascend", {}, None),
+        ("0.16.0rc1", "ascend", {}, "fail"),
+        ("0.15.0rc1", "ascend", {}, None),
+        ("0.13.0", "ascend", {}, "fail"),
+        ("0.13.0", "ascend", {"quantization": "ascend"}, None),
+        ("0.9.1", "ascend", {}, "fail"),
+        ("0.11.0", "compressed-tensors", {}, "fail"),
+        ("0.13.0", "compressed-tensors", {}, None),
+        ("0.20.2rc1", "fp8", {}, "fail"),
+        ("0.23.0", "fp8", {}, None),
+        ("0.23.0", "mxfp8", {}, "warn"),
+        ("0.18.0", "awq", {}, "fail"),
+        ("", "awq", {}, "warn"),
+        ("", "ascend", {}, None),
+    ],
+)
+def test_which_release_loads_quantised_weights(
+    row: str, method: str, options: dict, outcome: str | None, tmp_path: Path
+) -> None:
+    launch = replace(plan(**options), stack=row)
+    results = judge(quantised(tmp_path / "w", method), plan=launch, only="plan/fits-hardware")
+    assert findings(results).get("plan/fits-hardware") == outcome, said(results, "plan/fits-hardware")
+
+
+def test_a_configuration_that_names_no_method_makes_older_releases_look(tmp_path: Path) -> None:
+    folder = quantised(tmp_path / "w", "ascend", quantization_config={"group_size": 0})
+    results = judge(folder, plan=replace(plan(), stack="0.13.0"), only="plan/fits-hardware")
+    assert "plan/fits-hardware" not in findings(results)
+
+
+def test_sglang_has_quantization_methods_of_its_own(tmp_path: Path) -> None:
+    results = judge(quantised(tmp_path / "w", "awq"), plan=plan(engine="sglang"), only="plan/fits-hardware")
+    assert "plan/fits-hardware" not in findings(results)
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome", "says"),
+    [
+        ("", None, "not to 0.18.0"),
+        ("0.18.0", "warn", "only vLLM 0.23.0"),
+        ("0.13.0", "warn", "0.13.0 is not catalogued"),
+    ],
+)
+def test_the_registry_is_that_of_the_chosen_row(row: str, outcome: str | None, says: str, tmp_path: Path) -> None:
+    folder = model(tmp_path / "w", {**QWEN3, "architectures": ["Cohere2MoeForCausalLM"]})
+    results = folders.judge(folder, plan=replace(plan(), stack=row))
+    assert findings(results).get("weights/config") == outcome, said(results, "weights/config")
+    assert says in said(results, "weights/config")

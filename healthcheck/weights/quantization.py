@@ -1,0 +1,86 @@
+"""What plan/fits-hardware says of quantised weights: whether the chosen release loads them, and is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck import stacks
+from healthcheck.check import Findings, fail, note, warn
+from healthcheck.records import Finding
+from healthcheck.weights.documents import child
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.load import Load
+
+MODELSLIM = "ascend"
+
+
+def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
+    """Findings for the weights' method and the option --quantization; SGLang has methods of its own."""
+    if facts.engine == "sglang":
+        return
+    flag = (facts.option("quantization") or "").lower()
+    if flag == MODELSLIM and load.quantization != MODELSLIM:
+        yield fail(
+            expected="quant_model_description.json, as ModelSlim writes it, for --quantization ascend",
+            seen=f"{load.quantization_source or 'weights without quantization'}",
+            fix="leave --quantization out, or submit ModelSlim weights",
+        )
+    elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
+        yield warn(
+            expected=f"--quantization {load.quantization}, or none: it is read from {load.quantization_source}",
+            seen=f"--quantization {shown(flag)}",
+            fix="leave --quantization out",
+        )
+    row = facts.row
+    if load.quantization and load.quantization not in row.quantizations:
+        yield _not_loaded(facts, load, row)
+    elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
+        yield from _not_told(facts, load, row)
+
+
+def _converts(flag: str, method: str) -> bool:
+    """Whether one name is a variant of the other, such as awq_marlin of awq."""
+    return flag.startswith(method) or method.startswith(flag)
+
+
+def _severity(facts: WeightsFacts, row: stacks.Row) -> Callable[..., Finding]:
+    """What named devices or a named release cannot do is a failure; what assumed ones cannot, a warning."""
+    return fail if facts.npu or row.vllm_ascend != stacks.DEFAULT else warn
+
+
+def _not_loaded(facts: WeightsFacts, load: Load, row: stacks.Row) -> Finding:
+    takers = [each.vllm_ascend for each in stacks.rows() if load.quantization in each.quantizations]
+    later = f"; {takers[-1]} is the first that does" if takers else ""
+    later = (
+        "; a release after those of the version matrix does" if load.quantization in stacks.LOADED_LATER else later
+    )
+    return _severity(facts, row)(
+        expected=f"a method that {row.label()} loads: {', '.join(row.quantizations)}",
+        seen=f"{shown(load.quantization)} ({load.quantization_source}){later}",
+        fix="submit the weights unquantized, or quantize them with ModelSlim (W8A8)",
+        where="config.json",
+    )
+
+
+def _not_told(facts: WeightsFacts, load: Load, row: stacks.Row) -> Findings:
+    """Releases that do not look for ModelSlim's description by themselves take the weights for plain ones.
+
+    A "quantization_config" in config.json without a method makes them look (override_quantization_method).
+    """
+    where = facts.plan.server.where if facts.plan and facts.plan.server else ""
+    weights = facts.weights
+    named = child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
+    if row.detects_modelslim:
+        yield note(
+            f"{load.quantization_source} is found by {row.label()} itself; releases before 0.17.0rc1 need "
+            "--quantization ascend",
+            where=where,
+        )
+    elif not named:
+        yield fail(
+            expected=f"--quantization ascend: {row.label()} does not recognise ModelSlim weights by itself",
+            seen=f"{load.quantization_source}, and no --quantization",
+            fix="add to the command: --quantization ascend",
+            where=where,
+        )
