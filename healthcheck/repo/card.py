@@ -23,11 +23,6 @@ class Card:
     present: bool = False
     error: str = ""
     pipeline_tag: str = ""
-    license: str = ""
-    library_name: str = ""
-    base_model: tuple[str, ...] = ()
-    hardware: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
 
 
 def read_card(readme: bytes | None) -> Card:
@@ -44,21 +39,8 @@ def read_card(readme: bytes | None) -> Card:
         return Card(present=True)
     if not isinstance(data, dict):
         return Card(present=True, error="the front matter is no mapping")
-    return Card(
-        present=True,
-        pipeline_tag=_word(data.get("pipeline_tag")) or _word(data.get("task")),
-        license=_word(data.get("license")),
-        library_name=_word(data.get("library_name")),
-        base_model=_words(data.get("base_model")),
-        hardware=_words(data.get("hardware")),
-        tags=_words(data.get("tags")),
-    )
+    return Card(present=True, pipeline_tag=_word(data.get("pipeline_tag")) or _word(data.get("task")))
 
 
 def _word(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
-
-
-def _words(value: object) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [value]
-    return tuple(word for word in map(_word, values) if word)

@@ -23,7 +23,7 @@ MAX_FILES = 100_000
 MAX_TREE_BYTES = 2 * 1024**3
 MAX_FILE_BYTES = 64 * 1024**2
 """A larger file is checked out as a sparse file of its size: that it is there counts, its bytes do not."""
-REGULAR, EXECUTABLE, SYMLINK = "100644", "100755", "120000"
+EXECUTABLE = "100755"
 Environment = dict[str, str]
 
 

@@ -120,16 +120,7 @@ def npu_smi(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     smi = facts.smi
     where = f"{smi.command} info"
-    for code in smi.codes:
-        cause, fix = _CAUSES.get(
-            code, ("the driver's library reports an error", "look the code up in the DCMI API")
-        )
-        fix = _specific(facts, code) or fix
-        seen = f"ret is {code}: {cause}"
-        if code == -9005:
-            yield warn(expected="npu-smi without errors", seen=seen, fix=fix, where=where)
-        else:
-            yield fault(facts, expected="npu-smi without errors", seen=seen, fix=fix, where=where)
+    yield from _errors(facts, where)
     if smi.table is None and not smi.codes:
         yield _no_table(facts, where)
     elif smi.table and smi.output.status:
@@ -158,6 +149,20 @@ def npu_smi(facts: RunnerFacts) -> Findings:
         yield note(
             f"{len(smi.chips)} × {smi.chips[0].name}, npu-smi {smi.table.tool or 'of unknown version'}", where=where
         )
+
+
+def _errors(facts: RunnerFacts, where: str) -> Findings:
+    """One finding a code of the driver's library in npu-smi's output."""
+    for code in facts.smi.codes:
+        cause, fix = _CAUSES.get(
+            code, ("the driver's library reports an error", "look the code up in the DCMI API")
+        )
+        fix = _specific(facts, code) or fix
+        seen = f"ret is {code}: {cause}"
+        if code == -9005:
+            yield warn(expected="npu-smi without errors", seen=seen, fix=fix, where=where)
+        else:
+            yield fault(facts, expected="npu-smi without errors", seen=seen, fix=fix, where=where)
 
 
 def _lacking(facts: RunnerFacts) -> str:

@@ -179,7 +179,6 @@ class Service:
             log=self._log,
             port=self._port,
             deadline_s=self._patience.deadline_s,
-            started_at=time.time(),
             withheld=self._environment.withheld,
         )
 

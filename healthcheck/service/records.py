@@ -65,7 +65,6 @@ class Launch:
     Attributes:
         command: the interpreter and script as they were run, in the folder `cwd`.
         pid: deploy.sh's process.
-        started_at: seconds since the epoch.
         seconds: from the start until the outcome was known.
         ready_s: from the start until the first correct streamed completion; None where none came.
         deadline_s: how long a start may take; the service's own limit is unknown.
@@ -95,7 +94,6 @@ class Launch:
     deadline_s: float
     cwd: Path | None = None
     pid: int | None = None
-    started_at: float = 0.0
     seconds: float = 0.0
     ready_s: float | None = None
     exit_status: int | None = None

@@ -10,12 +10,13 @@ import socket
 import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from types import TracebackType
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
+from healthcheck.nearest import hint
 from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS
@@ -29,18 +30,10 @@ MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _CUT_BYTES = 7
 _BACKLOG = 1024
-_REASONING = ["", "The", "user", "asks", ",", "so", "think", "first", "."][1:]
+_REASONING = "The user asks, so think first."
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
             413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
             503: "Service Unavailable"}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """One request that was served, for tests to look at."""
-
-    request: Request
-    peer_port: int
 
 
 class Simulator:
@@ -58,9 +51,11 @@ class Simulator:
         self.behaviour = behaviour or Behaviour()
         unknown = [f for f in self.behaviour.faults if f not in FAULTS and not f.startswith("dies-after-")]
         if unknown or self.behaviour.dialect not in DIALECTS:
-            raise UsageError(f"there is no fault or dialect {', '.join(unknown) or self.behaviour.dialect}")
+            wrong = unknown[0] if unknown else self.behaviour.dialect
+            near = hint(wrong, FAULTS if unknown else DIALECTS)
+            raise UsageError(f"there is no fault or dialect {wrong!r}{near} (npu-adapter simulate --list)")
         self.host, self.port = host, port
-        self.requests: list[Served] = []
+        self.requests: list[Request] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="simulator", daemon=True)
         self._ready = threading.Event()
@@ -122,7 +117,7 @@ class Simulator:
 class _Service:
     """What happens on each connection."""
 
-    def __init__(self, behaviour: Behaviour, served: list[Served]) -> None:
+    def __init__(self, behaviour: Behaviour, served: list[Request]) -> None:
         self.dead = asyncio.Event()
         self._behaviour = behaviour
         self._dialect = DIALECTS[behaviour.dialect]
@@ -161,9 +156,7 @@ class _Service:
         reader, writer = await asyncio.open_connection(sock=accepted, limit=MAX_HEAD_BYTES)
         try:
             while request := await self._read(reader, writer):
-                self._served.append(
-                    Served(request=request, peer_port=(writer.get_extra_info("peername") or ("", 0))[1])
-                )
+                self._served.append(request)
                 if not await self._answer(request, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -276,7 +269,7 @@ class _Service:
         spoken = self._mind.speak(request)
         if self._dialect.reasoning:
             limit = int(request.number_of("max_tokens", 256))
-            reasoning = tokens_of(" ".join(_REASONING))[:limit]
+            reasoning = tokens_of(_REASONING)[:limit]
             spoken = replace(spoken, reasoning=reasoning, tokens=spoken.tokens[: limit - len(reasoning)])
         for fault in self._faults:
             spoken = fault.speak(spoken) if fault.speak else spoken

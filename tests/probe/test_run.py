@@ -35,7 +35,7 @@ def seen(result: CheckResult) -> str:
 def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
-        bodies = [served.request.body for served in server.requests if served.request.path.endswith("completions")]
+        bodies = [request.body for request in server.requests if request.path.endswith("completions")]
     assert sorted((sample.problem, sample.repeat) for sample in run.samples) == [
         (p, r) for p in range(12) for r in range(3)
     ]

@@ -214,11 +214,9 @@ def test_what_stands_at_deploy_sh(tmp_path: Path, files: dict[str, str], link: s
 
 
 def test_the_model_card(tmp_path: Path):
-    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nbase_model:\n- a/b\nhardware: NPU\n---\n# x\n"
+    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nbase_model:\n- a/b\n---\n# x\n"
     found = read_submission(folder(tmp_path / "a", {"README.md": card})).card
-    assert (found.pipeline_tag, found.license, found.base_model, found.hardware) == (
-        "text-generation", "apache-2.0", ("a/b",), ("NPU",),
-    )  # fmt: skip
+    assert (found.present, found.pipeline_tag, found.error) == (True, "text-generation", "")
     broken = read_submission(folder(tmp_path / "b", {"README.md": "---\na: [\n---\n"})).card
     assert broken.present
     assert broken.error

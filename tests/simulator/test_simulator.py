@@ -92,9 +92,9 @@ def test_everything_says_that_it_is_simulated() -> None:
 def test_it_keeps_a_record_of_what_it_was_asked() -> None:
     with Simulator(Behaviour(model="m")) as simulator:
         ask(Client(simulator.url), "hello")
-        (served,) = simulator.requests
-    assert served.request.body
-    assert served.request.body["messages"] == [{"content": "hello", "role": "user"}]
+        (request,) = simulator.requests
+    assert request.body
+    assert request.body["messages"] == [{"content": "hello", "role": "user"}]
 
 
 def test_it_refuses_as_vllm_does() -> None:
