@@ -1,5 +1,5 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
-# make test    the tests of every day; make test-slow adds real engines, other tools and long runs
+# make test    the tests of every day, on WORKERS=2 processes; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
@@ -7,6 +7,7 @@ PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
+WORKERS ?= 2
 
 .PHONY: demo test test-slow lint format peers engine-config bench clean
 
@@ -38,7 +39,7 @@ demo: .venv/ready
 	PYTHON=$(PYTHON) sh examples/demo.sh $(ENGINE)
 
 test: .venv/ready
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -25,8 +27,10 @@ from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
+from tests.service.launching import alive, eventually
 
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
+SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
 SANDBOXES = {"namespaces": box.rehearse_isolated, "plain": box.rehearse_plain}
 HOSTILE = {
     "fork-bomb": (bash("f() { f | f & }; f; f"), {"processes", "time", "exit", "lost"}),
@@ -41,14 +45,24 @@ HOSTILE = {
 }
 
 
-def strays() -> set[int]:
-    """Processes that began below this one, or that the sandbox's user runs."""
-    found = {child.pid for child in psutil.Process().children(recursive=True)}
-    for process in psutil.process_iter(["uids"]):
-        user = process.info["uids"]
-        if user and user.real >= 0x6B69_0000:
-            found.add(process.pid)
-    return found
+@pytest.fixture
+def strays() -> Iterator[Callable[[], set[int]]]:
+    """Living processes that began below this one, also after their own parents ended."""
+    libc = ctypes.CDLL(None)
+    this = psutil.Process()
+
+    def below() -> dict[int, psutil.Process]:
+        return {child.pid: child for child in this.children(recursive=True)}
+
+    before = below().keys()
+    assert libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    try:
+        yield lambda: {pid for pid in below().keys() - before if alive(pid)}
+    finally:
+        assert libc.prctl(SET_CHILD_SUBREAPER, 0, 0, 0, 0) == 0
+        for pid in below().keys() - before:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
@@ -72,18 +86,14 @@ HOSTILE_RUNS = [
 
 @pytest.mark.parametrize(("name", "sandbox"), HOSTILE_RUNS)
 def test_it_ends_with_a_finding_and_leaves_nothing_running(
-    name: str, sandbox: str, tmp_path: Path, weights: Path
+    name: str, sandbox: str, tmp_path: Path, weights: Path, strays: Callable[[], set[int]]
 ) -> None:
     deploy, endings = HOSTILE[name]
-    before = strays()
     plan = plan_of(tmp_path, deploy, weights, sandbox)
     assert plan.run.ended_by in endings
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
-    for _ in range(100):
-        if strays() <= before:
-            break
-        time.sleep(0.05)
-    assert strays() <= before
+    eventually(lambda: not strays(), 5)
+    assert not strays()
 
 
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:

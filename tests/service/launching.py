@@ -52,9 +52,9 @@ def service(
 
 def eventually(condition: Callable[[], bool], limit_s: float = 60.0) -> bool:
     end = time.monotonic() + limit_s
-    while not condition() and time.monotonic() < end:
+    while not (holds := condition()) and time.monotonic() < end:
         time.sleep(0.05)
-    return condition()
+    return holds
 
 
 def alive(pid: int) -> bool:

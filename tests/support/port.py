@@ -24,19 +24,39 @@ _UP = 1  # IFF_UP in linux/if.h
 @contextmanager
 def the_port() -> Iterator[Callable[[], bool]]:
     """Whether the port is free, as a function; in a network of its own where that may be made, else waited for."""
-    with _own_network():
-        if not eventually(port_is_free, WAIT_S):
-            pytest.fail(f"port {PORT} is taken on this machine: these tests launch servers on it")
+    with _own_network(), turn():
+        wait_until_free()
         yield port_is_free
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """One test of this network at a time, whichever process runs it.
+
+    The name is the network's, as the port is, and the kernel takes it back from a process that ends.
+    """
+    with socket.socket(socket.AF_UNIX) as name:
+        if not eventually(lambda: _bound(name, f"\0npu-adapter tests on port {PORT}"), WAIT_S):
+            pytest.fail(f"other tests have had port {PORT} for {WAIT_S:.0f} s")
+        yield
+
+
+def wait_until_free() -> None:
+    if not eventually(port_is_free, WAIT_S):
+        pytest.fail(f"port {PORT} is taken on this machine: these tests launch servers on it")
 
 
 def port_is_free() -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("0.0.0.0", PORT))
-        except OSError:
-            return False
+        return _bound(probe, ("0.0.0.0", PORT))
+
+
+def _bound(any_socket: socket.socket, address: str | tuple[str, int]) -> bool:
+    try:
+        any_socket.bind(address)
+    except OSError:
+        return False
     return True
 
 

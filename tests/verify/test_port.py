@@ -5,17 +5,35 @@ from __future__ import annotations
 import socket
 import threading
 
-from tests.support.port import PORT, port_is_free, the_port
+from tests.support.port import PORT, port_is_free, turn, wait_until_free
 
 
 def test_a_taken_port_is_no_obstacle_where_it_comes_free_in_time(port) -> None:
     with socket.create_server(("0.0.0.0", PORT)) as holder:
+        assert not port()
         release = threading.Timer(0.5, holder.close)
         release.start()
-        with the_port() as is_free:
-            assert is_free()
-            with socket.create_server(("0.0.0.0", PORT)):
-                assert not is_free()
+        wait_until_free()
         release.join()
     assert port()
     assert port is port_is_free
+
+
+def test_two_tests_have_the_port_one_after_the_other() -> None:
+    steps = []
+    first_is_in = threading.Event()
+
+    def first() -> None:
+        with turn():
+            steps.append("first in")
+            first_is_in.set()
+            threading.Event().wait(0.3)
+            steps.append("first out")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert first_is_in.wait(60)
+    with turn():
+        steps.append("second in")
+    thread.join()
+    assert steps == ["first in", "first out", "second in"]
