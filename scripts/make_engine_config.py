@@ -2,6 +2,9 @@
 """An environment in which vLLM's and vllm-ascend's own code builds an engine configuration, without an NPU.
 
     python3 scripts/make_engine_config.py .venv-engine-config      for `npu-adapter verify --deep`
+    python3 scripts/make_engine_config.py FOLDER --vllm 0.18.0 --vllm-ascend 0.18.0      for another row
+
+0.23.0, 0.18.0 and 0.13.0 were tried; another row's environment is named with --engine-python FOLDER.
 
 vLLM is built from its source for no device at all: no kernels, and no compiler is needed. vllm-ascend asks for
 torch_npu and what stands on CANN; the kit has stand-ins for those, so they are left out, and so is what vLLM asks
@@ -25,9 +28,13 @@ NOT_HERE = (
     "torch-npu", "triton-ascend", "memfabric-hybrid", "memcache-hybrid", "arctic-inference", "pandas-stubs",
     "quart", "flashinfer-python", "flashinfer-cubin", "nvidia-cudnn-frontend", "nvidia-cutlass-dsl",
     "fastsafetensors", "humming-kernels", "quack-kernels", "tilelang", "tokenspeed-mla", "tokenspeed-triton",
-    "torch-c-dlpack-ext",
+    "torch-c-dlpack-ext", "cupy-cuda12x",
 )  # fmt: skip
 """What needs CANN or CUDA, or is several hundred megabytes that no configuration asks for."""
+
+
+UNBOUND = ("opencv-python-headless",)
+"""Where vLLM 0.18.0 and vllm-ascend 0.18.0 ask for versions that exclude each other: any is taken."""
 
 
 def main() -> int:
@@ -46,7 +53,7 @@ def main() -> int:
     environments.install(
         environment,
         [f"vllm=={options.vllm}", f"vllm-ascend=={options.vllm_ascend}"],
-        overrides=[f"torch=={TORCH}", *(f"{name} ; sys_platform == 'never'" for name in NOT_HERE)],
+        overrides=[f"torch=={TORCH}", *UNBOUND, *(f"{name} ; sys_platform == 'never'" for name in NOT_HERE)],
         options=["--no-build-isolation-package", "vllm", "--no-binary", "vllm"],
     )
     subprocess.run([environment / "bin/python", "-c", "import vllm"], check=True)

@@ -16,7 +16,6 @@ from healthcheck.records import Finding, Stage
 
 SHOWN_NAMES = 8
 NAME_CHARACTERS = 300
-COMMAND_CHARACTERS = 1500
 
 
 @check(
@@ -53,7 +52,7 @@ def model_path(plan: LaunchPlan) -> Findings:
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if _is_within(model, plan.model_path)), models[-1])
     shown = _name(model) if model else "empty"
-    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {_command(server)}"
+    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
     if UNRESOLVED in model:
         yield unresolved(
             plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, NAME_CHARACTERS)} are"
@@ -84,7 +83,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     if second is not None and second.model == plan.spaced_model_path:
         return
     number = script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    seen = f"model {_name(second.model or '')}: {_command(second)}" if second else _no_second(plan)
+    seen = f"model {_name(second.model or '')}: {second.command}" if second else _no_second(plan)
     yield fail(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
         seen=seen,
@@ -103,10 +102,6 @@ def _no_second(plan: LaunchPlan) -> str:
 def _name(text: str) -> str:
     """A model, a name or a message as it is quoted: a submission chooses how long it is."""
     return shortened(repr(text), NAME_CHARACTERS)
-
-
-def _command(server: ServerCommand) -> str:
-    return shortened(server.command, COMMAND_CHARACTERS)
 
 
 @check(
@@ -140,7 +135,7 @@ def served_name(plan: LaunchPlan) -> Findings:
             return  # plan/model-path says it
         yield fail(
             expected=f"the weight path, {plan.model_path!r}, among the names",
-            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {_command(server)}",
+            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.command}",
             fix=advice.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
             evidence={"names": [shortened(name, NAME_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},

@@ -42,6 +42,7 @@ class ServerCommand:
         command: the command as a person would type it.
         foreground: deploy.sh stays for as long as the server does.
         config_problem: why the engine cannot read its --config file, "" where it can or there is none.
+        unread_config: its --config file where that is too long to be recorded whole: its options are unknown.
         limit_s: after how long what started the server ends it (`timeout 600 vllm serve …`); None without a limit.
         model: the weights that it would serve, resolved as a path where it is one; None is unknown.
         port: None is unknown; `port_source` says where it comes from, or why it is unknown.
@@ -68,6 +69,7 @@ class ServerCommand:
     where: str = ""
     missing_files: tuple[str, ...] = ()
     config_problem: str = ""
+    unread_config: str = ""
     limit_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 

@@ -88,6 +88,13 @@ def flags(plan: LaunchPlan) -> Findings:
             fix="write one `name: value` a line, in a file that ends in .yaml",
             where=server.where,
         )
+    if server.unread_config:
+        yield warn(
+            expected=f"a file of options behind {CONFIG} that can be read whole",
+            seen=f"{server.unread_config} is too long to be read here: the options in it were not judged",
+            fix="keep the file to options and their values, or write them on the command line",
+            where=server.where,
+        )
     yield from judge_flags(server, stacks.row(plan.stack or stacks.DEFAULT).vllm[0])
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.plan.commands import command_text
 from healthcheck.plan.engines import is_fixed_address
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.standins.note import ADDRESS
@@ -156,15 +157,15 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
 
 
 def _of_command(command: RecordedCommand) -> Iterator[Sign]:
-    where = command.where or " ".join(command.argv)[:200]
+    where = command.where or command_text(command.argv)
     given = _options(command.argv)
     if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
-        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {' '.join(command.argv)[:200]}", where=where)
+        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {command_text(command.argv)}", where=where)
     if (
         command.program in {"torchrun", "accelerate"}
         and _number(given.get("nnodes") or given.get("num-machines")) > 1
     ):
-        yield Sign(seen=" ".join(command.argv)[:200], where=where)
+        yield Sign(seen=command_text(command.argv), where=where)
 
 
 def _options(argv: tuple[str, ...]) -> dict[str, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
+from healthcheck.plan.commands import command_text
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.sandbox.job import Record
 from healthcheck.records import JsonValue
@@ -30,7 +30,7 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
         engine="mindie",
         api="openai-chat",
         argv=argv,
-        command=shlex.join(record.argv),
+        command=command_text(record.argv),
         env=record.env,
         cwd=record.cwd,
         foreground=foreground,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
 from healthcheck.plan import mindie
+from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.options import CommandLine, parse
 from healthcheck.plan.sandbox.job import Record
+from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
 
 UNRESOLVED = "<unresolved:"
@@ -73,19 +74,9 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         where=where,
         missing_files=tuple(_missing_files(line, record)),
         config_problem=_config_problem(engine, line, record),
+        unread_config=_unread(line, record),
         options=options,
     )
-
-
-def command_text(argv: Sequence[str]) -> str:
-    """A recorded command as a person would type it."""
-    words = [word for word in argv if not word.startswith("#route ")]
-    if words and words[0].startswith("python:"):
-        return f"{words[0].removeprefix('python:')}.run(…) in Python"
-    for index, word in enumerate(words[:-1]):
-        if word.replace("_", "-") in {"--api-key", "--api-keys"}:
-            words[index + 1] = "***"
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in shlex.join(words))
 
 
 def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
@@ -96,7 +87,7 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
     options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     text = options.get("port")
     port = int(text) if text and text.isdigit() else None
-    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)
+    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
     call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
     return ServerCommand(
         engine=engine.name,
@@ -108,7 +99,7 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
         foreground=foreground,
         model=next(iter(loaded), None),
         port=port if text else engine.port,
-        port_source=f"port={text}" if text else f"{engine.name}'s own default",
+        port_source=f"port={text[:NAME_CHARACTERS]}" if text else f"{engine.name}'s own default",
         host=options.get("host") or engine.host,
         where=where,
         options=options,
@@ -251,6 +242,7 @@ def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], 
 
 
 def _number(text: str, source: str) -> tuple[int | None, str]:
+    source = shortened(source, NAME_CHARACTERS)
     return (int(text), source) if re.fullmatch(r"\+?\d{1,5}", text.strip()) else (None, source)
 
 

@@ -13,6 +13,7 @@ from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.plan import recognise, script
+from healthcheck.plan.commands import command_text
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.sandbox import box
 from healthcheck.plan.sandbox.job import Job, Limits, Recording
@@ -186,4 +187,4 @@ def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
     for command in commands:
         for word in command.argv:
             if recognise.UNRESOLVED in word:
-                yield f"{word} in: {recognise.command_text(command.argv)}"
+                yield f"{word} in: {command_text(command.argv)}"

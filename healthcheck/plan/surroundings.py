@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import script
+from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.remedies import BASH_ONLY, is_foreign, remedy
@@ -102,13 +103,13 @@ def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
 
 def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
     for command in commands:
-        text = " ".join(command.argv[:12])
+        text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
             yield fail(
                 expected="the weights come from MODEL_PATH, and nothing is fetched to start",
-                seen=f"a download from a hub: {text}",
+                seen=f"a download from a hub: {said}",
                 fix='leave the download out and use "$MODEL_PATH"',
                 where=command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
@@ -116,7 +117,7 @@ def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
         elif clones or command.program in {"wget", "curl", "aria2c"}:
             yield warn(
                 expected="a start without the network, which may not be there",
-                seen=text,
+                seen=said,
                 fix="commit what is needed",
                 where=command.where,
             )
@@ -174,7 +175,7 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
             if word not in plain and _PROVIDED.match(word.lower()):
                 yield warn(
                     expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
-                    seen=f"{word} is installed: {' '.join(command.argv[:12])}",
+                    seen=f"{word[:NAME_CHARACTERS]} is installed: {command_text(command.argv[:12])}",
                     fix=f"leave {word} out",
                     where=command.where,
                     rule=contract.PROVIDED,

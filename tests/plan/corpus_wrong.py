@@ -166,7 +166,7 @@ STAYS: tuple[Case, ...] = (
          files={"start.sh": 'vllm serve "$MODEL_PATH" --port 8000 &\nwait\n'}),
     case("limit-python", sh("python3 run.py"), {"plan/foreground": "warn"}, says="3600 s",
          files={"run.py": 'import os, subprocess as s\ns.check_call(["vllm", "serve", os.environ["MODEL_PATH"]], timeout=3600)\n'}),
-    case("limit-reached", sh('timeout 0.01 vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="status 124"),
+    case("limit-reached", sh('timeout 0.1 vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="status 124"),
     case("limit-by-kill", sh('(sleep 3600; kill $$) &\nexec vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="-15"),
     case("limit-by-kill-child", sh('vllm serve "$MODEL_PATH" &\nP=$!\n(sleep 3600; kill $P) &\nwait $P'),
          {"plan/foreground": "fail"}, says="143"),

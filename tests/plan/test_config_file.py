@@ -31,13 +31,24 @@ def test_a_file_that_vllm_does_not_read_fails(
 
 
 @pytest.mark.parametrize("given", ["", "--port 8000 --host 0.0.0.0 --served-model-name mine"])
-def test_of_a_file_that_is_too_long_nothing_is_said(given: str, tmp_path: Path, weights: Path) -> None:
+def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, tmp_path: Path, weights: Path) -> None:
     text = f"port: 8000\nhost: 0.0.0.0\ncompilation-config: '{'a' * 300_000}'\n"
     repository = case("long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text})
     plan, results = judged(write(repository, tmp_path / "repo"), weights)
-    assert not list(flags.run(plan))
+    (unread,) = flags.run(plan)
+    assert "c.yaml is too long to be read here" in unread.seen
     assert plan.server
     assert (plan.server.port, plan.server.host) == ((8000, "0.0.0.0") if given else (None, None))
     assert plan.server.served_names == (("mine",) if given else ())
     outcomes = {results[name].outcome for name in ("plan/port", "plan/host")}
     assert outcomes == {Outcome.PASS if given else Outcome.WARN}
+
+
+@pytest.mark.parametrize("engine", ["vllm serve", "python3 -m sglang.launch_server --model-path"])
+def test_a_command_of_any_length_is_quoted_in_part(engine: str, tmp_path: Path, weights: Path) -> None:
+    line = f'{engine} "$MODEL_PATH" --api-key=hush --port {"9" * 50_000} --seed {"7" * 50_000}'
+    plan, results = judged(write(case("long", sh(line)), tmp_path / "repo"), weights)
+    assert plan.server
+    assert "hush" not in plan.server.command
+    assert len(plan.server.command) < 2000
+    assert max(len(f.seen) for result in results.values() for f in result.findings) < 4000

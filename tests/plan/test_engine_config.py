@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -267,6 +268,15 @@ def test_the_question_does_not_always_arise(ask: Ask, weights: Path, tmp_path: P
     assert "Python code of a model" in because(plan_of("--trust-remote-code"))
     (weights / "config.json").unlink()
     assert "no config.json" in because(plan_of())
+
+
+def test_options_in_a_file_that_is_too_long_to_be_read_leave_it_open(ask: Ask, weights: Path, tmp_path: Path):
+    plan = plan_of("--config", "c.yaml")
+    plan = replace(plan, server=replace(plan.server, unread_config="c.yaml"))
+    question = Question(plan=plan, root=tmp_path, weights=weights, engine_python=str(ask.environment))
+    result = engine_config.judge(gather_engine_config(question))
+    assert (result.outcome, result.settled) == (Outcome.SKIP, False)
+    assert "c.yaml is too long" in result.findings[0].seen
 
 
 def test_code_of_a_model_is_never_allowed_to_run(ask: Ask):

@@ -133,7 +133,7 @@ def gather_engine_config(question: Question) -> EngineConfig:
         seen = f"no environment with vllm {row.vllm[0]} and {row.label()} was found"
         return replace(found, trouble=Trouble(seen=seen, fix=f"run {MAKE}"))
     environment = look(python)
-    unfit = _unfit(environment, row)
+    unfit = _unfit(environment, row) or _unread(plan.server)
     if unfit:
         return replace(found, environment=environment, trouble=unfit)
     told = child.run(
@@ -166,6 +166,14 @@ def _unfit(environment: Environment, row: Row) -> Trouble | None:
     versions = f"--vllm {row.vllm[0]} --vllm-ascend {row.vllm_ascend}"
     fix = f"name a Python with {wanted} with {OPTION}; scripts/make_engine_config.py FOLDER {versions} makes one"
     return Trouble(seen=f"{seen}, and the chosen row has {wanted}", fix=fix)
+
+
+def _unread(server: ServerCommand) -> Trouble | None:
+    """Why the arguments are not known whole."""
+    if not server.unread_config:
+        return None
+    seen = f"{server.unread_config} is too long to be read here, and its options belong to the question"
+    return Trouble(seen=seen, fix="keep the file to options and their values, or leave --deep out")
 
 
 def _again(python: Interpreter) -> str:

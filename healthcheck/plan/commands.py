@@ -1,0 +1,24 @@
+"""A recorded command in the words of a message."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+COMMAND_CHARACTERS = 1500
+NAME_CHARACTERS = 200
+_KEYS = {"--api-key", "--api-keys"}
+
+
+def command_text(argv: Sequence[str]) -> str:
+    """The command as a person would type it, without its key, cut where it is too long for a message."""
+    words = [word for word in argv if not word.startswith("#route ")]
+    if words and words[0].startswith("python:"):
+        return f"{words[0].removeprefix('python:')[:NAME_CHARACTERS]}.run(…) in Python"
+    for index, word in enumerate(words):
+        name, equals, _ = word.partition("=")
+        if name.replace("_", "-") in _KEYS:
+            words[index : index + (1 if equals else 2)] = [f"{name}=***"] if equals else [name, "***"]
+    text = shlex.join(words)
+    text = text if len(text) <= COMMAND_CHARACTERS else f"{text[:COMMAND_CHARACTERS]}…"
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
