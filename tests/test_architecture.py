@@ -27,8 +27,8 @@ LAYERS = (
     {"cli", "__main__", "pytest_plugin"},
 )
 OWNERS = {
-    "aiohttp": {"probe"},
     "copier": {"scaffold"},
+    "httptools": {"wire"},
     "jinja2": {"weights", "report"},
     "msgspec": {"wire", "json_text"},
     "packaging": {"repo", "stacks"},

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import aiohttp
-
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError, load
@@ -24,15 +22,15 @@ from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.probe.sampler import Sampler, bounded_body, open_session
+from healthcheck.probe.sampler import Sampler, connections
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue
+from healthcheck.wire.answer import TooLargeError
 
 __all__ = ["measure", "metrics", "provenance", "resume"]
 CLEAR = "the evidence is clear"
 INTERRUPTED = "interrupted"
-_MAX_MODELS_BYTES = 2**20
 _TEMPLATE_TOKENS = 256
 """Room for what a chat template puts around the prompt."""
 _IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed", "logprobs")
@@ -122,27 +120,32 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
 
 async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
     """The first model that the server lists (or the one that was named), and its context length where given."""
-    url = settings.url.rstrip("/") + MODELS_PATH
-    try:
-        async with open_session(settings.patience) as session, session.get(url, allow_redirects=False) as response:
-            listed = _models(await bounded_body(response, _MAX_MODELS_BYTES)) if response.status == 200 else []
-            status, header = response.status, response.headers.get("server", "")
-    except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-        raise Blocked(f"no server answers at {settings.url}: {_reason(error)}") from error
+    async with connections(settings.url, settings.patience) as server:
+        try:
+            reply = (await server.get(MODELS_PATH)).reply
+        except (OSError, TooLargeError) as error:
+            raise Blocked(f"no server answers at {settings.url}: {_reason(error)}") from error
+    listed = _models(reply.body) if reply.status == 200 else []
     if not listed and not settings.model:
-        raise Blocked(f"{url} lists no model (HTTP {status}): name it with --model")
+        raise Blocked(
+            f"{settings.url.rstrip('/')}{MODELS_PATH} lists no model (HTTP {reply.status}): name it with --model"
+        )
     known = {str(entry.get("id")): entry for entry in listed}
     if settings.model and listed and settings.model not in known:
         raise UsageError(f"the server has no model {settings.model!r}; it lists {', '.join(map(repr, known))}")
     name = settings.model or str(listed[0].get("id"))
     length = known.get(name, {}).get("max_model_len")
-    return {"model": name, "max_model_len": length if isinstance(length, int) else None, "header": header}
+    return {
+        "model": name,
+        "max_model_len": length if isinstance(length, int) else None,
+        "header": reply.headers.get("server", ""),
+    }
 
 
 def _reason(error: Exception) -> str:
-    """The system's words, such as "Connection refused", rather than aiohttp's account of its attempts."""
-    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    return os.strerror(cause.errno or 0) if isinstance(cause, OSError) and (cause.errno or 0) > 0 else str(error)
+    """The system's words, such as "Connection refused", rather than asyncio's account of its attempts."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number and number > 0 else str(error)
 
 
 def _models(body: bytes) -> list[dict[str, JsonValue]]:
@@ -226,8 +229,8 @@ def _collect(
 async def _send(sampler: Sampler, settings: ProbeSettings, slots: Sequence[Slot], meter: Meter) -> None:
     ticking = asyncio.create_task(_tick(sampler, meter))
     try:
-        async with open_session(settings.patience) as session:
-            await sampler.run(session, slots)
+        async with connections(settings.url, settings.patience) as server:
+            await sampler.run(server, slots)
     finally:
         ticking.cancel()
         meter.show(sampler.in_flight)

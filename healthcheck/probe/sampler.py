@@ -1,31 +1,25 @@
-"""Many streamed completions in flight, each bounded in time and tried again where the fault may pass.
-
-The one user of aiohttp. No proxy, no redirect: the service reaches the port directly.
-"""
+"""Many streamed completions in flight, each bounded in time and tried again where the fault may pass."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
-
-import aiohttp
 
 from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
+from healthcheck.errors import UsageError
 from healthcheck.probe.bank import Slot
 from healthcheck.probe.problems import Problem, message
 from healthcheck.probe.records import Patience, ProbeSettings, Sample
-from healthcheck.wire.chat import Completion, Reader, request_body
+from healthcheck.wire.answer import Reply, TooLargeError
+from healthcheck.wire.chat import Completion, request_body
+from healthcheck.wire.many import Connections, Waits
 
 GAVE_UP = "requests failed"
-MAX_ANSWER_BYTES = 64 * 2**20
-_FEED_BYTES = 2**16
 _LONGEST_WAIT_S = 30.0
-_IDLE_S = 2.0
-"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s, and a process
-that got no processor meanwhile would not have noticed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +52,11 @@ class Sampler:
         self.in_flight = 0
         self.gave_up = ""
 
-    async def run(self, session: aiohttp.ClientSession, slots: Sequence[Slot]) -> None:
+    async def run(self, server: Connections, slots: Sequence[Slot]) -> None:
         """Send until all slots are done, `keep` has enough, or the server fails too often in a row (`gave_up`)."""
         queue = iter(slots)
         workers = [
-            asyncio.create_task(self._work(session, queue))
+            asyncio.create_task(self._work(server, queue))
             for _ in range(min(self._settings.concurrency, len(slots)))
         ]
         pending = set(workers)
@@ -76,11 +70,11 @@ class Sampler:
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _work(self, session: aiohttp.ClientSession, queue: Iterator[Slot]) -> bool:
+    async def _work(self, server: Connections, queue: Iterator[Slot]) -> bool:
         for slot in queue:
             self.in_flight += 1
             try:
-                sample = await self._sample(session, slot)
+                sample = await self._sample(server, slot)
             finally:
                 self.in_flight -= 1
             self._strikes = self._strikes + 1 if sample.error else 0
@@ -91,13 +85,13 @@ class Sampler:
                 return False
         return True
 
-    async def _sample(self, session: aiohttp.ClientSession, slot: Slot) -> Sample:
+    async def _sample(self, server: Connections, slot: Slot) -> Sample:
         patience, errors = self._settings.patience, list[str]()
         body = self._body(self._problems[slot.problem])
         began = time.monotonic()
         for attempt in range(patience.attempts):
             try:
-                answer = await _ask(session, self._settings, body)
+                answer = await _ask(server, body)
             except _Fault as fault:  # noqa: PERF203 - each try has its own end
                 errors.append(str(fault))
                 if not fault.again or attempt + 1 == patience.attempts:
@@ -126,86 +120,52 @@ class Sampler:
         return json_text.dump_line(body | {"logprobs": True} if self._settings.logprobs else body)
 
 
-def open_session(patience: Patience) -> aiohttp.ClientSession:
-    """A session without proxies, cookies or a limit on connections; the caller closes it."""
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_S),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-        timeout=aiohttp.ClientTimeout(
-            total=patience.answer_s, sock_connect=patience.connect_s, sock_read=patience.silence_s
-        ),
-    )
+def connections(url: str, patience: Patience) -> aclosing[Connections]:
+    """Connections to a server, with a run's patience, for an `async with`.
+
+    Raises:
+        UsageError: the URL is none.
+    """
+    waits = Waits(connect_s=patience.connect_s, silence_s=patience.silence_s, answer_s=patience.answer_s)
+    try:
+        return aclosing(Connections(url, waits))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
-async def _ask(session: aiohttp.ClientSession, settings: ProbeSettings, body: bytes) -> _Answer:
+async def _ask(server: Connections, body: bytes) -> _Answer:
     """One try.
 
     Raises:
         _Fault: no whole answer came.
     """
-    url, began = settings.url.rstrip("/") + CHAT_PATH, time.monotonic()
-    headers = {"Content-Type": "application/json"}
     try:
-        async with session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-            if response.status != 200:
-                raise await _refusal(response)
-            completion, first = await _fold(response)
-    except asyncio.TimeoutError as error:
-        text = str(error) or f"no end after {settings.patience.answer_s:g} s"
-        raise _Fault(f"timed out: {text}", again=False) from error
-    except (aiohttp.ClientError, OSError) as error:
+        timed = await server.stream(CHAT_PATH, body)
+    except TimeoutError as error:
+        raise _Fault(f"timed out: {error}", again=False) from error
+    except OSError as error:
         raise _Fault(f"connection: {type(error).__name__}: {error}"[:500], again=True) from error
+    except TooLargeError as error:
+        raise _Fault(str(error), again=False) from error
+    completion = timed.reply.completion
+    if completion is None:
+        raise _refusal(timed.reply)
     if completion.error:
         raise _Fault(f"error event inside the stream: {completion.error[:500]}", again=True)
     if not completion.deltas and (completion.faults or not completion.events):
-        kind, reason = response.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
+        kind, reason = timed.reply.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
         raise _Fault(f"no chat completion in the answer (content type {kind}): {reason}", again=False)
-    return _Answer(completion=completion, first_s=(first or began) - began, seconds=time.monotonic() - began)
+    return _Answer(completion=completion, first_s=timed.first_s, seconds=timed.seconds)
 
 
-async def _fold(response: aiohttp.ClientResponse) -> tuple[Completion, float]:
-    """The stream as a completion, and when its first byte came.
-
-    Bytes are parsed in batches: the probe measures answers; when events arrive is for the endpoint's checks.
-    """
-    reader, first, held, total = Reader(), 0.0, list[bytes](), 0
-    pending = 0
-    async for data in response.content.iter_any():
-        first = first or time.monotonic()
-        held.append(data)
-        pending += len(data)
-        total += len(data)
-        if total > MAX_ANSWER_BYTES:
-            raise _Fault(f"more than {MAX_ANSWER_BYTES} bytes in one answer", again=False)
-        if pending >= _FEED_BYTES:
-            reader.feed(b"".join(held))
-            held.clear()
-            pending = 0
-    reader.feed(b"".join(held))
-    return reader.close(), first
+def _refusal(reply: Reply) -> _Fault:
+    text = reply.body[:2000].decode("utf-8", "replace").strip()
+    again = reply.status == 429 or reply.status >= 500
+    words = f"HTTP {reply.status} {reply.reason}: {text[:500]}"
+    return _Fault(words, again=again, wait_s=_retry_after(reply.headers.get("retry-after", "")))
 
 
-async def bounded_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The body of a short answer, at most `limit` bytes of it."""
-    held = bytearray()
-    async for data in response.content.iter_any():
-        held += data
-        if len(held) >= limit:
-            break
-    return bytes(held[:limit])
-
-
-async def _refusal(response: aiohttp.ClientResponse) -> _Fault:
-    text = (await bounded_body(response, 2000)).decode("utf-8", "replace").strip()
-    again = response.status == 429 or response.status >= 500
-    return _Fault(
-        f"HTTP {response.status} {response.reason}: {text[:500]}", again=again, wait_s=_retry_after(response)
-    )
-
-
-def _retry_after(response: aiohttp.ClientResponse) -> float:
-    asked = response.headers.get("retry-after", "")
+def _retry_after(asked: str) -> float:
     return float(asked) if asked.isdigit() and len(asked) < 6 else 0.0
 
 

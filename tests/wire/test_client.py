@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import os
 import socket
-import threading
-import time
 import zlib
-from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import pytest
@@ -17,50 +13,10 @@ import pytest
 from healthcheck.simulator import DIALECTS, Behaviour, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client, Limits, is_loopback, proxies_for
+from tests.wire.talks import OK, Talk, listens, says, server
 
 BODY = request_body([user("hello 你好")], model="m", max_tokens=40, temperature=0)
-OK = b"HTTP/1.1 200 OK\r\n"
-Talk = Callable[[socket.socket], None]
 T = TypeVar("T")
-
-
-def listens(connection: socket.socket) -> None:
-    """Until the client has gone away."""
-    while connection.recv(2**16):
-        pass
-
-
-@contextlib.contextmanager
-def server(talk: Talk) -> Iterator[str]:
-    """Serves one connection: reads the request, then talks."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        with contextlib.suppress(OSError):
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(2**16)
-                talk(connection)
-                connection.shutdown(socket.SHUT_WR)  # unread bytes of the request would turn a close into a reset
-                connection.settimeout(5)
-                listens(connection)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        listener.close()
-        thread.join()
-
-
-def says(*parts: bytes, pause_s: float = 0.0) -> Talk:
-    def talk(connection: socket.socket) -> None:
-        for part in parts:
-            connection.sendall(part)
-            time.sleep(pause_s)
-
-    return talk
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -1,0 +1,248 @@
+"""Many exchanges at a time in one thread: connections on asyncio, used again where that is safe.
+
+No proxy, no redirect: the service reaches the port directly. Bytes are folded in batches: for when each event
+arrived there is `healthcheck.wire.client`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, urlsplit
+
+from healthcheck.wire.answer import Answer, Reply, TooLargeError
+from healthcheck.wire.chat import Reader
+from healthcheck.wire.inflate import OFFERED
+
+_IDLE_S = 2.0
+"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s, and a process
+that got no processor meanwhile would not have noticed."""
+_AFTER_DONE_S = 2.0
+"""For the end of a response whose text is whole: with it the connection can be used again."""
+_SAFE = "/%:@!$&'()*+,;=-._~"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Seconds: for a connection, between two arrivals of bytes and before the first, for the whole answer."""
+
+    connect_s: float
+    silence_s: float
+    answer_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """A reply, the seconds from the request to the first byte of its body (0: it has none) and to its end."""
+
+    reply: Reply
+    first_s: float
+    seconds: float
+
+
+class Connections:
+    """Connections to one server, opened as they are needed; `contextlib.aclosing` closes them."""
+
+    def __init__(self, url: str, waits: Waits) -> None:
+        """`url` is the server's root.
+
+        Raises:
+            ValueError: it is no URL of a server.
+        """
+        self._url = urlsplit(url)
+        self._host, self._port = _address(self._url)
+        self._waits = waits
+        self._idle: list[_Connection] = []
+        self._open: set[_Connection] = set()
+
+    async def aclose(self) -> None:
+        """Drop all connections, whatever is on its way."""
+        for connection in self._open:
+            connection.drop()
+        await asyncio.sleep(0)  # the loop closes the sockets in its next turn
+
+    async def get(self, path: str) -> Timed:
+        """GET a short answer.
+
+        Raises:
+            TimeoutError: it did not come in time.
+            OSError: no connection, a broken one, or something that is no HTTP.
+            TooLargeError: more than is read of one answer.
+        """
+        return await self._exchange(Answer(), self._head("GET", path) + b"\r\n")
+
+    async def stream(self, path: str, body: bytes) -> Timed:
+        """POST JSON and fold the stream that comes back.
+
+        Raises:
+            TimeoutError: the answer did not end in time.
+            OSError: no connection, a broken one, or something that is no HTTP.
+            TooLargeError: more than is read of one answer.
+        """
+        head = self._head("POST", path) + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(
+            body
+        )
+        return await self._exchange(Answer(Reader()), head + body)
+
+    def _head(self, method: str, path: str) -> bytes:
+        target = quote(self._url.path.rstrip("/") + path, safe=_SAFE)
+        host = self._url.netloc.rpartition("@")[2].encode("idna").decode()
+        return (
+            f"{method} {target} HTTP/1.1\r\nhost: {host}\r\naccept: */*\r\naccept-encoding: {OFFERED}\r\n"
+            "user-agent: npu-adapter-kit\r\n"
+        ).encode()
+
+    async def _exchange(self, answer: Answer, request: bytes) -> Timed:
+        connection = self._idle_one() or await self._connect()
+        try:
+            timed = await connection.ask(answer, request, self._waits)
+        finally:
+            if answer.reusable and connection.usable:
+                connection.idle_since = time.monotonic()
+                self._idle.append(connection)
+            else:
+                self._open.discard(connection)
+                connection.drop()
+        return timed
+
+    def _idle_one(self) -> _Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable and time.monotonic() - connection.idle_since < _IDLE_S:
+                return connection
+            self._open.discard(connection)
+            connection.drop()
+        return None
+
+    async def _connect(self) -> _Connection:
+        opening = asyncio.get_running_loop().create_connection(
+            self._protocol, self._host, self._port, ssl=True if self._url.scheme == "https" else None
+        )
+        try:
+            _, connection = await asyncio.wait_for(opening, self._waits.connect_s)
+        except asyncio.TimeoutError as error:
+            raise TimeoutError(f"no connection within {self._waits.connect_s:g} s") from error
+        return connection
+
+    def _protocol(self) -> _Connection:
+        """Known before it is open: whoever waits for it may be cancelled when it is."""
+        connection = _Connection()
+        self._open.add(connection)
+        return connection
+
+
+def _address(url: SplitResult) -> tuple[str, int]:
+    if url.scheme not in {"http", "https"} or not url.hostname:
+        raise ValueError(f"{url.geturl()!r} is no http:// URL of a server")
+    url.netloc.encode("idna")
+    return url.hostname, url.port or (443 if url.scheme == "https" else 80)
+
+
+class _Connection(asyncio.Protocol):
+    """One connection with at most one request on its way."""
+
+    def __init__(self) -> None:
+        self.idle_since = 0.0
+        self._transport: asyncio.Transport | None = None
+        self._pending: _Pending | None = None
+
+    @property
+    def usable(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def ask(self, answer: Answer, request: bytes, waits: Waits) -> Timed:
+        """Send a request, and wait for the end of its answer."""
+        if not self._transport:
+            raise ConnectionError("the server closed the connection before it was asked")
+        self._pending = _Pending(answer, waits)
+        self._transport.write(request)
+        try:
+            return await self._pending.whole()
+        finally:
+            self._pending = None
+
+    def drop(self) -> None:
+        if self._transport:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._pending:
+            self._pending.take(data)
+        else:
+            self.drop()  # nothing was asked
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if self._pending:
+            self._pending.lost(exc)
+
+
+class _Pending:
+    """An answer that is waited for. Its moments are those of time.monotonic()."""
+
+    def __init__(self, answer: Answer, waits: Waits) -> None:
+        self._answer = answer
+        self._waits = waits
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[None] = self._loop.create_future()
+        self._began = self._heard = time.monotonic()
+        self._first = 0.0
+        self._timer = self._loop.call_later(min(waits.silence_s, waits.answer_s), self._look)
+
+    async def whole(self) -> Timed:
+        """Wait for the end."""
+        try:
+            await self._end
+        finally:
+            self._timer.cancel()
+        first = self._first - self._began if self._first else 0.0
+        return Timed(reply=self._answer.reply(), first_s=first, seconds=time.monotonic() - self._began)
+
+    def take(self, data: bytes) -> None:
+        """Bytes came."""
+        if self._end.done():
+            return
+        self._heard = time.monotonic()
+        try:
+            self._answer.feed(data)
+        except (OSError, TooLargeError) as error:
+            self._end.set_exception(error)
+            return
+        if not self._first and self._answer.begun:
+            self._first = self._heard
+        if self._answer.ended:
+            self._end.set_result(None)
+        elif self._answer.done:
+            self._timer.cancel()
+            self._timer = self._loop.call_later(_AFTER_DONE_S, self._look)
+
+    def lost(self, error: Exception | None) -> None:
+        """The connection ended."""
+        if self._end.done():
+            return
+        try:
+            self._answer.close()
+        except (OSError, TooLargeError) as broken:
+            self._end.set_exception(error or broken)
+        else:
+            self._end.set_result(None)
+
+    def _look(self) -> None:
+        """End what takes too long; else look again when it would."""
+        now, waits = time.monotonic(), self._waits
+        silent, late = self._heard + waits.silence_s, self._began + waits.answer_s
+        if self._end.done():
+            return
+        if self._answer.done:
+            self._end.set_result(None)
+        elif now >= late:
+            self._end.set_exception(TimeoutError(f"no end after {waits.answer_s:g} s"))
+        elif now >= silent:
+            self._end.set_exception(TimeoutError(f"nothing came for {waits.silence_s:g} s"))
+        else:
+            self._timer = self._loop.call_later(min(silent, late) - now, self._look)

@@ -1,0 +1,172 @@
+"""Many exchanges over real sockets: deadlines hold, connections are used again where that is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
+
+import pytest
+
+from healthcheck.simulator import DIALECTS, Behaviour, Simulator
+from healthcheck.wire.chat import Completion, request_body, user
+from healthcheck.wire.client import Client
+from healthcheck.wire.many import Connections, Timed, Waits
+from tests.wire.talks import OK, listens, says, server
+
+BODY = request_body([user("hello 你好")], model="m", max_tokens=40, temperature=0)
+DATA = json.dumps(BODY).encode()
+CHAT = "/v1/chat/completions"
+WAITS = Waits(connect_s=10, silence_s=20, answer_s=60)
+T = TypeVar("T")
+
+
+def with_connections(url: str, talk: Callable[[Connections], Awaitable[T]], waits: Waits = WAITS) -> T:
+    async def run() -> T:
+        async with aclosing(Connections(url, waits)) as connections:
+            return await talk(connections)
+
+    return asyncio.run(run())
+
+
+def streamed(url: str, waits: Waits = WAITS) -> Timed:
+    return with_connections(url, lambda server: server.stream(CHAT, DATA), waits)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_reads_as_the_other_client_reads_it(dialect: str) -> None:
+    with Simulator(Behaviour(model="m", dialect=dialect)) as simulator:
+        timed, exchange = streamed(simulator.url), Client(simulator.url).chat(BODY)
+    assert timed.reply.status == exchange.status
+    assert _told(timed.reply.completion) == _told(exchange.completion)
+    assert 0 < timed.first_s <= timed.seconds
+
+
+def _told(completion: Completion | None) -> tuple[str, tuple[str, ...]]:
+    return (completion.prediction, completion.faults) if completion else ("", ())
+
+
+def test_requests_in_a_row_share_a_connection_and_those_at_a_time_do_not() -> None:
+    async def talk(connections: Connections) -> None:
+        for _ in range(3):
+            await connections.get("/v1/models")
+        await asyncio.gather(*[connections.get("/v1/models") for _ in range(4)])
+
+    counting = ThreadedServer()
+    with counting.running() as url:
+        with_connections(url, talk)
+    assert counting.accepted == 4
+
+
+def test_a_request_that_is_cancelled_leaves_no_socket_and_no_answer_behind() -> None:
+    async def talk(connections: Connections) -> int:
+        asking = asyncio.create_task(connections.stream(CHAT, DATA))
+        await asyncio.sleep(0.2)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        return (await connections.get("/v1/models")).reply.status
+
+    with Simulator(Behaviour(model="m", tokens_per_second=5)) as simulator:
+        assert with_connections(simulator.url, talk) == 200
+
+
+def test_silence_ends_an_answer() -> None:
+    with server(listens) as url, pytest.raises(TimeoutError, match=r"nothing came for 0\.3 s"):
+        streamed(url, Waits(connect_s=5, silence_s=0.3, answer_s=60))
+
+
+def test_an_answer_that_trickles_ends_too() -> None:
+    head = OK + b"\r\n"
+    with (
+        server(says(head, *[b": wait\n\n"] * 400, pause_s=0.05)) as url,
+        pytest.raises(TimeoutError, match="no end after 1 s"),
+    ):
+        streamed(url, Waits(connect_s=5, silence_s=30, answer_s=1))
+
+
+def test_nothing_is_waited_for_after_done() -> None:
+    """The evaluation client reads no further: a server that never ends its response is no fault."""
+    event = b'data: {"choices": [{"delta": {"content": "a"}}]}\n\ndata: [DONE]\n\n'
+
+    def never_ends(connection: socket.socket) -> None:
+        connection.sendall(OK + b"transfer-encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(event), event))
+        listens(connection)
+
+    with server(never_ends) as url:
+        completion = streamed(url).reply.completion
+    assert completion
+    assert (completion.text, completion.done) == ("a", True)
+
+
+def test_nobody_there_is_the_systems_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ConnectionRefusedError):
+        streamed(f"http://127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://", "ftp://host/", "http://host:99999", "http://" + "a" * 70 + ".example"]
+)
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Connections(url, WAITS)
+
+
+class ThreadedServer(ThreadingHTTPServer):
+    """Counts its connections, and closes those that were idle for a second, as uvicorn does after five."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.accepted = 0
+
+    def get_request(self) -> tuple[socket.socket, object]:
+        self.accepted += 1
+        return super().get_request()
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        thread = threading.Thread(target=self.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{self.server_port}"
+        finally:
+            self.shutdown()
+            thread.join()
+            self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 1
+
+    def do_GET(self) -> None:
+        time.sleep(0.05)  # so that requests of one moment meet
+        self.send_response(200)
+        self.send_header("content-length", "3")
+        self.end_headers()
+        self.wfile.write(b"yes")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_a_stall_costs_no_request() -> None:
+    """A connection that the server closed while this process got no processor is not used again."""
+
+    async def talk(connections: Connections) -> list[bytes]:
+        await asyncio.gather(*[connections.get("/") for _ in range(8)])
+        time.sleep(2.5)  # noqa: ASYNC251 - the whole process stands still
+        return [timed.reply.body for timed in await asyncio.gather(*[connections.get("/") for _ in range(8)])]
+
+    with ThreadedServer().running() as url:
+        assert with_connections(url, talk) == [b"yes"] * 8
