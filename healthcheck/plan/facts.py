@@ -21,6 +21,7 @@ class RecordedCommand:
         cwd: the working directory, as the sandbox names it.
         where: "deploy.sh:7" where the line was found, else empty.
         source: "shell" for an executed program, "python" for a call that a Python launcher made.
+        alive: it still ran when the rehearsal ended.
     """
 
     program: str
@@ -29,6 +30,7 @@ class RecordedCommand:
     cwd: str
     where: str = ""
     source: str = "shell"
+    alive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

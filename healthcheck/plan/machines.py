@@ -23,6 +23,12 @@ else:
 
 SETTINGS = "adapter.toml"
 _GROUP_KEYS = ("multi_node", "nodes")
+_LAUNCHERS = {
+    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "accelerate.commands.launch",
+    "deepspeed",
+}  # fmt: skip
+_NODES, _RANKS = ("nnodes", "num-machines", "num-nodes"), ("node-rank", "machine-rank")
+_MEETING_POINTS = {"master-addr", "main-process-ip", "rdzv-endpoint"}
 _PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
 
 
@@ -47,11 +53,11 @@ def one_machine(plan: LaunchPlan) -> Findings:
     server that is one of several nodes waits for the others until the job is given up.
 
     It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
-    above 1 (vLLM, SGLang, LMDeploy, torchrun), data parallelism of which a part runs elsewhere
-    (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank; all servers that deploy.sh
-    starts count together), a Ray cluster that is joined at another machine's address. The fixed address of one
-    machine as the meeting point of all ranks is a warning. Ray on one machine (--distributed-executor-backend ray
-    alone, `ray start --head`) is fine.
+    above 1 (vLLM, SGLang, LMDeploy, torchrun, accelerate) unless every rank runs here at once, data parallelism of
+    which a part runs elsewhere (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank;
+    all servers that deploy.sh starts count together), a Ray cluster that is joined at another machine's address.
+    The fixed address of one machine as the meeting point of all ranks is a warning. Ray on one machine
+    (--distributed-executor-backend ray alone, `ray start --head`) is fine.
 
     Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
     quantised weights or a shorter context may fit one.
@@ -78,6 +84,7 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
         yield from _of_addresses(plan.server)
     for command in plan.commands:
         yield from _of_command(command)
+    yield from _of_launchers(plan.commands)
 
 
 def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
@@ -157,15 +164,34 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
 
 
 def _of_command(command: RecordedCommand) -> Iterator[Sign]:
-    where = command.where or command_text(command.argv)
     given = _options(command.argv)
     if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
-        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {command_text(command.argv)}", where=where)
-    if (
-        command.program in {"torchrun", "accelerate"}
-        and _number(given.get("nnodes") or given.get("num-machines")) > 1
-    ):
-        yield Sign(seen=command_text(command.argv), where=where)
+        said = command_text(command.argv)
+        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {said}", where=command.where or said)
+
+
+def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
+    """Launchers of several processes that wait for nodes which are not started here beside them."""
+    launchers = [(command, _options(command.argv)) for command in commands if command.program in _LAUNCHERS]
+    for command, given in launchers:
+        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
+        together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
+        ranks = {_first(other, _RANKS) or _free_rank(other, at) for at, other in enumerate(together)}
+        if nodes > max(1, len(ranks)):
+            yield Sign(seen=said, where=command.where or said)
+        for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
+            if _is_elsewhere(given[name]):
+                seen = f"all ranks meet at {given[name]} (--{name}), the address of one machine of yours: {said}"
+                yield Sign(seen=seen, where=command.where or said)
+
+
+def _free_rank(given: dict[str, str], at: int) -> str:
+    """Nodes that meet at a rendezvous number themselves; without one each of them is the first."""
+    return f"free {at}" if "rdzv-endpoint" in given else "0"
+
+
+def _first(given: dict[str, str], names: tuple[str, ...]) -> str | None:
+    return next((given[name] for name in names if name in given), None)
 
 
 def _options(argv: tuple[str, ...]) -> dict[str, str]:

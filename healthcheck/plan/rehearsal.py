@@ -121,6 +121,7 @@ class _Rehearsal:
                 cwd=record.cwd,
                 where=script.where_is(self.text, record.argv),
                 source="python" if record.kind == "python" else "shell",
+                alive=record.alive,
             )
             for record in recording.records
         )
