@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -144,8 +145,9 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
 
 def _reason(error: Exception) -> str:
     """The system's words, such as "Connection refused", rather than asyncio's account of its attempts."""
-    number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number and number > 0 else str(error)
+    if isinstance(error, ssl.SSLError) or not isinstance(error, OSError) or (error.errno or 0) <= 0:
+        return str(error)
+    return os.strerror(error.errno or 0)
 
 
 def _models(body: bytes) -> list[dict[str, JsonValue]]:
