@@ -28,7 +28,18 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside the target, flush to the disk, then rename over it; a device such as /dev/null is written to."""
+    """Write beside the target, flush to the disk, then rename over it; a device such as /dev/null is written to.
+
+    Raises:
+        OSError: it cannot be written; its `filename` is the target.
+    """
+    try:
+        _write_atomically(path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return

@@ -54,6 +54,11 @@ class Listener:
         """Whether only this machine can reach it."""
         return self.address.removeprefix("::ffff:").startswith("127.") or self.address == "::1"
 
+    @property
+    def owner(self) -> str:
+        """Whose it is, in words."""
+        return str(self.process or "a process that this user may not see")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -139,7 +141,8 @@ def update(repository: Path) -> Update:
             f"{repository} was made from a plain folder, {source}, which has no versions to update from. "
             + _by_hand(repository, answers)
         )
-    with warnings.catch_warnings():
+    # Copier says three times over that a template has no tags, and --quiet does not stop it.
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         copier = _copier()
         try:

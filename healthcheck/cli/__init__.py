@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-import os
 import signal
 import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
 
+from healthcheck.cli import outlets
 from healthcheck.cli.parsing import Parser, Version
 from healthcheck.errors import Blocked, KitError, UsageError
 
@@ -40,7 +40,15 @@ exit status:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    with outlets.lasting():
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"
+            sys.excepthook(*sys.exc_info())
+            return 4
+
+
+def _run(arguments: list[str]) -> int:
     asked = next((word for word in arguments if not word.startswith("-")), "")
     with _ended_at_once_by_ctrl_c():
         parser = parser_for({asked})
@@ -49,7 +57,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.parser.unknown(unknown)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
     except UsageError as error:
         return _say(error, 2)
     except Blocked as error:
@@ -58,9 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(error, 4)
     except KeyboardInterrupt:
         return _say("interrupted", 3)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _say(f"cannot go on: {error.strerror or error}{where}", 4)
     return status
 
 

@@ -6,12 +6,11 @@ import argparse
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from healthcheck import json_text
+from healthcheck.cli import output
+from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
-from healthcheck.files import write_atomically
 from healthcheck.probe.folder import load
 from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
@@ -31,39 +30,44 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
     parser.add_argument("second", type=place, metavar="RUN_B", help="run folder of what is held against it")
+    parser.epilog = exit_statuses(
+        {
+            0: "no worse than the margin",
+            1: "worse",
+            2: "wrong usage, or runs that cannot be compared",
+            3: "undecided",
+        }
+    )
     margin = f"loss of accuracy that does not matter (default: {MARGIN})"
     parser.add_argument("--margin", type=float, default=MARGIN, metavar="D", help=margin)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    output.json_argument(parser, "everything")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print; 0 no worse than the margin, 1 worse, 3 undecided."""
     if not 0 < options.margin < 1:
         raise UsageError(f"--margin lies between 0 and 1, not at {options.margin}")
+    output.refuse_unwritable(options.json)
     result = compare_runs(load(options.first), load(options.second), margin=options.margin)
-    if options.json:
-        write_atomically(options.json, as_json(result))
-    print("\n".join(lines_of(result)))
+    output.show(lines_of(result), options.json, lambda: as_json(result))
     return _STATUS[result.comparisons[0].shift]
 
 
-def as_json(result: TwoRuns) -> bytes:
-    """Everything that was found, as JSON; fractions."""
+def as_json(result: TwoRuns) -> dict[str, object]:
+    """Everything that was found, as JSON values; fractions."""
     short = tuple(
         replace(
             flip, first_answer=flip.first_answer[:_STORED_CHARS], second_answer=flip.second_answer[:_STORED_CHARS]
         )
         for flip in result.flips
     )
-    return json_text.dump(
-        {
-            "schema": SCHEMA,
-            "shift": result.comparisons[0].shift,
-            "comparisons": result.comparisons,
-            "flips": short,
-            "caveats": result.caveats,
-        }
-    )
+    return {
+        "schema": SCHEMA,
+        "shift": result.comparisons[0].shift,
+        "comparisons": result.comparisons,
+        "flips": short,
+        "caveats": result.caveats,
+    }
 
 
 def lines_of(result: TwoRuns) -> Iterator[str]:

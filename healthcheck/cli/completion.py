@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import catalogue, cli
+from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 
 SHELLS = ("bash", "zsh", "fish")
@@ -41,7 +42,7 @@ class Word:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("shell", choices=SHELLS)
-    parser.epilog = INSTALL
+    parser.epilog = INSTALL + "\n\n" + exit_statuses({0: "printed", 2: "wrong usage"})
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from healthcheck.cli import output
+from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.json_text import dump
-from healthcheck.report import folder
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, Hit, diagnose, diagnose_stream
 
@@ -23,9 +22,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "Find the cause of a failed launch in its log: the first specific failure that the kit knows, with the "
         "lines, the cause, the fix and the source; else the last error block. The log may be of any size."
     )
-    parser.epilog = "exit status: 0 a cause was found, 3 none was, 2 the log cannot be read"
+    parser.epilog = exit_statuses(
+        {0: "a cause was found", 2: "wrong usage, or a log that cannot be read", 3: "no cause was found"}
+    )
     parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the diagnosis there as JSON")
+    output.json_argument(parser, "the diagnosis")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,9 +34,8 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
-    print("\n".join(_text(found, "standard input" if name == "-" else name)))
-    if options.json:
-        folder.save(options.json, dump(_record(found)))
+    text = _text(found, "standard input" if name == "-" else name)
+    output.show(text, options.json, lambda: _record(found))
     return FOUND if found.cause else NOTHING
 
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from healthcheck import contract, json_text, scaffold
+from healthcheck import contract, scaffold
 from healthcheck.cli import output
-from healthcheck.cli.parsing import version
-from healthcheck.files import write_atomically
+from healthcheck.cli.parsing import exit_statuses, version
 from healthcheck.plan.engine_config.environment import find_python
 from healthcheck.plan.sandbox.box import Setting, rehearse_isolated
 from healthcheck.plan.sandbox.job import Limits
@@ -43,22 +42,26 @@ class Part:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = "exit status: 0 everything that the kit needs is there, 1 something is not"
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the list as JSON")
+    parser.epilog = exit_statuses(
+        {0: "everything that the kit needs is there", 1: "something that it needs is not", 2: "wrong usage"}
+    )
+    output.json_argument(parser, "the list")
 
 
 def run(options: argparse.Namespace) -> int:
     """Look and print; 1 where a needed part is missing."""
     output.refuse_unwritable(options.json)
     parts = tuple(look())
-    if options.json:
-        write_atomically(options.json, json_text.dump({"schema": 1, "version": version(), "parts": parts}))
-    print(version())
+    output.show(_lines(parts), options.json, lambda: {"schema": 1, "version": version(), "parts": parts})
+    return int(any(part.needed and not part.found for part in parts))
+
+
+def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
+    yield version()
     for part in parts:
         mark = "yes" if part.found else "NO " if part.needed else "no "
-        print(f"{mark}  {part.name:<22} {part.found or part.without}")
-        print(f"     {'':<22} for {part.use}")
-    return int(any(part.needed and not part.found for part in parts))
+        yield f"{mark}  {part.name:<22} {part.found or part.without}"
+        yield f"     {'':<22} for {part.use}"
 
 
 def look() -> Iterator[Part]:
@@ -76,9 +79,10 @@ def look() -> Iterator[Part]:
         name="namespaces", found=_namespaces(), without="not allowed here; the plan stage says so",
         use="a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)",
     )  # fmt: skip
+    taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
     yield Part(
-        name=f"port {contract.PORT}", found=_free(), without=f"taken by {_holder()}: end it before a launch",
-        use="the service stage: deploy.sh serves there",
+        name=f"port {contract.PORT}", found="" if taken else "free",
+        without=f"taken by {taken}: end it before a launch", use="the service stage: deploy.sh serves there",
     )  # fmt: skip
     yield Part(
         name="copier", found=_distribution("copier"), without=scaffold.INSTALL,
@@ -160,11 +164,3 @@ def _namespaces() -> str:
         )
         _, recording = rehearse_isolated(setting)
     return "" if recording.ended_by == "setup" else "allowed"
-
-
-def _holder() -> str:
-    return ", ".join(map(str, holders(contract.PORT))) or "a process of another user"
-
-
-def _free() -> str:
-    return "" if holders(contract.PORT) else "free"

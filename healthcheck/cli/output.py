@@ -6,21 +6,23 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import KitFailure, UsageError
 from healthcheck.progress import Progress
-from healthcheck.records import Report
+from healthcheck.records import Report, exit_status
 
 if TYPE_CHECKING:
     from healthcheck.probe.records import ProbeRun
 
+STDOUT = Path("-")
+
 
 def arguments(group: argparse._ActionsContainer) -> None:
     """Declare the options."""
-    group.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON; - is standard output")
+    json_argument(group, "the report")
     group.add_argument("--junit", type=Path, metavar="FILE", help="write the report as JUnit XML")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
@@ -29,6 +31,11 @@ def arguments(group: argparse._ActionsContainer) -> None:
     loudness.add_argument(
         "--verbose", action="store_true", help="every step and result as a line on standard error"
     )
+
+
+def json_argument(group: argparse._ActionsContainer, what: str) -> None:
+    """Declare `--json`, which means the same wherever it is."""
+    group.add_argument("--json", type=Path, metavar="FILE", help=f"write {what} as JSON; - is standard output")
 
 
 class ProgressToClose(Progress, Protocol):
@@ -47,16 +54,18 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
     return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
 
 
-def refuse_unwritable(*files: Path | None, out: Path | None = None) -> None:
-    """Before a run: each file can be written, and so can the report folder.
+def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None = None) -> None:
+    """Before a run: each file can be written, and so can the report folder. Only JSON may go to standard output.
 
     The report folder is made where it is missing; any other missing folder is more likely a slip of the pen.
 
     Raises:
         UsageError: one cannot.
     """
-    for file in filter(None, files):
-        if str(file) == "-" or (file.exists() and not file.is_file() and not file.is_dir()):
+    if STDOUT in others:
+        raise UsageError("only --json can be -, standard output: name a file for the other")
+    for file in filter(None, (json, *others)):
+        if file == STDOUT or (file.exists() and not file.is_file() and not file.is_dir()):
             continue
         if file.is_dir():
             raise UsageError(f"cannot write {file}: it is a folder")
@@ -79,37 +88,69 @@ def _try_to_write(folder: Path) -> None:
         raise UsageError(f"cannot write to {folder}: {error.strerror} ({there})") from error
 
 
+def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
+    """Print a result that is no report, and write it as JSON where asked; `-` has the JSON alone.
+
+    Raises:
+        KitFailure: the file cannot be written.
+    """
+    from healthcheck import json_text  # noqa: PLC0415 - see progress()
+    from healthcheck.report import folder  # noqa: PLC0415
+
+    if json == STDOUT:
+        sys.stdout.buffer.write(json_text.dump(record()))
+        return
+    print("\n".join(lines))
+    if json:
+        folder.save(json, json_text.dump(record()))
+
+
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
-) -> None:
+) -> int:
     """Show the report, then write it to what the options name, to the folder `out`, and to GitHub where it runs.
 
     What cannot be written where it belongs is kept elsewhere, and said: a run of hours is not lost to a full disk.
+
+    Returns the exit status: that of the verdict, or 4 where something is not where it belongs.
     """
     from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415 - see progress()
 
     text = machine.render(report)
-    to_stdout = str(options.json) == "-"
+    to_stdout = options.json == STDOUT
     if to_stdout:
         sys.stdout.buffer.write(text)
     elif options.quiet:
         print("\n".join(lines.brief(report)))
     else:
         terminal.show(report)
+    kept = []
     if options.json and not to_stdout:
-        _keep(options.json, lambda path: folder.save(path, text))
+        kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
-        _keep(options.junit, lambda path: folder.save(path, junit.render(report)))
+        kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report))))
     if out:
-        _keep(out, lambda path: folder.write(path, report, run))
+        kept.append(_keep(out, lambda path: folder.write(path, report, run)))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
+    return exit_status(report) if all(kept) else 4
 
 
-def _keep(path: Path, write: Callable[[Path], None]) -> None:
+def _keep(path: Path, write: Callable[[Path], None]) -> bool:
+    """Write it; whether it is where it belongs."""
     try:
         write(path)
-    except UsageError as error:
+    except KitFailure as error:
+        print(f"npu-adapter: {error}; {_elsewhere(path, write)}", file=sys.stderr)
+        return False
+    return True
+
+
+def _elsewhere(path: Path, write: Callable[[Path], None]) -> str:
+    """Write it among the temporary files; where it is then, in words."""
+    try:
         instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
-        print(f"npu-adapter: {error}; it is in {instead}", file=sys.stderr)
         write(instead)
+    except (KitFailure, OSError):
+        return f"nor is there room for it in {tempfile.gettempdir()}"
+    return f"it is in {instead}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,21 +17,27 @@ _GIT_S = 5.0
 
 
 class Parser(argparse.ArgumentParser):
-    """Says "did you mean" for a wrong command, choice or option."""
+    """Says "did you mean" for a wrong command, choice or option, and where the right ones are listed."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message with a suggestion; exit with status 2."""
+        """Print the message with a suggestion; exit with status 2."""
         wrong = _INVALID_CHOICE.search(message)
         if wrong:
             known = [word.strip(" '") for word in wrong["known"].split(",")]
             message += hint(wrong["given"], known)
-        super().error(message)
+        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse what no option or argument takes."""
         options = [name for action in self._actions for name in action.option_strings]
         first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
         self.error(f"unrecognized arguments: {' '.join(words)}{hint(first, options)}")
+
+
+def exit_statuses(meanings: Mapping[int, str]) -> str:
+    """The end of a command's help: what each of its exit statuses means; any command can end with 4."""
+    said = {**meanings, 4: "the kit itself failed"}
+    return "\n".join(["exit status:", *(f"  {status}  {meaning}" for status, meaning in said.items())])
 
 
 def version() -> str:

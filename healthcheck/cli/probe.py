@@ -13,7 +13,7 @@ from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, exit_status, verdict_of
+from healthcheck.records import Report, Stage, verdict_of
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,20 +37,22 @@ def run(options: argparse.Namespace) -> int:
         report, probed = _report(options, progress, folder)
     finally:
         progress.close()
-    output.publish(options, report, folder, probed)
+    kept = folder if probed or options.out or folder.exists() else None
+    status = output.publish(options, report, kept, probed)
     printed = report.metrics.get(CLIENT)
-    if options.quiet or str(options.json) == "-":
-        return exit_status(report)
+    if options.quiet or options.json == output.STDOUT:
+        return status
     if isinstance(printed, dict):
         print(f"{CLIENT}:\n  {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
         if len(printed) > 1:
             print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
-    print(f"Run folder: {folder}")
-    return exit_status(report)
+    if kept:
+        print(f"Run folder: {kept}")
+    return status
 
 
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:
-    from healthcheck.probe import facts  # noqa: PLC0415 - aiohttp and the statistics take longer than --help may
+    from healthcheck.probe import facts  # noqa: PLC0415 - msgspec and the statistics take longer than --help may
     from healthcheck.probe.checks import CHECKS  # noqa: PLC0415
     from healthcheck.probe.folder import stored  # noqa: PLC0415
 

@@ -6,12 +6,11 @@ import argparse
 import shutil
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
-from healthcheck import json_text
+from healthcheck.cli import output
+from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
-from healthcheck.files import write_atomically
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_task
 from healthcheck.probe.aisbench.remarks import remarks
@@ -26,24 +25,29 @@ _LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Lev
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = exit_statuses(
+        {
+            0: "figures could be recomputed",
+            2: "wrong usage, or a report that cannot be read",
+            3: "nothing in the report allows it",
+        }
+    )
     parser.add_argument(
         "report", type=place, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    output.json_argument(parser, "everything")
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, recompute, print. 0 where figures could be recomputed, 3 where nothing in the report allows it."""
+    output.refuse_unwritable(options.json)
     readings = [read_task(task) for report in open_reports(options.report) for task in tasks_of(report)]
     if not readings:
         raise UsageError(
             f"{options.report} has neither predictions nor results nor a summary that can be read; {EXPECTED}"
         )
-    if options.json:
-        write_atomically(options.json, json_text.dump(as_json(readings)))
-    for reading in readings:
-        print("\n".join(lines_of(reading)))
-        print()
+    lines = (line for reading in readings for line in (*lines_of(reading), ""))
+    output.show(lines, options.json, lambda: as_json(readings))
     return 0 if any(reading.truth or reading.regraded for reading in readings) else 3
 
 

@@ -11,7 +11,7 @@ from healthcheck.cli import output
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, exit_status, verdict_of
+from healthcheck.records import Report, Stage, verdict_of
 from healthcheck.runner.checks import CHECKS
 from healthcheck.runner.facts import gather
 from healthcheck.runner.machine import Machine
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
             recorder.save(options.save)
     if options.replay:
         report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
-    output.publish(options, report)
-    return exit_status(report)
+    return output.publish(options, report)
 
 
 def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:

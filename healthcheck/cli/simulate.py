@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 
 from healthcheck import contract
+from healthcheck.cli.parsing import exit_statuses
 from healthcheck.errors import UsageError
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
@@ -17,6 +18,13 @@ from healthcheck.simulator.solvers import SOLVERS
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = exit_statuses(
+        {
+            0: "it served until a signal came",
+            2: "wrong usage",
+            3: "it cannot listen there: mostly, the port is taken",
+        }
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
     parser.add_argument("--port", type=int, default=contract.PORT, help="0 takes a free one (default %(default)s)")
     parser.add_argument("--model", default="simulated", metavar="NAME", help="the served model name")

@@ -6,10 +6,14 @@ import argparse
 from pathlib import Path
 
 from healthcheck import scaffold
+from healthcheck.cli.parsing import exit_statuses
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = exit_statuses(
+        {0: "updated, or up to date already", 2: "it cannot be updated: the reason is said"}
+    )
     parser.add_argument("repository", metavar="REPO", nargs="?", type=Path, default=Path(), help="default: .")
 
 

@@ -14,13 +14,14 @@ from healthcheck import contract, fix, hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
+from healthcheck.nearest import hint
 from healthcheck.probe.bank import refuse_problems
 from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
-from healthcheck.records import Stage, exit_status
+from healthcheck.records import Stage
 from healthcheck.report import folder
-from healthcheck.run import Request
+from healthcheck.run import TASKS, Request
 from healthcheck.verify import Verification
 
 FIX_ROUNDS = 3
@@ -54,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--weight-limit", type=sampling.positive, metavar="GB",
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
-    limits.add_argument("--npus", type=int, default=0, metavar="N", help="how many of them")
+    limits.add_argument("--npus", type=sampling.count, default=0, metavar="N", help="how many of them")
     deep = parser.add_argument_group(
         "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
     )
@@ -76,16 +77,16 @@ def run(options: argparse.Namespace) -> int:
     progress = output.progress(options)
     try:
         if options.fix:
-            with contextlib.redirect_stdout(sys.stderr if str(options.json) == "-" else sys.stdout):
+            with contextlib.redirect_stdout(sys.stderr if options.json == output.STDOUT else sys.stdout):
                 request = _repaired(request, progress)
         verification = Verification(request, progress)
         report = verification.run()
     finally:
         progress.close()
-    output.publish(options, report, out, verification.measured)
-    if out and str(options.json) != "-":
+    status = output.publish(options, report, out, verification.measured)
+    if out and options.json != output.STDOUT and (out / folder.PAGE).is_file():
         print(f"Report: {out / folder.PAGE}")
-    return exit_status(report)
+    return status
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
@@ -115,6 +116,12 @@ def _request(options: argparse.Namespace) -> Request:
         raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError("--url looks at a running server only: --until is endpoint or probe")
+    judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
+    if options.task and not judged and options.task not in TASKS:
+        raise UsageError(
+            f"--task {options.task!r} is none of {', '.join(TASKS)}{hint(options.task, TASKS)} (what these weights "
+            "are, if it is something else, is judged by --until weights)"
+        )
     if options.npu and not hardware.find(options.npu):
         known = ", ".join(kind.name for kind in hardware.KINDS)
         raise UsageError(f"no NPU of the kind {options.npu!r} is known; those that are: {known}")

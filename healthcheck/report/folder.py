@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import KitFailure
 from healthcheck.files import write_atomically
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import Report
@@ -17,7 +17,7 @@ def write(folder: Path, report: Report, run: ProbeRun | None = None) -> None:
     """Write report.json, report.html and summary.md; `run` is the measurement that belongs to the report.
 
     Raises:
-        UsageError: the folder cannot be written to.
+        KitFailure: the folder cannot be written to.
     """
     save(folder / JSON, machine.render(report))
     save(folder / SUMMARY, summary.render(report).encode())
@@ -28,9 +28,9 @@ def save(path: Path, data: bytes) -> None:
     """Write one file.
 
     Raises:
-        UsageError: it cannot be written.
+        KitFailure: it cannot be written.
     """
     try:
         write_atomically(path, data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise KitFailure(f"cannot write {path}: {error.strerror}") from error

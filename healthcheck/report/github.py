@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import KitFailure
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
 
@@ -25,7 +25,7 @@ def publish(report: Report) -> None:
     """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names.
 
     Raises:
-        UsageError: that file cannot be written.
+        KitFailure: that file cannot be written.
     """
     for line in commands(report):
         print(line, file=sys.stderr)
@@ -35,7 +35,7 @@ def publish(report: Report) -> None:
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(summary.render(report))
         except OSError as error:
-            raise UsageError(f"cannot write GITHUB_STEP_SUMMARY, {path}: {error.strerror}") from error
+            raise KitFailure(f"cannot write GITHUB_STEP_SUMMARY, {path}: {error.strerror}") from error
 
 
 def commands(report: Report) -> Iterator[str]:

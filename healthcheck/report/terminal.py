@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
 from healthcheck.report import words
@@ -70,32 +72,49 @@ def show(report: Report) -> None:
         results = [result for result in report.results if result.stage is stage]
         if results:
             console.print(f"\n[bold]{stage.value}[/]")
-        said: dict[str, str] = {}
-        for result in results:
-            first = said.setdefault(result.because, result.id)
-            _result(console, result, result.because if first == result.id else f"as {first}")
+        for alike in _with_one_reason(results):
+            _result(console, alike[0], others=len(alike) - 1)
     _metrics(console, report)
     colour = COLOURS[report.verdict]
-    console.print(f"\n[bold {colour}]Verdict: {escape(words.headline(report))}[/]")
-    console.print(f"[dim]{escape(words.counted(report))}[/]")
-    console.print(f"Next: {escape(words.next_step(report))}")
+    console.print()
+    _print(console, f"[bold {colour}]Verdict: {escape(words.headline(report))}[/]")
+    _print(console, f"[dim]{escape(words.counted(report))}[/]")
+    _print(console, f"Next: {escape(words.next_step(report))}")
+
+
+def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
+    """The results in their order; those that one reason kept from running stand together, at the first of them."""
+    groups: dict[tuple[Outcome, str], list[CheckResult]] = {}
+    for result in results:
+        reason = result.because if result.because and not result.findings else result.id
+        groups.setdefault((result.outcome, reason), []).append(result)
+    return map(tuple, groups.values())
+
+
+def _print(console: Console, shown: RenderableType) -> None:
+    """Print without the blanks that fill the lines up."""
+    for line in console.render_lines(shown, pad=False):
+        text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
 
 
 def _width() -> int | None:
     return None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "0")) or 120
 
 
-def _result(console: Console, result: CheckResult, because: str) -> None:
-    console.print(f"  {MARKS[result.outcome]} {result.id:<28} {escape(result.title)}")
+def _result(console: Console, result: CheckResult, others: int) -> None:
+    title = f"and {others} more" if others else escape(result.title)
+    _print(console, f"  {MARKS[result.outcome]} {result.id:<28} {title}")
     if result.because:
-        console.print(Padding(f"[dim]{escape(words.plain(because))}[/]", (0, 0, 0, 6)))
+        _print(console, Padding(f"[dim]{escape(words.plain(result.because))}[/]", (0, 0, 0, 6)))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        console.print(Padding(_finding(result, finding), (0, 0, 0, 6)))
+        _print(console, Padding(_finding(result, finding), (0, 0, 0, 6)))
     if len(found) > MOST_FINDINGS:
-        console.print(f"      and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report")
+        _print(console, f"      and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report")
     if any(finding.level is not Level.NOTE for finding in found):
-        console.print(f"      [dim]more: npu-adapter explain {result.id}[/]")
+        _print(console, f"      [dim]more: npu-adapter explain {result.id}[/]")
 
 
 def _finding(result: CheckResult, finding: Finding) -> Table:
@@ -119,7 +138,7 @@ def _finding(result: CheckResult, finding: Finding) -> Table:
 def _metrics(console: Console, report: Report) -> None:
     for name, value in report.metrics.items():
         if isinstance(value, dict) and "value" in value:
-            console.print(f"  {escape(name):<28} {escape(_estimate(value))}")
+            _print(console, f"  {escape(name):<28} {escape(_estimate(value))}")
 
 
 def _estimate(value: dict[str, JsonValue]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from healthcheck import __version__, json_text
-from healthcheck.errors import UsageError
+from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.processes import Listener
@@ -149,12 +149,12 @@ class Recorder:
         """Write the recording.
 
         Raises:
-            UsageError: it cannot be written there.
+            KitFailure: it cannot be written there.
         """
         try:
             write_atomically(path, json_text.dump(self.recording))
         except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+            raise KitFailure(f"cannot write {path}: {error.strerror}") from error
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)

@@ -37,7 +37,7 @@ def port_free(facts: PortFacts) -> Findings:
         owner = holder.process
         yield unsettled(
             expected=f"port {facts.port} free",
-            seen=f"{owner or 'a process that this user may not see'} {verb} {place(holder)}",
+            seen=f"{holder.owner} {verb} {place(holder)}",
             fix=f"stop it (kill {owner.pid}) and run again"
             if owner
             else f"find it as root (ss -ltnp 'sport = :{facts.port}'), stop it and run again",

@@ -223,7 +223,7 @@ def _lost_the_port(launch: Launch) -> bool:
 
 
 def _port_taken(launch: Launch) -> tuple[str, str]:
-    owners = "; ".join(str(holder.process or "a process that this user may not see") for holder in launch.holders)
+    owners = "; ".join(holder.owner for holder in launch.holders)
     return f"port {launch.port} is taken by {owners}", "stop it and run again"
 
 

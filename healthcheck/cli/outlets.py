@@ -1,0 +1,79 @@
+"""Standard output and standard error that outlive a full disk or a reader that went away.
+
+A run goes on to its end then: its verdict and its files do not depend on who reads along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+LOST = 4
+"""Exit status of a command whose standard output could not be written."""
+
+
+class Outlet(io.FileIO):
+    """Keeps the first error of a stream, and drops what cannot be written."""
+
+    error: OSError | None = None
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write, or drop; the number of bytes that are done with."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.error = self.error or error
+            return memoryview(data).nbytes
+
+
+@contextlib.contextmanager
+def lasting() -> Iterator[None]:
+    """While it lasts, no write to the two streams of the process fails; what a test put in their place stays.
+
+    Raises:
+        SystemExit: at its end, with `LOST`, where standard output could not be written. That a reader left
+            early, as `head` does, is no such loss: it had what it wanted.
+    """
+    out, err = sys.stdout, sys.stderr
+    if out is not sys.__stdout__ or err is not sys.__stderr__:
+        yield
+        return
+    outlet = _outlet(out)
+    sys.stdout, sys.stderr = _text(outlet, out), _text(_outlet(err), err)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
+        if lost:
+            print(f"npu-adapter: cannot write standard output: {lost.strerror}", file=sys.stderr)
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = out, err
+        if lost:
+            raise SystemExit(LOST)
+
+
+def _outlet(stream: TextIO | None) -> Outlet:
+    if stream is None:
+        # It was closed, as with >&-: writing fails here as it does there, and no file gets the stream's number.
+        return Outlet(os.open(os.devnull, os.O_RDONLY), "wb")
+    return Outlet(stream.fileno(), "wb", closefd=False)
+
+
+def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
+    """A text stream that encodes as the other one does, and holds no line back where that does not."""
+    at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
+    return io.TextIOWrapper(
+        io.BufferedWriter(outlet),
+        encoding=like.encoding if like else "utf-8",
+        errors=like.errors if like else "backslashreplace",
+        line_buffering=at_once,
+    )
