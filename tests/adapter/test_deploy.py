@@ -103,7 +103,7 @@ def test_it_works_through_a_strange_folder_of_its_own(launch, weights, tmp_path)
     place = tmp_path / "仓库 'x' $y"
     place.mkdir()
     shutil.copy2(ROOT / "deploy.sh", place)
-    shutil.copytree(ROOT / "adapter", place / "adapter")
+    shutil.copytree(ROOT / "adapter", place / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
     done, record = launch(script=place / "deploy.sh", MODEL_PATH=str(weights))
     assert done.returncode == 0, done.stderr
     assert record

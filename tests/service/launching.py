@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,13 +16,17 @@ from healthcheck.progress import Progress, Silent
 from healthcheck.service.facts import Patience, Service
 
 SERVER = f"'{sys.executable}' '{Path(__file__).with_name('chat_server.py')}'"
+CHANCE = random.SystemRandom()  # hypothesis gives every process the same seed
 QUICK = Patience(deadline_s=60, refusal_s=0.5, silence_s=30, other_port_s=0.5, tick_s=0.1)
 
 
 def free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
+    """One below those that Linux gives out by itself, as to the tests of another process, before it is used."""
+    while True:
+        port = CHANCE.randrange(20_000, 32_768)
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
 
 
 def service(

@@ -48,11 +48,17 @@ def simulated_path() -> dict[str, str]:
     return {**os.environ, "PATH": f"{ENGINE}{os.pathsep}{os.environ['PATH']}", "PYTHON": sys.executable}
 
 
-@pytest.fixture
-def adapter(tmp_path: Path) -> Path:
-    destination = tmp_path / "my-adapter"
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    destination = tmp_path_factory.mktemp("pristine") / "my-adapter"
     subprocess.run(kit("new", destination, "--defaults"), check=True, capture_output=True)
     return destination
+
+
+@pytest.fixture
+def adapter(pristine: Path, tmp_path: Path) -> Path:
+    """The template's repository as `npu-adapter new` makes it."""
+    return Path(shutil.copytree(pristine, tmp_path / "my-adapter", symlinks=True))
 
 
 @pytest.fixture
