@@ -21,7 +21,7 @@ from healthcheck.weights import checks as weights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What there is to say about a check before it has run."""
+    """What there is to say about a check before it has run; `source` is the file that has it."""
 
     id: str
     title: str
@@ -30,6 +30,7 @@ class Page:
     rule: Rule | None
     requires: tuple[str, ...]
     body: str
+    source: str
 
 
 def pages() -> tuple[Page, ...]:
@@ -71,6 +72,7 @@ def _page(check: Check[Facts]) -> Page:
         rule=check.rule,
         requires=check.requires,
         body=check.page,
+        source=check.run.__module__.replace(".", "/") + ".py",
     )
 
 
@@ -82,4 +84,5 @@ def text(page: Page) -> str:
         parts.append(f"{known}: {page.rule.quote()}")
     if page.requires:
         parts.append(f"Needs first: {', '.join(page.requires)}")
+    parts.append(f"In the code: {page.source}")
     return "\n\n".join(parts) + "\n"

@@ -17,13 +17,12 @@ from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage
 from healthcheck.repo import checks as repo_checks
 from healthcheck.repo.facts import Submission, read_submission
-from healthcheck.run import Request, Run
+from healthcheck.run import TASKS, Request, Run
 from healthcheck.weights import checks as weights_checks
 from healthcheck.weights.check_task import task_of
 from healthcheck.weights.facts import WeightsFacts, survey
 
 UNCOMMITTED = "repaired in the working copy; not committed yet"
-TASKS = {task.value: task for task in contract.Task}
 
 
 class Verification:

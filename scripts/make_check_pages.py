@@ -69,6 +69,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield f"{page.rule.source}, {page.rule.status.value}, read {page.rule.read_on}."
     if page.requires:
         yield "Needs first: " + ", ".join(f"[{needed}]({up}{needed}.md)" for needed in page.requires) + "."
+    yield f"In the code: [{page.source}]({up}../../{page.source})."
 
 
 def escaped(words: str) -> str:

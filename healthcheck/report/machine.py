@@ -33,6 +33,7 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
         "id": result.id,
         "stage": result.stage.value,
         "outcome": result.outcome.value,
+        "settled": result.settled,
         "title": result.title,
         "detail": words.detail(result),
         "fix": words.fix(result),

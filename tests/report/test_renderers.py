@@ -10,6 +10,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.records import Report, Stage, verdict_of
 from healthcheck.report import machine, terminal, words
+from tests.support import reports
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[red]not markup[/red] \u202eright to left"
 
@@ -33,12 +34,29 @@ def test_json_follows_the_schema(report: Report) -> None:
     assert read["schema"] == 1
     assert read["verdict"] == "not-ready"
     (row,) = read["checks"]
-    assert {"id", "stage", "outcome", "title", "detail", "fix", "rule", "evidence", "seconds"} <= row.keys()
+    assert {
+        "id",
+        "stage",
+        "outcome",
+        "settled",
+        "title",
+        "detail",
+        "fix",
+        "rule",
+        "evidence",
+        "seconds",
+    } <= row.keys()
     assert (row["id"], row["stage"], row["outcome"]) == ("plan/port", "plan", "fail")
     assert row["detail"].startswith("expected port 8000; saw --port 8001")
     assert row["fix"].splitlines() == ["write --port 8000", "the second repair"]
     assert "the HTTP server must listen on port 8000." in row["rule"]
     assert "documented" in row["rule"]
+
+
+def test_json_tells_a_check_that_could_not_be_settled_from_one_that_was_left_out() -> None:
+    rows = json.loads(machine.render(reports.report()))["checks"]
+    skipped = {row["id"]: row["settled"] for row in rows if row["outcome"] == "skip"}
+    assert skipped == {"weights/size": True, "probe/accuracy": False}
 
 
 def test_a_person_reads_expectation_observation_reason_rule_and_repair(report: Report, capsys) -> None:
