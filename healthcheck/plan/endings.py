@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
-from healthcheck.plan.remedies import remedy
+from healthcheck.plan.remedies import is_of_the_image, remedy
 
 END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 LIMITS = {
@@ -29,6 +29,7 @@ _TAIL_LINES = 3
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 _OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+_EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
 _OF_DEVICES = re.compile(
     r"\b(?:devices?|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
@@ -100,7 +101,11 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if not said or said[-1].text.strip()[:200] not in last_words(plan.run):
         return None
-    return Ending(fix=remedy(plan, said[-1])[1], where=said[-1].where)
+    return Ending(
+        fix=remedy(plan, said[-1])[1],
+        where=said[-1].where,
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
+    )
 
 
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:

@@ -7,8 +7,10 @@ import shlex
 from pathlib import PurePosixPath
 
 from healthcheck.nearest import hint
+from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.sandbox.job import IMAGE_SOURCES
 from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
 
 BASH_ONLY = {"source", "[["}
@@ -63,6 +65,13 @@ def is_foreign(name: str) -> bool:
     return name.rpartition("/")[2] in _FOREIGN
 
 
+def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
+    line = said.where.rpartition(":")[2]
+    folder = script.folder_at(plan.script, int(line)) if line.isdigit() else ""
+    return said.kind == "file" and str(PurePosixPath(folder, said.name)).startswith(IMAGE_SOURCES)
+
+
 def _command(name: str) -> tuple[str, str]:
     base = name.rpartition("/")[2]
     if base in BASH_ONLY:
@@ -82,6 +91,11 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         return f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
     if _ENVIRONMENT.search(name):
         return f"an environment at a fixed place: {name}", "leave it out: the image's own Python is the one to use"
+    if is_of_the_image(plan, said):
+        return (
+            f"{name}, a place in the official vllm-ascend image",
+            "do without it: which image the service has is not documented",
+        )
     if PurePosixPath(name).is_absolute():
         return (
             f"{name}, which is only on your machine",

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
+_CD = re.compile(r"\s*cd\s+[\"']?([^\s\"';&|]+)")
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 
 
@@ -52,6 +53,12 @@ def where_is(text: str, argv: Sequence[str], name: str = "deploy.sh") -> str:
 
 def quote(words: Sequence[str]) -> str:
     return shlex.join(words)
+
+
+def folder_at(text: str, number: int) -> str:
+    """The absolute folder that the last `cd` before a line names, "" where none is known."""
+    found = [match[1] for n, line in _code_lines(text) if n < number and (match := _CD.match(line))]
+    return found[-1] if found and found[-1].startswith("/") else ""
 
 
 def line_at(text: str, number: int) -> str:

@@ -11,6 +11,7 @@ from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.endings import LIMITS, ending, last_words
 from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.remedies import is_of_the_image
 from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.sandbox.tools import is_stood_in
 from healthcheck.records import Finding, Stage
@@ -125,6 +126,7 @@ def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     if said.kind not in {"file", "command", "permission"}:
         return False
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
+    of_the_image |= is_of_the_image(plan, said)
     refused = said.kind == "permission" or f"cannot create {said.name}" in said.text
     return of_the_image or is_stood_in(said.name) or (refused and not _is_shipped(plan, said.name))
 

@@ -11,7 +11,8 @@ from healthcheck.plan import script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.remedies import BASH_ONLY, is_foreign, remedy
+from healthcheck.plan.remedies import BASH_ONLY, is_foreign, is_of_the_image, remedy
+from healthcheck.plan.sandbox.job import IMAGE_SOURCES
 from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
@@ -55,6 +56,7 @@ def self_contained(plan: LaunchPlan) -> Findings:
             yield from _missing(plan, each)
     yield from _missing_option_files(plan)
     yield from _emptied(plan)
+    yield from _image_folders(plan, already=any(is_of_the_image(plan, each) for each in said))
     yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
     yield from _downloads(plan.commands)
     yield from _installs(plan)
@@ -69,10 +71,23 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     if said.kind == "file" and serves and not said.where and "python" not in said.text:
         if not script.is_written(plan.script, said.name):
             yield warn(expected=_EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
+    elif is_of_the_image(plan, said):
+        yield warn(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
     elif said.kind == "command" and (said.name in BASH_ONLY or (serves and not is_foreign(said.name))):
         yield warn(expected=_EXPECTED, seen=f"{said.name} is not there: {said.text}", fix=fix, where=said.where)
     else:
         yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
+
+
+def _image_folders(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
+    line = script.find_line(plan.script, [IMAGE_SOURCES])
+    if line and not already:
+        yield warn(
+            expected=_EXPECTED,
+            seen=f"a place in the official vllm-ascend image: “{script.line_at(plan.script, line)[:200]}”",
+            fix="do without it: which image the service has is not documented",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
 
 
 def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:

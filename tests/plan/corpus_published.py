@@ -151,7 +151,16 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         pip install /usr/local/Ascend/ascend-toolkit/latest/lib64/te-0.4.0-py3-none-any.whl
         pip install -r /vllm-workspace/vllm-ascend/requirements.txt -e "/vllm-workspace/vllm[audio]"
         pip install ../beside/a-1.0-py3-none-any.whl wheels/*.whl wheels/a-[0-9].whl
-        """) + SERVE),
+        """) + SERVE, {"plan/self-contained": "warn"}, says="a place in the official vllm-ascend image"),
+    case(
+        "folder-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend\n" + SERVE), {"plan/self-contained": "warn"},
+        says="a place in the official vllm-ascend image",
+    ),
+    case(
+        "file-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend\n. tools/env.sh\n" + SERVE),
+        {"plan/self-contained": "warn"}, says="its folders are empty",
+    ),
+    case("work-folder-of-the-image", sh("set -e\ncd /workspace\n" + SERVE)),
     case(
         "pip-goes-on", sh("pip install -r requirements.txt\n" + SERVE), {"plan/self-contained": "warn"},
         says="requirements.txt",

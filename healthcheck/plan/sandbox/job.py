@@ -7,6 +7,13 @@ from dataclasses import dataclass, field
 
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+IMAGE_SOURCES = "/vllm-workspace/"
+IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
+"""Folders of the official vllm-ascend image, the last one empty; which image the service has is unknown.
+
+Source: its Dockerfile.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, tools
-from healthcheck.plan.sandbox.job import Job
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, Job
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = (
@@ -30,6 +30,8 @@ def build(job: Job, new_root: str) -> None:
     kernel.mount("rehearsal", new_root, "tmpfs", kernel.MS_NOSUID, data)
     for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
         os.makedirs(f"{new_root}/{folder}")
+    for folder in IMAGE_FOLDERS:
+        os.makedirs(new_root + folder)
     _system(new_root)
     _etc(new_root)
     if os.path.isdir(_PROCESSORS):
