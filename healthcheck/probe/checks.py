@@ -22,6 +22,9 @@ from healthcheck.records import Finding, Stage
 TOLERATED = 0.05
 """Below this rate a fault of single texts is the model's; surely above it, the deployment's."""
 NEVER_ENDS = 0.5
+DEAF = 0.5
+_LONG_CHARACTERS = 40
+"""A shorter text may well be right for many problems."""
 MISREAD = 0.02
 _STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
 """In a right answer these are rules of dashes, tables and round numbers."""
@@ -92,8 +95,9 @@ def degenerate(run: ProbeRun) -> Findings:
     empty: nothing after the reasoning. constant: one character over and over (token 0 from NaN logits looks like
     "!!!!"). tail_loop, compressible: the same piece again and again. bad_codepoints: bytes that are no text.
     mixed_scripts: random tokens of a multilingual vocabulary. implausible_words: no small words in a long text.
-    Also: answers in another script than the question; all samples of every problem are the same text although the
-    temperature asks for variety; final answers to a problem differ although the temperature is 0.
+    Also: the same text for most problems, whatever they ask; answers in another script than the question; all
+    samples of every problem are the same text although the temperature asks for variety; final answers to a problem
+    differ although the temperature is 0.
 
     Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
 
@@ -113,6 +117,7 @@ def degenerate(run: ProbeRun) -> Findings:
                 seen.setdefault(name, []).append(sample)
     for name, samples in seen.items():
         yield _sign(name, samples, len(answered))
+    yield from _deaf(run)
     yield from _languages(run)
     yield from _copies(run)
     yield from _flips(run)
@@ -128,6 +133,23 @@ def _sign(name: str, samples: list[Sample], total: int) -> Finding:
         "npu-adapter explain probe/degenerate says why",
         evidence={"detector": name, "samples": len(samples), "of": total},
     )
+
+
+def _deaf(run: ProbeRun) -> Iterator[Finding]:
+    problems: dict[str, set[int]] = {}
+    for sample in run.samples:
+        if not sample.error:
+            problems.setdefault(sample.text.strip(), set()).add(sample.problem)
+    text, same = max(problems.items(), key=lambda item: len(item[1]))
+    surely = wilson(len(same), len(set().union(*problems.values()))).low
+    if len(text) >= _LONG_CHARACTERS and surely > TOLERATED:
+        told = fail if surely > DEAF else warn
+        yield told(
+            expected="answers that depend on the question",
+            seen=f"{len(same)} problems got the same text: {_excerpt(text)}",
+            fix="look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front",
+            evidence={"problems": len(same), "low": surely},
+        )
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:

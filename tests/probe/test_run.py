@@ -171,6 +171,24 @@ def test_rules_of_dashes_and_round_numbers_in_right_answers_are_style(probe: Pro
     assert judged(wrong)["probe/degenerate"].outcome is Outcome.FAIL
 
 
+@pytest.mark.parametrize(
+    ("text", "share", "outcome"),
+    [
+        ("I am a helpful assistant. How can I help you today?", 1.0, "fail"),
+        ("I am a helpful assistant. How can I help you today?", 0.3, "warn"),
+        ("I am a helpful assistant. How can I help you today?", 0.0, "pass"),
+        ("The answer is 7.", 0.9, "pass"),
+    ],
+)
+def test_answers_that_do_not_depend_on_the_question_are_seen(
+    probe: Probe, text: str, share: float, outcome: str
+) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url, problems=40)
+    deaf = tuple(replace(each, text=text) if each.problem < 40 * share else each for each in run.samples)
+    assert judged(replace(run, samples=deaf))["probe/degenerate"].outcome.value == outcome
+
+
 class Listener(Silent):
     def __init__(self) -> None:
         self.lines: list[tuple[str, int, int]] = []
