@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.facts import crowd_talk
-from healthcheck.endpoint.records import Crowd, Interview, answered, said, texts
+from healthcheck.endpoint.crowd import changed_answers, crowd_talk
+from healthcheck.endpoint.records import Interview, answered, said, texts
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
@@ -114,16 +114,6 @@ def bad_request(interview: Interview) -> Findings:
             seen=f"{len(unanswered)} of {len(interview.malformed)}: {what_came(unanswered[0])}",
             fix=fix,
         )
-
-
-def changed_answers(crowd: Crowd) -> tuple[str, ...]:
-    """The code words that were said in one round of the same prompts and not in the other."""
-    first, second = crowd.rounds
-    return tuple(
-        word
-        for word, one, two in zip(crowd.words, first, second, strict=True)
-        if (word in said(one)) != (word in said(two))
-    )
 
 
 def _still_right(interview: Interview, exchange: Exchange, *, after: str, fix: str) -> Findings:

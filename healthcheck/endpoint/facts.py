@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from healthcheck.contract import Task
+from healthcheck.endpoint.crowd import undisturbed
 from healthcheck.endpoint.pictures import pictures
 from healthcheck.endpoint.prompts import (
     FILLER_WORDS,
@@ -40,7 +41,6 @@ from healthcheck.endpoint.records import (
     every_stream,
     model_cards,
     prompt_tokens,
-    said,
     texts,
 )
 from healthcheck.progress import Progress, Silent
@@ -48,7 +48,7 @@ from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, request_body, user
 from healthcheck.wire.client import Client, Exchange, Limits
 
-__all__ = ["PATIENCE", "Interview", "crowd_talk", "interview"]
+__all__ = ["PATIENCE", "Interview", "interview"]
 T = TypeVar("T")
 PATIENCE = Limits(
     connect_s=20, first_event_s=120, between_events_s=60, total_s=300, max_bytes=8 * 2**20, max_events=10_000
@@ -64,7 +64,6 @@ STREAMS_AT_ONCE = 16
 SIDE_BY_SIDE = 8
 FAR_TOKENS = 5000
 """Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without a word."""
-_TELLING_CHARACTERS = 24
 _NOTICE_S = 0.3
 _MODELS_S = 30
 _MALFORMED_S = 30
@@ -266,37 +265,6 @@ def _crowd(talk: _Talk) -> Crowd:
 
 def _ask_word(talk: _Talk, word: str) -> Ask[Exchange]:
     return lambda: talk.stream(user(f"The code word is {word}. {RECALL}"))
-
-
-def undisturbed(crowd: Crowd) -> bool:
-    """Whether parallel streams can be trusted, so that the rest of the interview may run side by side."""
-    return all(answered(exchange) for exchanges in crowd.rounds for exchange in exchanges) and not any(
-        crowd_talk(crowd)
-    )
-
-
-def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
-    """Signs that parallel streams got each other's text, in words."""
-    signs = []
-    first, second = crowd.rounds
-    answers = [said(exchange) for exchange in second]
-    telling = len(set(answers)) > len(answers) // 2
-    for index, exchange in enumerate((*first, *second)):
-        own = index % len(crowd.words)
-        text = said(exchange)
-        other = next((word for word in crowd.words if word != crowd.words[own] and word in text), "")
-        if other:
-            signs.append(f"the stream that was told {crowd.words[own]!r} said {other!r}")
-    names = [exchange.completion.identities if exchange.completion else () for exchange in (*first, *second)]
-    for index, identities in enumerate(names):
-        others = {name for other, given in enumerate(names) if other != index for name in given}
-        if len(identities) > 1 and others & set(identities):
-            signs.append(f"one stream has the events of several: {', '.join(identities[:3])}")
-    for own, exchange in enumerate(first):
-        text = said(exchange)
-        if telling and len(text) >= _TELLING_CHARACTERS and text != answers[own] and text in answers:
-            signs.append(f"the stream that was told {crowd.words[own]!r} gave another prompt's answer")
-    return tuple(dict.fromkeys(signs))
 
 
 def _side_by_side(talk: _Talk, facts: Interview, *, at_once: int) -> Interview:

@@ -49,7 +49,7 @@ class _Text:
 
 @check(
     "repo/deploy-sh-syntax",
-    "a shell can read deploy.sh as it is meant",
+    "A shell can read deploy.sh as it is meant",
     stage=Stage.REPO,
     rule=contract.STARTS_THE_SERVICE,
     why="A script that the shell misreads dies, or launches another command than the one that is written there.",

@@ -7,6 +7,6 @@ measurement of a model.
 from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS
-from healthcheck.simulator.server import SERVER, Simulator
+from healthcheck.simulator.server import Simulator
 
-__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "SERVER", "Behaviour", "Simulator"]
+__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Simulator"]

@@ -59,14 +59,14 @@ class Dialect:
     content_type: str = "text/event-stream; charset=utf-8"
 
 
-_VLLM = Dialect(name="vllm", finish="chunk")
+_VLLM = Dialect(name="vllm")
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
         _VLLM,
-        Dialect(name="sglang", usage="chunk", any_model=True, finish="chunk", content_type="text/event-stream"),
-        Dialect(name="llamacpp", role="first", finish="chunk", usage="chunk", any_model=True, logprobs=False),
-        Dialect(name="transformers", role="joined", finish="chunk", usage="none", any_model=True, logprobs=False),
+        Dialect(name="sglang", any_model=True, content_type="text/event-stream"),
+        Dialect(name="llamacpp", any_model=True, logprobs=False),
+        Dialect(name="transformers", role="joined", usage="none", any_model=True, logprobs=False),
         Dialect(name="tgi", prefix="data:", role="every", finish="last", any_model=True, logprobs=False),
         Dialect(name="lmdeploy", role="every", finish="last", usage="finish"),
         Dialect(name="mindie", role="every", finish="last", usage="finish", logprobs=False,

@@ -9,7 +9,6 @@ import json
 import socket
 import threading
 import uuid
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from types import TracebackType
@@ -24,16 +23,12 @@ from healthcheck.simulator.dialects import DIALECTS, blocks, plain
 from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
 from healthcheck.simulator.mind import Mind, Spoken, count_tokens, tokens_of
 from healthcheck.simulator.request import Request
+from healthcheck.simulator.responses import BodyWriter, send
 
-SERVER = SIMULATOR
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
-_CUT_BYTES = 7
 _BACKLOG = 1024
 _REASONING = "The user asks, so think first."
-_REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
-            413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
-            503: "Service Unavailable"}  # fmt: skip
 
 
 class Simulator:
@@ -53,7 +48,9 @@ class Simulator:
         if unknown or self.behaviour.dialect not in DIALECTS:
             wrong = unknown[0] if unknown else self.behaviour.dialect
             near = hint(wrong, FAULTS if unknown else DIALECTS)
-            raise UsageError(f"there is no fault or dialect {wrong!r}{near} (npu-adapter simulate --list)")
+            raise UsageError(
+                f"there is no fault or dialect {wrong!r}{near} (`npu-adapter simulate --list` shows all)"
+            )
         self.host, self.port = host, port
         self.requests: list[Request] = []
         self._loop = asyncio.new_event_loop()
@@ -178,7 +175,7 @@ class _Service:
         headers = {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
         length = int(headers.get("content-length") or 0)
         if length > MAX_BODY_BYTES:
-            await _send(writer, refusal(413, "the body is too large"))
+            await send(writer, refusal(413, "the body is too large"))
             return None
         data = await reader.readexactly(length)
         path = rest.split(" ")[0].split("?")[0]
@@ -198,22 +195,22 @@ class _Service:
             await asyncio.sleep(3600)
         refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
         if refused:
-            await _send(writer, refused)
+            await send(writer, refused)
         elif request.path == MODELS_PATH and request.method == "GET":
-            await _send(writer, self._models())
+            await send(writer, self._models())
         elif request.path == "/health":
-            await _send(writer, Reply(status=200, body=b"", headers={}))
+            await send(writer, Reply(status=200, body=b"", headers={}))
         elif request.path != CHAT_PATH:
-            await _send(writer, reply(404, {"detail": "Not Found"}))
+            await send(writer, reply(404, {"detail": "Not Found"}))
         elif request.method != "POST":
-            await _send(writer, reply(405, {"detail": "Method Not Allowed"}))
+            await send(writer, reply(405, {"detail": "Method Not Allowed"}))
         else:
             return await self._chat(request, writer)
         return True
 
     def _models(self) -> Reply:
         name = "another-model" if "other-name" in self._names else self._behaviour.model
-        card = {"id": name, "object": "model", "created": 0, "owned_by": SERVER}
+        card = {"id": name, "object": "model", "created": 0, "owned_by": SIMULATOR}
         if self._dialect.name in {"vllm", "sglang"}:
             card["max_model_len"] = self._behaviour.context_tokens
         return reply(200, {"object": "list", "data": [card]})
@@ -226,7 +223,7 @@ class _Service:
             await asyncio.sleep(3600)
         if problem := self._problem(request):
             self._stuck = "stuck-after-bad-request" in self._names
-            await _send(writer, problem)
+            await send(writer, problem)
             return True
         self._beside += 1
         try:
@@ -243,7 +240,7 @@ class _Service:
         if request.streamed and "never-streams" not in self._names:
             return await self._stream(request, spoken, writer)
         await asyncio.sleep(self._seconds(len(spoken.tokens)))
-        await _send(writer, self._plain(request, spoken))
+        await send(writer, self._plain(request, spoken))
         return True
 
     def _problem(self, request: Request) -> Reply | None:
@@ -298,7 +295,7 @@ class _Service:
         for fault in self._faults:
             if fault.stream and (not fault.with_field or fault.with_field in (request.body or {})):
                 stream = fault.stream(stream)
-        body = _Body(writer, chunked=self._dialect.framing == "chunked", cut=self._dialect.cut)
+        body = BodyWriter(writer, chunked=self._dialect.framing == "chunked", cut=self._dialect.cut)
         headers = {"content-type": self._dialect.content_type}
         zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
         await body.start({**headers, "content-encoding": "gzip"} if zipped else headers)
@@ -311,7 +308,7 @@ class _Service:
             return False
         return await body.end()
 
-    async def _pace(self, stream: Stream, body: _Body) -> None:
+    async def _pace(self, stream: Stream, body: BodyWriter) -> None:
         """Write the blocks at the model's pace."""
         behaviour = self._behaviour
         step = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
@@ -329,51 +326,6 @@ class _Service:
             await asyncio.sleep(step)
             await body.write(block)
         await body.write(b"".join(stream.ended))
-
-
-class _Body:
-    """A response body: chunked, or ended by the end of the connection."""
-
-    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str) -> None:
-        self._writer = writer
-        self._chunked = chunked
-        self._cut = cut
-
-    async def start(self, headers: Mapping[str, str]) -> None:
-        way = "transfer-encoding: chunked" if self._chunked else "connection: close"
-        self._writer.write(_head(200, headers, way))
-        await self._writer.drain()
-
-    async def write(self, data: bytes) -> None:
-        if self._cut != "bytes":
-            await self._piece(data)
-            return
-        for start in range(0, len(data), _CUT_BYTES):
-            await self._piece(data[start : start + _CUT_BYTES])
-
-    async def _piece(self, data: bytes) -> None:
-        if data:
-            self._writer.write(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
-            await self._writer.drain()
-
-    async def end(self) -> bool:
-        """End the body; returns whether the connection can be used again."""
-        if self._chunked:
-            self._writer.write(b"0\r\n\r\n")
-            await self._writer.drain()
-        return self._chunked
-
-
-def _head(status: int, headers: Mapping[str, str], way: str) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}", f"server: {SERVER}", way]
-    lines += [f"{key}: {value}" for key, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-async def _send(writer: asyncio.StreamWriter, answer: Reply) -> None:
-    way = f"content-length: {len(answer.body)}"
-    writer.write(_head(answer.status, answer.headers, way) + answer.body)
-    await writer.drain()
 
 
 def _identity() -> str:

@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.simulator import FAULTS, SERVER, Behaviour, Simulator
+from healthcheck.records import SIMULATOR
+from healthcheck.simulator import FAULTS, Behaviour, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 
@@ -83,7 +84,7 @@ def test_everything_says_that_it_is_simulated() -> None:
             client.models(),
             client.chat(request_body([user("hi")], model="m", max_tokens=9, temperature=0)),
         )
-    assert listed.headers["server"] == chat.headers["server"] == SERVER
+    assert listed.headers["server"] == chat.headers["server"] == SIMULATOR
     assert "simulator" in json.loads(listed.body)["data"][0]["owned_by"]
     events = [json.loads(line[6:]) for line in chat.body.decode().splitlines() if line.startswith("data: {")]
     assert {event["system_fingerprint"] for event in events} == {"simulated"}

@@ -1,0 +1,62 @@
+"""How the simulated endpoint writes a response: heads, whole bodies, and bodies in pieces."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from healthcheck.records import SIMULATOR
+from healthcheck.simulator.faults import Reply
+
+_CUT_BYTES = 7
+_REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
+            413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
+            503: "Service Unavailable"}  # fmt: skip
+
+
+class BodyWriter:
+    """A response body: chunked, or ended by the end of the connection."""
+
+    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str) -> None:
+        self._writer = writer
+        self._chunked = chunked
+        self._cut = cut
+
+    async def start(self, headers: Mapping[str, str]) -> None:
+        """Write the head of a 200 response."""
+        way = "transfer-encoding: chunked" if self._chunked else "connection: close"
+        self._writer.write(_head(200, headers, way))
+        await self._writer.drain()
+
+    async def write(self, data: bytes) -> None:
+        """Write some of it, in pieces as small as `cut` says."""
+        if self._cut != "bytes":
+            await self._piece(data)
+            return
+        for start in range(0, len(data), _CUT_BYTES):
+            await self._piece(data[start : start + _CUT_BYTES])
+
+    async def _piece(self, data: bytes) -> None:
+        if data:
+            self._writer.write(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
+            await self._writer.drain()
+
+    async def end(self) -> bool:
+        """End the body; returns whether the connection can be used again."""
+        if self._chunked:
+            self._writer.write(b"0\r\n\r\n")
+            await self._writer.drain()
+        return self._chunked
+
+
+async def send(writer: asyncio.StreamWriter, answer: Reply) -> None:
+    """Write a whole response."""
+    way = f"content-length: {len(answer.body)}"
+    writer.write(_head(answer.status, answer.headers, way) + answer.body)
+    await writer.drain()
+
+
+def _head(status: int, headers: Mapping[str, str], way: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Unknown')}", f"server: {SIMULATOR}", way]
+    lines += [f"{key}: {value}" for key, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
