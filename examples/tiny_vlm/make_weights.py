@@ -29,7 +29,7 @@ def main() -> int:
     options = parser.parse_args()
     folder = options.cache / f"tiny-idefics3-{digest(options.seed)}"
     if not (folder / "model.safetensors").is_file():
-        from drawing_lots import write  # noqa: PLC0415 - torch takes seconds, and cached weights need none of it
+        from random_model import write  # noqa: PLC0415 - torch takes seconds, and cached weights need none of it
 
         half = folder.with_name(f"{folder.name}.half-{os.getpid()}")
         write(half, seed=options.seed)
