@@ -13,7 +13,7 @@ from healthcheck.plan.facts import LaunchPlan
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.repo import requirements, shell
 from healthcheck.repo.facts import Kind, Submission
-from healthcheck.repo.packages import is_provided
+from healthcheck.repo.packages import provided_part
 from healthcheck.repo.tree import read_inside
 
 BOM = b"\xef\xbb\xbf"
@@ -143,7 +143,7 @@ def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair
         if data is None or data != text.data:
             continue
         entries = requirements.read(text.path, data).entries
-        provided = [entry for entry in entries if entry.installs and entry.applies() and is_provided(entry.name)]
+        provided = [entry for entry in entries if entry.installs and entry.applies() and provided_part(entry.name)]
         lines = data.splitlines(keepends=True)
         if not provided or len(lines) != len(data.decode("utf-8", "replace").splitlines()):
             continue

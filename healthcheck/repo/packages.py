@@ -44,7 +44,8 @@ def _is_standard(name: str) -> bool:
     return name.replace("-", "_") in sys.stdlib_module_names
 
 
-def is_provided(name: str) -> str:
+def provided_part(name: str) -> str:
+    """The part of the environment, as the service names it, that a package would install again; "" for none."""
     if name == "torch-npu":
         return "torch-npu"
     if name in CANN or name.startswith(("cann-", "ascend-cann", "ascend-toolkit")) or name == "cann":
@@ -83,7 +84,7 @@ def requirements_provided(submission: Submission) -> Findings:
             evidence={"package": name},
         )
     for entry in entries(submission):
-        provided = is_provided(entry.name)
+        provided = provided_part(entry.name)
         if provided:
             yield fail(
                 expected=f"no line for {provided}, which the environment provides",
@@ -120,7 +121,7 @@ def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
         for word in words[words.index("install") + 1 :]:
             found = re.match(r"[A-Za-z][\w.-]*", word)
             name = canonicalize_name(found.group()) if found else ""
-            if is_provided(name) or name in IMAGE:
+            if provided_part(name) or name in IMAGE:
                 yield script.line(command.start), word, name
 
 
@@ -142,7 +143,7 @@ def requirements_stack(submission: Submission) -> Findings:
     that only work with CUDA warn too. The rows, with their sources, are in healthcheck/data/stacks.json.
     """
     _needs_requirements(submission)
-    lines = [entry for entry in entries(submission) if entry.name and not is_provided(entry.name)]
+    lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
         yield note("nothing is asked for beyond the image")

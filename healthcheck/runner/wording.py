@@ -47,6 +47,7 @@ def fault(
 
 
 def npus(number: int) -> str:
+    """A number of NPUs: "1 NPU", "2 NPUs"."""
     return f"{number} NPU{'s' if number != 1 else ''}"
 
 
@@ -56,5 +57,6 @@ def chip_name(chip: Chip) -> str:
 
 
 def listed(items: list[str], most: int = 8) -> str:
+    """The first items, and how many there are beside."""
     rest = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + rest

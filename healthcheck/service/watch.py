@@ -107,7 +107,11 @@ class Watch:
         return time.monotonic() - self.began
 
     def settle(self) -> LaunchOutcome:
-        """Look again and again until the launch is settled."""
+        """Look again and again until the launch is settled.
+
+        Raises:
+            KitFailure: the process that supervises deploy.sh was killed.
+        """
         while True:
             self.look()
             outcome = self._judge()
@@ -116,7 +120,11 @@ class Watch:
             time.sleep(self.patience.tick_s)
 
     def look(self) -> None:
-        """One look at the processes, the sockets and the log."""
+        """One look at the processes, the sockets and the log.
+
+        Raises:
+            KitFailure: see `settle`.
+        """
         self.supervisor.poll()
         if self.supervisor.lost:
             raise KitFailure("the process that supervises deploy.sh was killed, so how the launch went is unknown")
