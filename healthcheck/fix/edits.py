@@ -46,7 +46,10 @@ class Repair:
 
 
 def diff(repairs: tuple[Repair, ...]) -> str:
-    """All repairs as one unified diff; a carriage return shows as ␍, a byte order mark as ␏."""
+    """All repairs as one unified diff; a carriage return shows as ␍, a byte order mark as ␏.
+
+    Line ends that become LF are counted in a line of their own, and the diff shows what else changes.
+    """
     return "".join(part for path in _paths(repairs) for part in _diff(path, _of(repairs, path)))
 
 
@@ -87,10 +90,14 @@ def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
 
 
 def _diff(path: str, repairs: tuple[Repair, ...]) -> Iterator[str]:
+    before, after = repairs[0].before, repaired(repairs)
+    line_ends = sum(before[edit.start : edit.end] == b"\r" for each in repairs for edit in each.edits)
+    if line_ends:
+        yield f"{path}: {line_ends} line end{'s' if line_ends > 1 else ''} CRLF → LF\n"
+        before, after = before.replace(b"\r\n", b"\n"), after.replace(b"\r\n", b"\n")
     if any(each.executable for each in repairs):
         yield f"diff --git a/{path} b/{path}\nold mode 100644\nnew mode 100755\n"
-    old, new = _lines(repairs[0].before), _lines(repaired(repairs))
-    for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
+    for line in difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

@@ -15,7 +15,7 @@ from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.sampler import GAVE_UP
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.intervals import clopper_pearson, wilson
-from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import Finding, Stage
 
@@ -242,7 +242,7 @@ def truncated(run: ProbeRun) -> Findings:
 
 @check(
     "probe/accuracy",
-    "Answers are right often enough",
+    "Accuracy is measured and, where asked for, high enough",
     stage=Stage.PROBE,
     why="The evaluation publishes the accuracy, and deployment faults show in it first.",
     requires=("endpoint/stream",),
@@ -275,7 +275,15 @@ def accuracy(run: ProbeRun) -> Findings:
         yield from _against_reference(run)
     if run.settings.threshold is not None:
         yield from _against_threshold(reached, run.settings.threshold)
-    if not run.settings.references and run.settings.threshold is None and not summary.correct:
+    if not run.settings.references and run.settings.threshold is None:
+        yield from _unjudged(run, summary)
+
+
+def _unjudged(run: ProbeRun, summary: Summary) -> Findings:
+    """Where nothing was asked for."""
+    if summary.correct:
+        yield note("measured, not judged: neither --reference nor --threshold says what would be enough")
+    else:
         yield warn(
             expected="some right answers to grade-school problems",
             seen=f"none of {summary.samples} is right; the first is {_excerpt(run.samples[0].text)}",

@@ -185,6 +185,19 @@ def test_line_ends_mark_and_launch_together(tmp_path: Path):
     assert fixed(tmp_path, wrong, *ALL) == right.encode()
 
 
+def test_line_ends_are_counted_and_the_diff_has_the_rest(tmp_path: Path):
+    text = "#!/bin/sh\n# one\nset -e\n\nvllm serve $MODEL_PATH\n"
+    root = folder(tmp_path / "r", {"deploy.sh": text.replace("\n", "\r\n")})
+    whole = diff(fix(root, recorded(), "repo/deploy-sh-syntax", "plan/model-path")).splitlines()
+    assert whole[0] == "deploy.sh: 5 line ends CRLF → LF"
+    assert [line for line in whole if line[0] in "+-"][2:] == [
+        "-vllm serve $MODEL_PATH",
+        '+vllm serve "$MODEL_PATH"',
+    ]
+    assert "␍" not in "".join(whole)
+    assert diff(fix(root, recorded(), "repo/deploy-sh-syntax")) == "deploy.sh: 5 line ends CRLF → LF\n"
+
+
 def test_crlf_stays_where_it_is_no_fault_of_the_commit(tmp_path: Path):
     text = '#!/bin/sh\nvllm serve "$MODEL_PATH" --port 8001\n'
     root = repository(tmp_path / "r", {"deploy.sh": text})
