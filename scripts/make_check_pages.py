@@ -17,6 +17,7 @@ from pathlib import Path
 from healthcheck import catalogue
 from healthcheck.catalogue import Page
 from healthcheck.contract import Status
+from healthcheck.records import Stage
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "checks"
 ORIGIN = (
@@ -46,8 +47,7 @@ def index(pages: tuple[Page, ...]) -> str:
 
 
 def _place(page: Page) -> int:
-    order = ("repo", "plan", "weights", "service", "endpoint", "probe", "runner")
-    return order.index(page.stage)
+    return list(Stage).index(Stage(page.stage))
 
 
 def text(page: Page) -> str:
