@@ -13,6 +13,7 @@ from healthcheck.weights.demand import Demand, longest_context, read_demand
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.quantization import judge_quantization
+from healthcheck.weights.settings import in_settings
 from healthcheck.weights.shape import Shape
 
 GIB = 2**30
@@ -42,11 +43,17 @@ def fits_hardware(facts: WeightsFacts) -> Findings:
     Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
     KIND and --npus N the check judges those; without them it says what would fit where.
 
-    To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights.
+    To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights; in a repository with an
+    adapter.toml these are its keys max_model_len and tensor_parallel_size.
     """
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(f"how {facts.engine} uses memory is not known here")
     demand = read_demand(facts)
+    for finding in _misfits(facts, demand):
+        yield in_settings(finding, facts.plan)
+
+
+def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     yield from _heads(facts, demand)
     yield from _length(facts, demand)
     yield from _visible(facts, demand)

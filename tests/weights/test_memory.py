@@ -262,3 +262,24 @@ def test_the_registry_is_that_of_the_chosen_row(row: str, outcome: str | None, s
     results = folders.judge(folder, plan=replace(plan(), stack=row))
     assert findings(results).get("weights/config") == outcome, said(results, "weights/config")
     assert says in said(results, "weights/config")
+
+
+@pytest.mark.parametrize(
+    ("settings", "script", "options", "fix"),
+    [
+        ("", "", {"tensor_parallel_size": "5"}, "use --tensor-parallel-size 1 or 2"),
+        ("# a\ntensor_parallel_size = 5\n", "", {"tensor_parallel_size": "5"},
+         "write tensor_parallel_size = 1 or 2 or 4 or 8 or 16 in adapter.toml:2"),
+        ("# max_model_len = 1\n", "", {"max_model_len": "40961"}, "write max_model_len = 40960 in adapter.toml:1"),
+        ("\n", "", {"max_model_len": "40961"}, "pass --max-model-len 40960"),
+        ('dtype = "half"\n', "", {"max_model_len": "40961"}, "write max_model_len = 40960 in adapter.toml"),
+        ("tensor_parallel_size = 5\n", "vllm serve --max-model-len 40961", {"max_model_len": "40961"},
+         "pass --max-model-len 40960"),
+        ("a = 1", "", {"quantization": "ascend"}, "leave quantization out of adapter.toml, or submit ModelSlim weights"),
+    ],
+)  # fmt: skip
+def test_a_repair_names_the_key_of_adapter_toml(
+    settings: str, script: str, options: dict, fix: str, tmp_path: Path
+) -> None:
+    launch = replace(plan(**options), settings=settings, script=script)
+    assert fix in said(judge(model(tmp_path / "w"), plan=launch), "plan/fits-hardware")
