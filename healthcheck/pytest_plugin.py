@@ -1,8 +1,7 @@
 """`pytest --npu-adapter .`: one item a check, and fixtures for tests that talk to the launched adapter.
 
 Thin, and for comfort: it runs inside a pytest that the submission's own conftest.py can change. The verdict of
-record is that of `npu-adapter verify`, which runs from outside. Unused, it imports nothing
-of the kit.
+record is that of `npu-adapter verify`, which runs from outside. Unused, it imports nothing of the kit.
 """
 
 from __future__ import annotations
@@ -196,10 +195,8 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
 
 
 def _text(result: CheckResult) -> str:
-    lines = [result.title]
-    for finding in result.findings:
-        place = f"{finding.where}: " if finding.where else ""
-        lines.append(f"{place}{finding.seen}" + (f"\n  expected: {finding.expected}" if finding.expected else ""))
-        if finding.fix:
-            lines.append(f"  fix: {finding.fix}")
-    return "\n".join(lines + ([result.because] if result.because else []))
+    from healthcheck.report import words  # noqa: PLC0415
+
+    fix = words.fix(result)
+    parts = (result.title, words.detail(result), f"fix: {fix}" if fix else "")
+    return "\n".join(part for part in parts if part)
