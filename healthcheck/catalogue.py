@@ -32,6 +32,12 @@ class Page:
     body: str
     source: str
 
+    @property
+    def rule_title(self) -> str:
+        """What the check's rule is: the service's own, or an inference about it."""
+        documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
+        return "The service's rule" if documented else "Inferred about the service"
+
 
 def pages() -> tuple[Page, ...]:
     """The pages of all checks, stage by stage."""
@@ -80,8 +86,7 @@ def text(page: Page) -> str:
     """The page as `npu-adapter explain` prints it."""
     parts = [f"{page.id}: {page.title}", f"Why it matters: {page.why}", page.body]
     if page.rule:
-        known = "The service's rule" if page.rule.status is Status.DOCUMENTED else "Inferred about the service"
-        parts.append(f"{known}: {page.rule.quote()}")
+        parts.append(f"{page.rule_title}: {page.rule.quote()}")
     if page.requires:
         parts.append(f"Needs first: {', '.join(page.requires)}")
     parts.append(f"In the code: {page.source}")

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from healthcheck import catalogue
 from healthcheck.catalogue import Page
-from healthcheck.contract import Status
 from healthcheck.records import Stage
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "checks"
@@ -63,8 +62,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield f"Why it matters: {escaped(page.why)}"
     yield escaped(page.body)
     if page.rule:
-        known = "The service's rule" if page.rule.status is Status.DOCUMENTED else "Inferred about the service"
-        yield f"{known}:"
+        yield f"{page.rule_title}:"
         yield f"> {escaped(page.rule.sentence)}"
         yield f"{page.rule.source}, {page.rule.status.value}, read {page.rule.read_on}."
     if page.requires:
