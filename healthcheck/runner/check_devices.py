@@ -298,18 +298,23 @@ def driver(facts: RunnerFacts) -> Findings:
             fix="restart the machine",
             where=facts.driver.path,
         )
+    yield from _firmware(facts, driver=running or on_disk or "?")
+    if on_disk or running:
+        yield note(f"driver {running or on_disk}", where=facts.driver.path if on_disk else "")
+
+
+def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
+    """What `npu-smi info -t board` says of each card's firmware."""
     for npu, board in facts.smi.boards.items():
         if board.whole.get("Compatibility", "OK").upper() == "NOK":
             firmware = board.whole.get("Firmware Version", "unknown")
             yield fault(
                 facts,
                 expected="driver and firmware that fit each other",
-                seen=f"NPU {npu}: Compatibility NOK (firmware {firmware}, driver {running or on_disk or '?'})",
+                seen=f"NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})",
                 fix="install the firmware of the driver's release, then restart the machine",
                 where=f"{facts.smi.command} info -t board -i {npu}",
             )
-    if on_disk or running:
-        yield note(f"driver {running or on_disk}", where=facts.driver.path if on_disk else "")
 
 
 @check(

@@ -8,7 +8,7 @@ from healthcheck import stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.facts import versions
-from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.records import Cann, RunnerFacts
 from healthcheck.runner.wording import IMAGE, fault, needs_npu
 
 _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
@@ -55,6 +55,14 @@ def cann(facts: RunnerFacts) -> Findings:
             seen="ASCEND_HOME_PATH is not set",
             fix=f"source {where}; in deploy.sh too (the template's does)",
         )
+    yield from _atb(seen)
+    others = [toolkit.version for toolkit in seen.toolkits[1:]]
+    beside = f"; also installed: {', '.join(others)}" if others else ""
+    atb = f", ATB {seen.atb.version}" if seen.atb else ""
+    yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
+
+
+def _atb(seen: Cann) -> Findings:
     if seen.atb is None:
         yield warn(
             expected="NNAL's ATB",
@@ -67,10 +75,6 @@ def cann(facts: RunnerFacts) -> Findings:
             seen="CANN's is set, ATB's is not",
             fix="source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too",
         )
-    others = [toolkit.version for toolkit in seen.toolkits[1:]]
-    beside = f"; also installed: {', '.join(others)}" if others else ""
-    atb = f", ATB {seen.atb.version}" if seen.atb else ""
-    yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
 
 
 @check(
