@@ -5,8 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST = 3
+_LEAST_BEGINNING = 3
+
 
 def hint(given: str, known: Iterable[str]) -> str:
     """A question with what may have been meant, beginning with a semicolon; empty where nothing is near."""
-    near = difflib.get_close_matches(given, list(known), n=3, cutoff=0.7)
+    names = list(known)
+    begun = [name for name in names if len(given) >= _LEAST_BEGINNING and name.startswith(given)]
+    near = begun[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
     return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from healthcheck import yaml_text
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitError, KitFailure, UsageError
 from healthcheck.files import read_bounded
 from healthcheck.records import JsonValue
 
@@ -87,7 +88,7 @@ def create(destination: Path, answers: Mapping[str, str], *, template: str | Non
 
     Raises:
         UsageError: the destination is taken, or the template refuses an answer.
-        KitFailure: copier or git is missing, or git refuses.
+        KitFailure: copier or git is missing, git refuses, or the disk is full.
     """
     _require_git()
     if os.path.lexists(destination) and (not destination.is_dir() or any(destination.iterdir())):
@@ -102,7 +103,7 @@ def create(destination: Path, answers: Mapping[str, str], *, template: str | Non
                 defaults=not ask, vcs_ref=reference, quiet=True,
             )  # fmt: skip
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise UsageError(f"the template at {source} cannot be rendered: {_one_line(error)}") from error
+            raise _refusal(error, f"the template at {source} cannot be rendered: {_one_line(error)}") from error
     _commit_all(destination)
 
 
@@ -148,11 +149,17 @@ def update(repository: Path) -> Update:
         try:
             copier.run_update(repository, defaults=True, overwrite=True, quiet=True)
         except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
-            raise UsageError(_not_updated(repository, answers, _one_line(error))) from error
+            raise _refusal(error, _not_updated(repository, answers, _one_line(error))) from error
     after = _answers(repository).get("_commit")
     return Update(
         source=source, before=str(before), after=str(after), changes=_git(repository, "status", "--short")
     )
+
+
+def _refusal(error: Exception, said: str) -> KitError:
+    """Whose failure it is: a full disk is not the template's."""
+    full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return KitFailure(said) if full else UsageError(said)
 
 
 def _not_updated(repository: Path, answers: Mapping[str, JsonValue], error: str) -> str:

@@ -24,7 +24,8 @@ class Parser(argparse.ArgumentParser):
         wrong = _INVALID_CHOICE.search(message)
         if wrong:
             known = [word.strip(" '") for word in wrong["known"].split(",")]
-            message += hint(wrong["given"], known)
+            said = f"{wrong['given']!r} is none of {', '.join(known)}{hint(wrong['given'], known)}"
+            message = message[: wrong.start()] + said
         self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
 
     def unknown(self, words: list[str]) -> NoReturn:

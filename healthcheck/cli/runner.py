@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import provenance, stacks
-from healthcheck.cli import output
+from healthcheck.cli import numbers, output
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
@@ -23,7 +23,9 @@ MAX_NPUS = 1024
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--npus", type=int, metavar="N", help="how many NPU devices there must be (default: any)")
+    parser.add_argument(
+        "--npus", type=numbers.integer, metavar="N", help="how many NPU devices there must be (default: any)"
+    )
     parser.add_argument(
         "--allow-none", action="store_true", help="a machine without NPUs is meant: skip their checks"
     )

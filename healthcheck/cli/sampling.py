@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from healthcheck.cli import numbers
 from healthcheck.errors import UsageError
 from healthcheck.probe.records import ProbeSettings
 
@@ -35,87 +35,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--dataset", metavar="FILE", help="problems from a file: GSM8K JSON lines, or qa or mcq as "
                       "JSON lines or CSV")  # fmt: skip
     what.add_argument("--family", help="built-in problems (default: those of the task, or arithmetic)")
-    what.add_argument("--problems", type=count, metavar="N", help="how many different ones (default: 120)")
-    what.add_argument("--seed", type=int, help="of the problems and their order (default: 0)")
+    what.add_argument("--problems", type=numbers.count, metavar="N", help="how many different ones (default: 120)")
+    what.add_argument("--seed", type=numbers.integer, help="of the problems and their order (default: 0)")
     how = parser.add_argument_group("sampling")
-    how.add_argument("--samples", type=count, metavar="N", help="answers for each problem (default: 5)")
-    how.add_argument("--concurrency", type=count, metavar="N", help="requests in flight (default: 64)")
-    how.add_argument("--temperature", type=_temperature, metavar="T", help="default: 0.7; the service's is "
+    how.add_argument("--samples", type=numbers.count, metavar="N", help="answers for each problem (default: 5)")
+    how.add_argument("--concurrency", type=numbers.count, metavar="N", help="requests in flight (default: 64)")
+    how.add_argument("--temperature", type=numbers.number(0, 2), metavar="T", help="default: 0.7; the service's is "
                      "unknown, its client's stock value is 0.01")  # fmt: skip
-    how.add_argument(
-        "--max-tokens", type=count, metavar="N", help="default: 4096, or what the context length leaves"
-    )
+    how.add_argument("--max-tokens", type=numbers.count, metavar="N",
+                     help="default: 4096, or what the context length leaves")  # fmt: skip
     how.add_argument("--logprobs", action="store_true", default=None, help="ask for log-probabilities: "
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
                      "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
-    how.add_argument("--bootstrap", type=count, metavar="N", help="bootstrap intervals too, from N resamples of "
-                     "the problems, as many papers print them (they take 1000)")  # fmt: skip
+    how.add_argument("--bootstrap", type=numbers.count, metavar="N", help="bootstrap intervals too, from N "
+                     "resamples of the problems, as many papers print them (they take 1000)")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
                          "from 0 to 1, or the folder of a reference run")  # fmt: skip
     verdict.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="how far below the reference is "
                          "degraded, up to which healthy, the error of either (default: .30,.05,.01)")  # fmt: skip
-    verdict.add_argument("--threshold", type=_share, metavar="T", help="least accuracy, from 0 to 1")
+    verdict.add_argument("--threshold", type=numbers.share, metavar="T", help="least accuracy, from 0 to 1")
     verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
 
 
-def positive(text: str) -> float:
-    """A number above zero, for argparse."""
-    value = _number(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not above zero")
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number above zero, for argparse."""
-    try:
-        value = int(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from error
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from error
-
-
-def _numbers(text: str, expected: int) -> list[float]:
-    values = [_number(part) for part in text.split(",")]
-    if len(values) != expected:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {expected} numbers with commas between them")
-    return values
-
-
-def _share(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 1")
-    return value
-
-
-def _temperature(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value <= 2:
-        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 2")
-    return value
-
-
 def _rates(text: str) -> tuple[float, float]:
-    missed, passed = _numbers(text, 2)
+    missed, passed = numbers.several(text, 2)
     if not (missed >= 0 and passed >= 0 and missed + passed < 1):
         raise argparse.ArgumentTypeError("two shares whose sum is below 1, such as .05,.02")
     return missed, passed
 
 
 def _gate(text: str) -> tuple[float, float, float]:
-    bad, good, error = _numbers(text, 3)
+    bad, good, error = numbers.several(text, 3)
     if not (0 <= good < bad < 1 and 0 < error < 0.5):
         raise argparse.ArgumentTypeError("three numbers such as .30,.05,.01: 0 <= GOOD < BAD < 1, 0 < ERROR < .5")
     return bad, good, error

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, fix, hardware
-from healthcheck.cli import output, sampling
+from healthcheck.cli import numbers, output, sampling
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
@@ -49,13 +49,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
-    launch.add_argument("--deadline", type=sampling.positive, default=1800, metavar="S",
+    launch.add_argument("--deadline", type=numbers.positive, default=1800, metavar="S",
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
-    limits.add_argument("--weight-limit", type=sampling.positive, metavar="GB",
+    limits.add_argument("--weight-limit", type=numbers.positive, metavar="GB",
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
-    limits.add_argument("--npus", type=sampling.count, default=0, metavar="N", help="how many of them")
+    limits.add_argument("--npus", type=numbers.count, default=0, metavar="N", help="how many of them")
     deep = parser.add_argument_group(
         "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,18 +21,6 @@ from tests.support.repositories import GOOD_SCRIPT, repository
 FULL = "/dev/full"
 pytestmark = pytest.mark.skipif(not Path(FULL).exists(), reason=f"needs {FULL}")
 NO_SPACE = "No space left on device"
-
-
-@pytest.fixture
-def adapter(tmp_path: Path) -> Path:
-    return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    path = tmp_path / "deploy.log"
-    path.write_text("ModuleNotFoundError: No module named 'torch_npu'\n")
-    return path
 
 
 def ran_into(stdout: int, *words: str, **variables: str) -> tuple[int, str]:
@@ -109,20 +98,34 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
     assert b"Verdict: ready" in done.stdout
 
 
-@pytest.mark.parametrize("option", ["--json", "--junit"])
-@pytest.mark.parametrize("command", ["verify", "runner", "diagnose", "doctor"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("verify", "--json"),
+        ("verify", "--junit"),
+        ("runner", "--json"),
+        ("runner", "--junit"),
+        ("runner", "--save"),
+        ("probe", "--json"),
+        ("diagnose", "--json"),
+        ("doctor", "--json"),
+        ("compare", "--json"),
+        ("read", "--json"),
+    ],
+)
 def test_a_requested_file_that_was_not_written_is_no_success(
-    command: str, option: str, adapter: Path, log: Path, tmp_path: Path
+    command: str, option: str, adapter: Path, log: Path, runs: Path, tmp_path: Path
 ) -> None:
-    if option == "--junit" and command in {"diagnose", "doctor"}:
-        pytest.skip("has no such option")
     words = {
         "verify": verify(adapter, "--quiet"),
         "runner": ["runner", "--allow-none", "--quiet"],
+        "probe": ["probe", "http://127.0.0.1:9", "--quiet"],
         "diagnose": ["diagnose", str(log)],
         "doctor": ["doctor"],
+        "compare": ["compare", str(runs / "right"), str(runs / "right"), "--margin", ".5"],
+        "read": ["read", str(runs / "right")],
     }[command]
-    done = ran(*words, option, FULL, TMPDIR=str(tmp_path))
+    done = ran(*words, option, FULL, TMPDIR=str(tmp_path), cwd=tmp_path)
     assert done.returncode == 4, done.stderr
     assert f"npu-adapter: cannot write {FULL}: {NO_SPACE}" in done.stderr
     assert "Traceback" not in done.stderr
@@ -136,10 +139,40 @@ def test_a_report_that_could_not_be_written_is_kept_and_shown(adapter: Path, tmp
     assert json.loads(kept.read_text())["verdict"] == "ready"
 
 
-def test_a_recording_that_could_not_be_written(tmp_path: Path) -> None:
-    done = ran("runner", "--allow-none", "--quiet", "--save", FULL, TMPDIR=str(tmp_path))
-    assert done.returncode == 4
-    assert f"cannot write {FULL}: {NO_SPACE}" in done.stderr
+def test_where_there_is_no_room_at_all_it_is_said_and_the_report_is_shown(adapter: Path) -> None:
+    done = ran(*verify(adapter, "--quiet", "--json", FULL, "--junit", FULL), TMPDIR="/proc/self")
+    assert (done.returncode, done.stdout[:14]) == (4, "Verdict: ready")
+    assert done.stderr.count(f"cannot write {FULL}") == 2
+    assert "Traceback" not in done.stderr
+
+
+def on_a_small_disk(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run with a file system of 8 KiB at this place; skips where this user may mount none."""
+    place.mkdir()
+    mount = 'mount -t tmpfs -o size=8k none "$0" || exit 99; exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, str(place), sys.executable, "-m", "healthcheck",
+         *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode == 99 or done.stderr.startswith("unshare:"):
+        pytest.skip(f"this user may mount nothing: {done.stderr}")
+    return done
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
+@pytest.mark.parametrize("command", ["new", "verify --out", "read --json"])
+def test_a_disk_that_fills_up(command: str, adapter: Path, runs: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    words = {
+        "new": ["new", str(small / "new"), "--defaults", "--task", "text-generation"],
+        "verify --out": verify(adapter, "--quiet", "--out", str(small / "out")),
+        "read --json": ["read", str(runs / "wrong"), "--json", str(small / "r.json")],
+    }[command]
+    done = on_a_small_disk(small, *words)
+    assert done.returncode == 4, done
+    assert done.stderr.count("\n") == 1
+    assert NO_SPACE in done.stderr
 
 
 def test_the_error_names_the_file_that_was_asked_for() -> None:

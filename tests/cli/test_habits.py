@@ -8,6 +8,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from healthcheck import __version__, cli
 from healthcheck.cli import main
+from tests.support.port import the_port
 from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT
 
@@ -57,11 +59,6 @@ def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
 
 
 @pytest.fixture
-def adapter(tmp_path: Path) -> Path:
-    return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
-
-
-@pytest.fixture
 def faulty(tmp_path: Path) -> Path:
     return repository(tmp_path / "faulty", {"scripts/deploy.sh": GOOD_SCRIPT})
 
@@ -80,6 +77,8 @@ def verify(root: Path, *words: str) -> list[str]:
         (["explain", "plan/hots"], "did you mean plan/host"),
         (["compare", "--margn", "3", "a", "b"], "did you mean --margin?"),
         (["completion", "basch"], "did you mean bash?"),
+        (["simulate", "--fault", "no-dne"], "did you mean no-done?"),
+        (["verify", "--weights", "x", "--until", "plan", "--task", "text-gen"], "did you mean text-generation?"),
     ],
 )
 def test_a_slip_is_answered_with_what_was_meant(
@@ -91,6 +90,36 @@ def test_a_slip_is_answered_with_what_was_meant(
         status = stop.code
     assert status == 2
     assert meant in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["verify", "--nonsense"], "unrecognized arguments: --nonsense"),
+        (["verify", "--npus", "0"], "argument --npus: 0 is less than 1"),
+        (["verify", "--npus", "-3"], "argument --npus: -3 is less than 1"),
+        (["verify", "--deadline", "soon"], "argument --deadline: 'soon' is not a number"),
+        (["verify", "--deadline", "inf"], "argument --deadline: inf is not a finite number"),
+        (["probe", "http://h", "--problems", "many"], "argument --problems: 'many' is not a whole number"),
+        (["probe", "http://h", "--temperature", "3"], "argument --temperature: 3 does not lie between 0 and 2"),
+        (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: '.3,.1' is not 3 numbers with commas between"),
+        (["simulate", "--port", "99999"], "argument --port: 99999 does not lie between 0 and 65535"),
+        (["simulate", "--dialect", "x"], "argument --dialect: 'x' is none of "),
+        (["probe"], "the following arguments are required: URL"),
+    ],
+)
+def test_wrong_usage_takes_two_lines(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"npu-adapter {words[0]}: {said}")
+    assert second == f"see `npu-adapter {words[0]} --help`"
+
+
+def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "--fault", "nosuch"]) == 2
+    assert "'nosuch' (`npu-adapter simulate --list` shows all)" in capsys.readouterr().err
 
 
 def test_a_check_that_does_not_exist_is_not_skipped_in_silence(
@@ -141,7 +170,9 @@ def test_a_terminal_gets_colours_unless_no_color_is_set(faulty: Path) -> None:
 @pytest.mark.parametrize("columns", [60, 100])
 def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
     text = re.sub(r"\x1b\[[\d;]*m", "", on_a_terminal(*verify(faulty), columns=columns))
-    assert max(map(len, text.replace("\r", "").split("\n"))) <= columns
+    lines = text.replace("\r", "").split("\n")
+    assert max(map(len, lines)) <= columns
+    assert lines == [line.rstrip() for line in lines]
 
 
 def test_the_order_is_the_same_every_time(faulty: Path) -> None:
@@ -222,6 +253,14 @@ def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
     assert parts.keys() >= {"sh", "dash", "bash", "namespaces", "port 8000", "copier", "vllm", "npu-smi"}
     assert all(part["use"] and part["without"] for part in parts.values())
     assert all(name in done.stdout for name in parts)
+
+
+def test_doctor_names_the_process_that_has_the_port() -> None:
+    with the_port(), socket.create_server(("127.0.0.1", 8000)):
+        said = ran("doctor").stdout
+    assert re.search(
+        rf"^no +port 8000 +taken by process {os.getpid()} of user \S+ \(.*\): end it", said, re.MULTILINE
+    )
 
 
 def test_doctor_fails_where_a_needed_part_is_missing(tmp_path: Path) -> None:

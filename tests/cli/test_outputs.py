@@ -14,12 +14,6 @@ from healthcheck.cli import main, output
 from healthcheck.cli.verify import STAGES
 from healthcheck.records import Report, Verdict
 from tests.cli.test_habits import WEIGHTS, ran, verify
-from tests.support.repositories import GOOD_SCRIPT, repository
-
-
-@pytest.fixture
-def adapter(tmp_path: Path) -> Path:
-    return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
 
 
 def whole(root: Path, *words: str) -> list[str]:
@@ -67,6 +61,37 @@ def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_p
         "Verdict: ready, as far as it was asked (repo only)",
         f"Report: {out / 'report.html'}",
     ]
+
+
+@pytest.mark.parametrize("command", ["compare", "read", "diagnose", "doctor"])
+def test_json_is_the_same_everywhere(
+    command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    right = str(runs / "right")
+    words = {"compare": [right, right], "read": [right], "diagnose": [str(log)], "doctor": []}[command]
+    assert main([command, *words, "--json", "nope/x.json"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "there is no folder nope; make it first" in said.err) == ("", True)
+    status = main([command, *words, "--json", "x.json"])
+    capsys.readouterr()
+    done = ran(command, *words, "--json", "-", cwd=tmp_path)
+    assert done.returncode == status
+    assert json.loads(done.stdout) == json.loads((tmp_path / "x.json").read_text())
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("option", ["--junit", "--save"])
+def test_only_json_goes_to_standard_output(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runner", "--allow-none", option, "-"]) == 2
+    assert "only --json can be -" in capsys.readouterr().err
+
+
+def test_a_probe_without_a_server_leaves_no_folder(tmp_path: Path) -> None:
+    done = ran("probe", "http://127.0.0.1:9", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "Run folder" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_device_is_written_to(adapter: Path) -> None:
@@ -140,3 +165,4 @@ def test_one_cause_of_many_checks_is_said_once(tmp_path: Path) -> None:
     assert re.search(r"endpoint/no-auth +and 20 more$", loud, re.MULTILINE)
     assert quiet.count("no server answers") == 1
     assert "endpoint/no-auth and " in quiet
+    assert len(json.loads((tmp_path / "loud" / "report.json").read_text())["checks"]) > 20

@@ -1,0 +1,111 @@
+"""The exit statuses that the help of a command names are those that it has: each is tried."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from healthcheck import cli
+from healthcheck.cli import main
+from tests.cli.test_full_disk import ran_into_a_full_disk
+from tests.cli.test_habits import ran
+from tests.support.template import template_in
+
+LISTED = {*cli.COMMANDS} - {"verify", "probe", "runner"}
+"""The commands whose statuses are their own; the other three have those of a verdict."""
+
+
+def ended(*words: str) -> int:
+    try:
+        return main(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
+    assert ended(command, "--help") == 0
+    table = capsys.readouterr().out.partition("exit status:\n")[2]
+    return set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("command", sorted(LISTED))
+def test_the_help_names_every_status_and_no_other(
+    command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried_below: tuple[str, ...] = ()
+    tried: dict[int, tuple[str, ...]] = {2: (command, "--nonsense")}
+    right, wrong = str(runs / "right"), str(runs / "wrong")
+    other, dashes = tmp_path / "other.log", tmp_path / "report" / "summary" / "summary_20260101_000000.csv"
+    other.write_text("all is well\n")
+    dashes.parent.mkdir(parents=True)
+    dashes.write_text("dataset,version,metric,mode,vllm-api-stream-chat\narithmetic,-,-,-,-\n")
+    tried |= {
+        "compare": {
+            0: ("compare", right, right, "--margin", ".5"),
+            1: ("compare", right, wrong),
+            3: ("compare", right, right, "--margin", ".001"),
+        },
+        "completion": {0: ("completion", "bash")},
+        "diagnose": {0: ("diagnose", str(log)), 3: ("diagnose", str(other))},
+        "doctor": {0: ("doctor",), 1: tried_below},
+        "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
+        "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
+        "read": {0: ("read", right), 2: ("read", str(log)), 3: ("read", str(dashes.parents[1]))},
+        "simulate": {0: tried_below, 3: tried_below},
+        "update": {0: tried_below, 2: ("update", str(tmp_path))},
+    }[command]
+    for status, words in tried.items():
+        if words:
+            assert ended(*words) == status, (words, capsys.readouterr())
+    assert {*tried, 4} == documented(command, capsys)
+
+
+@pytest.mark.parametrize("command", sorted(LISTED))
+def test_the_kits_own_failure(command: str) -> None:
+    assert ran_into_a_full_disk(command, "--help")[0] == 4
+
+
+def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(tmp_path: Path, capfd) -> None:
+    template = template_in(tmp_path / "template")
+    for words in (
+        ("init", "-q"),
+        ("add", "-A"),
+        ("-c", "user.name=T", "-c", "user.email=t@e", "commit", "-qm", "1"),
+    ):
+        subprocess.run(["git", *words], cwd=template, check=True)
+    assert ended("new", str(tmp_path / "mine"), "--template", str(template), "--defaults") == 0
+    capfd.readouterr()
+    assert ended("update", str(tmp_path / "mine")) == 0
+    said = capfd.readouterr()
+    assert said.out.startswith("already up to date")
+    assert said.err == ""
+
+
+def test_doctor_ends_with_1_where_a_needed_part_is_missing(tmp_path: Path) -> None:
+    assert ran("doctor", PATH=str(tmp_path)).returncode == 1
+
+
+def test_the_simulator_ends_with_0_after_a_signal_and_3_where_the_port_is_taken() -> None:
+    command = [sys.executable, "-m", "healthcheck", "simulate", "--port"]
+    with subprocess.Popen([*command, "0"], stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        assert "SIMULATED" in server.stderr.readline()
+        server.send_signal(signal.SIGTERM)
+        assert server.wait() == 0
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert ended("simulate", "--port", str(taken.getsockname()[1])) == 3
+
+
+def test_a_crash_of_the_kit_is_not_a_verdict(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("healthcheck.catalogue.page", crash)
+    assert main(["explain", "plan/port"]) == 4
+    assert "ZeroDivisionError" in capsys.readouterr().err
