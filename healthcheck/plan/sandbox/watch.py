@@ -158,7 +158,8 @@ class Watch:
             gone_s = now - self._exited_at
             return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
         servers = {record.pid for record in self.records.servers()}
-        if pids == {self._child} and self._child in servers:
+        # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
+        if pids == {self._child} and self._child in servers and calm_s > 0:
             return "server"
         if pids & servers:
             supervised_s = self.records.slept_s() - self._slept_before_s
