@@ -50,11 +50,12 @@ def run(options: argparse.Namespace) -> int:
         report = judge(recorder or source, wanted, progress)
     finally:
         progress.close()
-        if recorder:
-            recorder.save(options.save)
     if options.replay:
         report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
-    return output.publish(options, report)
+    status = output.publish(options, report)
+    if recorder:
+        recorder.save(options.save)
+    return status
 
 
 def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:

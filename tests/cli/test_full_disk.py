@@ -129,6 +129,7 @@ def test_a_requested_file_that_was_not_written_is_no_success(
     assert done.returncode == 4, done.stderr
     assert f"npu-adapter: cannot write {FULL}: {NO_SPACE}" in done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stdout
 
 
 def test_a_report_that_could_not_be_written_is_kept_and_shown(adapter: Path, tmp_path: Path) -> None:
