@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,33 @@ def test_the_error_names_the_file_that_was_asked_for() -> None:
     assert (error.value.errno, error.value.filename) == (errno.ENOSPC, FULL)
     with pytest.raises(KitFailure, match=f"cannot write {FULL}: {NO_SPACE}"):
         folder.save(Path(FULL), b"x")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("printed", ["print('here', flush=True)", "print('here', file=sys.stderr)"])
+def test_what_is_flushed_is_read_at_once(printed: str, unbuffered: str) -> None:
+    program = f"import sys\nfrom healthcheck.cli import outlets\nwith outlets.lasting():\n    {printed}\n    sys.stdin.readline()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        readable, _, _ = select.select([process.stdout], [], [], 60)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert readable
+        assert process.stdout.readline() == b"here\n"
+
+
+def test_a_closed_standard_output_is_one_that_could_not_be_written(adapter: Path, tmp_path: Path) -> None:
+    written = tmp_path / "r.json"
+    command = [sys.executable, "-m", "healthcheck", *verify(adapter, "--json", str(written))]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert done.stderr.endswith("npu-adapter: cannot write standard output: Bad file descriptor\n")
+    assert json.loads(written.read_text())["verdict"] == "ready"
