@@ -11,13 +11,10 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import signal
-import socket
 import statistics
 import subprocess
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +27,7 @@ from healthcheck.probe.facts import measure
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.probe.statistics.distributions import t_quantile
 from healthcheck.progress import Silent
+from tests.support.servers import serving
 
 ENGINE = ROOT / ".venv-vllm/bin"
 VARIABLES = {
@@ -38,48 +36,22 @@ VARIABLES = {
 }  # fmt: skip
 """One thread of arithmetic, bound nowhere: more of them spin on the processors that the clients need."""
 SETTINGS = ProbeSettings(
-    url="", model="tiny", problems=120, samples=4, concurrency=16, temperature=0.0, max_tokens=128, full=True
+    url="", model="tiny", problems=60, samples=4, concurrency=16, temperature=0.0, max_tokens=128, full=True
 )
-BLOCKS = 8
-READY_S = 180
+BLOCKS = 16
 MOST_TIMES = 1.05
 
 
 @contextmanager
 def engine(folder: Path) -> Iterator[int]:
-    """The small weights behind vLLM on a free port; its own process group, ended with it."""
+    """The small weights behind vLLM, on the port that is given."""
     make = [ENGINE / "python", ROOT / "examples/tiny_lm/make_weights.py", "--cache", ROOT / ".cache/weights"]
     weights = subprocess.run(make, check=True, capture_output=True, text=True).stdout.strip()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [ENGINE / "vllm", "serve", weights, "--host", "127.0.0.1", "--port", str(port),
-               "--served-model-name", "tiny", "--enforce-eager", "--max-model-len", "512"]  # fmt: skip
-    with (folder / "vllm.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=log, start_new_session=True,
-            env={**os.environ, **VARIABLES, "PATH": f"{ENGINE}:{os.environ['PATH']}"},
-        )  # fmt: skip
-        try:
-            wait(process, port)
-            yield port
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-
-def wait(process: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + READY_S
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5):
-                return
-        except OSError:  # noqa: PERF203 - each try has its own end
-            time.sleep(0.5)
-    raise SystemExit(f"vLLM was not up after {READY_S} s, or ended")
+    command = (ENGINE / "vllm", "serve", weights, "--served-model-name", "tiny", "--enforce-eager",
+               "--max-model-len", "512")  # fmt: skip
+    variables = {**VARIABLES, "PATH": f"{ENGINE}:{os.environ['PATH']}"}
+    with serving(command, environment=variables, log=folder / "vllm.log") as url:
+        yield int(url.rpartition(":")[2])
 
 
 def raw_s(port: int) -> tuple[float, int]:

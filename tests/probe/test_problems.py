@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import accumulate
+
 import pytest
 from hypothesis import given, strategies
 
 from healthcheck.errors import UsageError
 from healthcheck.probe.problems import TIERS, Dice, generate, prompt
-from healthcheck.probe.problems.arithmetic import is_whole
+from healthcheck.probe.problems.problem import Program
+
+
+def is_whole(program: Program) -> bool:
+    """Whether every value on the way is a whole number that is not negative, as things in boxes are."""
+    values = list(accumulate(program.steps, lambda value, step: step.on(value), initial=Fraction(program.start)))
+    return all(value.denominator == 1 and value >= 0 for value in values)
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -18,8 +18,7 @@ from healthcheck.records import JsonValue
 
 MODEL = "vllm-api-stream-chat"
 """AISBench's name for its stock streaming chat client; the platform's folders and columns carry it."""
-Turn = Mapping[str, JsonValue]
-OriginPrompt: TypeAlias = "str | Sequence[Turn]"
+OriginPrompt: TypeAlias = "str | Sequence[Mapping[str, JsonValue]]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

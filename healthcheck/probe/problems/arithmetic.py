@@ -7,7 +7,6 @@ real one finds it easy: what the probe measures is the deployment, not the model
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from itertools import count
 
 from healthcheck.probe.problems.problem import Dice, Problem, Program, Step
@@ -95,13 +94,3 @@ def _wording(dice: Dice, step: Step) -> str:
     if step.sign == "/":
         return f"puts all of them equally into {step.number} bags"
     return dice.pick(_MORE if step.sign == "+" else _FEWER).format(step.number)
-
-
-def is_whole(program: Program) -> bool:
-    """Whether every intermediate value is a whole number that is not negative, as things in boxes are."""
-    value = Fraction(program.start)
-    for step in program.steps:
-        value = step.on(value)
-        if value.denominator != 1 or value < 0:
-            return False
-    return True

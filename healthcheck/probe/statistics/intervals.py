@@ -63,11 +63,6 @@ def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interv
     return Interval(low=low, high=high, level=level, method="Clopper-Pearson")
 
 
-def upper_bound(successes: int, trials: int, level: float = LEVEL) -> float:
-    """The exact one-sided upper bound of a binomial share: 0 of 60 is below .049."""
-    return 1.0 if successes >= trials else beta_quantile(level, successes + 1, trials - successes)
-
-
 def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, level: float = LEVEL) -> Interval:
     """The percentile bootstrap over problems, seeded; an option to compare with other reports.
 

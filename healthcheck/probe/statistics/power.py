@@ -121,16 +121,6 @@ def choose_gate(
     return min(choices, key=lambda c: (-round(c.power, 2), c.at_reference.expected_samples), default=None)
 
 
-def rate_gate(tolerated: float, broken: float, alpha: float = 0.01, beta: float = 0.01) -> Gate:
-    """A gate for the rate of a fault; feed it 1 - flag. Degraded means a rate of at least `broken`."""
-    return Gate(bad=1 - broken, good=1 - tolerated, alpha=alpha, beta=beta)
-
-
-def samples_to_see(rate: float, level: float = 0.95) -> int:
-    """Samples that show a fault of this rate at least once with this probability: ln(1 - level) / ln(1 - rate)."""
-    return math.ceil(math.log(1 - level) / math.log1p(-rate))
-
-
 def _choice(tier: str, reference: float, gate: Gate, budget: int) -> GateChoice:
     sound, half = operating(gate, reference, budget), operating(gate, reference / 2, budget)
     power = min(sound.healthy, half.degraded)

@@ -136,19 +136,6 @@ def stratified_average(matrix: Matrix, tiers: Sequence[str], *, level: float = L
     return per_problem(name, [value for group in groups for value in group], interval, sum(map(len, matrix)))
 
 
-def first_samples(matrix: Matrix, n: int) -> tuple[tuple[int, ...], ...]:
-    """The first n samples of each problem, which is all that a figure may rest on when more were drawn adaptively.
-
-    Drawing 16 more where the first 4 are wrong moves a naive average from .10 to .15.
-
-    Raises:
-        ValueError: a problem has fewer.
-    """
-    if any(len(row) < n for row in matrix):
-        raise ValueError(f"a problem has fewer than the {n} samples that were announced")
-    return tuple(tuple(row[:n]) for row in matrix)
-
-
 def accuracy_name(repeats: int) -> str:
     """The service's own name for the score averaged over runs."""
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"

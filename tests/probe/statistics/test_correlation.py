@@ -18,7 +18,7 @@ from healthcheck.probe.statistics.correlation import (
     iid_gap,
     order_test,
 )
-from healthcheck.probe.statistics.summary import first_samples, stratified_average, summarize
+from healthcheck.probe.statistics.summary import stratified_average, summarize
 
 
 def test_deterministic_answers_have_icc_one_and_a_sample_a_problem() -> None:
@@ -113,9 +113,3 @@ def test_stratified_average_keeps_the_value_and_narrows_the_interval() -> None:
     assert pooled is not None
     assert mixed.value == pooled.value
     assert mixed.high - mixed.low < (pooled.high - pooled.low) / 2
-
-
-def test_adaptive_samples_do_not_count() -> None:
-    assert first_samples([[0, 0, 1, 1], [1, 1]], 2) == ((0, 0), (1, 1))
-    with pytest.raises(ValueError, match="fewer than the 3 samples"):
-        first_samples([[0, 0, 1, 1], [1, 1]], 3)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.gate import Decision, Gate
-from healthcheck.probe.statistics.power import choose_gate, gate_for, operating, rate_gate, samples_to_see
+from healthcheck.probe.statistics.power import choose_gate, gate_for, operating
 
 probabilities = st.floats(0.03, 0.97)
 
@@ -146,13 +146,3 @@ def test_references_without_room_have_no_gate() -> None:
     assert gate_for(0.09) is None
     assert gate_for(1.0) == Gate(bad=0.7, good=0.95)
     assert gate_for(0.9, 0.05, 0.05, below=(0.2, 0.1)) == Gate(bad=0.7, good=0.8, alpha=0.05, beta=0.05)
-
-
-def test_faults_of_a_rate_are_seen_in_so_many_samples() -> None:
-    assert [samples_to_see(rate) for rate in (0.5, 0.2, 0.1, 0.05)] == [5, 14, 29, 59]
-
-
-def test_rate_gate_reads_flags() -> None:
-    gate = rate_gate(tolerated=0.05, broken=0.5)
-    assert gate.judge(1 - flag for flag in [1, 1, 1, 1, 1, 1]).decision is Decision.DEGRADED
-    assert gate.judge([1.0] * 40).decision is Decision.HEALTHY

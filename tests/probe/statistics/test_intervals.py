@@ -14,7 +14,6 @@ from healthcheck.probe.statistics.intervals import (
     clopper_pearson,
     plus_two_t,
     stratified,
-    upper_bound,
     wilson,
 )
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK
@@ -47,11 +46,6 @@ def test_wilson_and_clopper_pearson_are_scipys(right: int, trials: int) -> None:
         expected = test.proportion_ci(0.95, method)
         assert interval.low == pytest.approx(expected.low, abs=1e-9)
         assert interval.high == pytest.approx(expected.high, abs=1e-9)
-
-
-def test_no_flip_in_sixty_bounds_the_rate_below_five_percent() -> None:
-    assert upper_bound(0, 60) == pytest.approx(1 - 0.05 ** (1 / 60), abs=1e-9)
-    assert upper_bound(0, 60) < 0.049
 
 
 def test_stratified_is_satterthwaites() -> None:
