@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import socket
+
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
 from healthcheck.plan import advice
-from healthcheck.plan.engines import is_fixed_address
+from healthcheck.plan.commands import NAME_CHARACTERS
+from healthcheck.plan.engines import is_address, is_fixed_address
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.options import UNRESOLVED
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
 from healthcheck.plan.standins.note import ADDRESS
 from healthcheck.records import Finding, Stage
 
+_BIND_AS_GIVEN = {"vllm", "sglang"}
+"""Engines that hand their --host to the socket as it is."""
 _LOOPBACK = {"localhost", "127.0.0.1", "::1", "[::1]"}
 
 
@@ -77,6 +82,8 @@ def host(plan: LaunchPlan) -> Findings:
     The service does not say where its client runs, so loopback is a warning. Engines differ in what they do by
     default: vLLM and LMDeploy listen everywhere, SGLang, llama.cpp and uvicorn on loopback only.
 
+    An address or a name of one machine fails: no other can listen on it.
+
     Repair: pass `--host 0.0.0.0`.
     """
     server = served(plan)
@@ -84,20 +91,33 @@ def host(plan: LaunchPlan) -> Findings:
         yield unresolved(plan, "an address that is reachable from outside", "the address")
     elif server.host.strip().lower() in _LOOPBACK:
         yield _loopback(plan, server)
-    elif server.host == ADDRESS:
+    elif server.host in (ADDRESS, socket.gethostname()):  # a rehearsal has this machine's name
         yield warn(
             expected="every address of the machine: whether the client uses this one is unknown",
             seen=f"only the machine's own address, found out when deploy.sh runs: {server.command}",
             fix=advice.host(server),
             where=server.where,
         )
-    elif is_fixed_address(server.host):
+    elif is_fixed_address(server.host) or _is_unknown_name(server):
         yield fail(
             expected="an address that the service's machine has, such as 0.0.0.0",
-            seen=f"the fixed address {server.host}, which only its own machine can listen on: {server.command}",
+            seen=f"the fixed {'address' if is_fixed_address(server.host) else 'name'} "
+            f"{server.host[:NAME_CHARACTERS]}, which only its own machine can listen on: {server.command}",
             fix=advice.host(server),
             where=line_of(plan, server.host),
         )
+
+
+def _is_unknown_name(server: ServerCommand) -> bool:
+    """Whether it is the name of a certain machine; to a socket, an address in brackets is a name."""
+    name = (server.host or "").strip()
+    if not name or UNRESOLVED in name or server.engine not in _BIND_AS_GIVEN:
+        return False
+    try:
+        socket.inet_aton(name)  # takes short forms such as 0
+    except OSError:
+        return not is_address(name)
+    return False
 
 
 def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:

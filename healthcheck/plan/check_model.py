@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import advice, script
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.options import UNRESOLVED
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
@@ -31,7 +31,8 @@ def model_path(plan: LaunchPlan) -> Findings:
 
     deploy.sh is rehearsed twice: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
     ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
-    script makes. A fixed path, a name on a model hub, or another variable is not there when it counts.
+    script makes. A fixed path, a name on a model hub, or another variable is not there when it counts;
+    --load-format dummy makes weights up.
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
     `vllm serve "$MODEL_PATH"`.
@@ -43,6 +44,13 @@ def model_path(plan: LaunchPlan) -> Findings:
     if not models:
         yield unresolved(plan, f"the weights in {plan.model_path} ($MODEL_PATH)", "which weights are served")
         return
+    if server.option("load-format") == "dummy":
+        yield fail(
+            expected="the weights in $MODEL_PATH",
+            seen=f"--load-format dummy: the engine makes up random weights: {server.command}",
+            fix="take --load-format out",
+            where=line_of(plan, "dummy"),
+        )
     found = list(_wrong_model(plan, server, models))
     yield from found
     if not found and server.engine == "vllm":

@@ -7,7 +7,7 @@ from healthcheck.check import Check, Findings, check, fail, warn
 from healthcheck.plan import advice
 from healthcheck.plan.check_address import host, one_port_each, port
 from healthcheck.plan.check_model import model_path, served_name
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
 from healthcheck.plan.start import starts_server
 from healthcheck.plan.surroundings import self_contained
@@ -15,6 +15,8 @@ from healthcheck.records import Stage
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
 """SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a rehearsal sends none."""
+LEAST_CONTEXT = 1024
+"""Tokens; the stock request of the service's client asks for 512 behind a prompt with examples (inferred)."""
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 
@@ -31,15 +33,19 @@ def chat_api(plan: LaunchPlan) -> Findings:
 
     vLLM offers it with `vllm serve` and with `python3 -m vllm.entrypoints.openai.api_server`. It does not with
     its demonstration server (`python3 -m vllm.entrypoints.api_server`), with pooling or embedding runners
-    (`--task embed`, `--runner pooling`), or with `--headless`, which serves no HTTP at all. Servers of your own
-    need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP request.
+    (`--task embed`, `--runner pooling`), or with `--headless` or `--api-server-count 0`, which serve no HTTP.
+    Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP request, and
+    one with --skip-tokenizer-init no chat.
+
+    What may refuse single requests is a warning: --middleware, whose code the rehearsal does not run, and a
+    --max-model-len below 1024 tokens, as the service's client asks for 512 tokens behind its prompt (inferred).
     """
     server = served(plan)
     expected = f"a server of {contract.CHAT_PATH}"
     reasons = {
         "demo": "vLLM's demonstration server, which has no OpenAI-compatible API",
         "embedding": "an embedding or pooling server, which generates no text",
-        "headless": "--headless: an engine without an HTTP server",
+        "headless": "an engine without an HTTP server",
         "openai-other": "a server without that route",
     }
     if server.api in reasons:
@@ -51,6 +57,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
         )
     elif server.api == "unknown":
         yield unresolved(plan, expected, f"which routes {server.engine} offers")
+    yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         yield fail(
             expected="plain HTTP",
@@ -58,6 +65,33 @@ def chat_api(plan: LaunchPlan) -> Findings:
             fix=advice.no_tls(server),
             where=line_of(plan, "--ssl"),
             rule=contract.LISTENS_ON_PORT,
+        )
+
+
+def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
+    """Options with which the route is there and requests are refused."""
+    if server.option("skip-tokenizer-init") is not None:
+        yield fail(
+            expected=f"a server of {contract.CHAT_PATH}",
+            seen=f"--skip-tokenizer-init: without a tokenizer every chat request is refused: {server.command}",
+            fix="take --skip-tokenizer-init out",
+            where=line_of(plan, "skip-tokenizer-init"),
+        )
+    if server.option("middleware") is not None:
+        yield warn(
+            expected="a server that answers every request",
+            seen=f"--middleware {server.option('middleware')}, whose code was not rehearsed",
+            fix="leave --middleware out, or verify without --until: the launch and endpoint stages settle it",
+            where=line_of(plan, "middleware"),
+        )
+    length = server.option("max-model-len") or ""
+    if length.isdecimal() and 0 < int(length[:9]) < LEAST_CONTEXT:
+        yield warn(
+            expected=f"room for a prompt and an answer: at least {LEAST_CONTEXT} tokens",
+            seen=f"--max-model-len {length}: longer requests get status 400",
+            fix="raise --max-model-len, or leave it out",
+            where=line_of(plan, "max-model-len", "max_model_len"),
+            rule=contract.CLIENT_IS_AISBENCH,
         )
 
 

@@ -214,6 +214,15 @@ def by_variable(names: tuple[str, ...], environment: Mapping[str, str]) -> tuple
     return next(((name, environment[name]) for name in names if environment.get(name)), None)
 
 
+def is_address(host: str) -> bool:
+    """Whether it is an IP address, written out."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def is_fixed_address(host: str) -> bool:
     """Whether it is the address of one machine, written out."""
     try:

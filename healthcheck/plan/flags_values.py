@@ -22,6 +22,7 @@ NEEDS = (
     ("--enable-log-outputs", "--enable-log-requests"),
 )
 """Switches that vLLM refuses without another option, before it loads anything."""
+BATCH = "--max-num-batched-tokens"
 MAX_SHOWN = 160
 
 
@@ -50,6 +51,33 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
                 seen=f"{switch} alone",
                 fix=f"add {needed}, or take {switch} out",
             )
+
+    yield from _small_batch(parsed)
+
+
+def _small_batch(parsed: Parsed) -> Iterator[Problem]:
+    """A batch smaller than what is said beside it. Source: verify_max_model_len in vllm/config/scheduler.py."""
+    batch, tokens = parsed.last(BATCH), _whole(parsed, BATCH)
+    chunks = parsed.last("--enable-chunked-prefill")
+    whole = chunks is not None and chunks.flag.startswith("--no-")
+    for other in ("--max-num-seqs", *(("--max-model-len",) if whole else ())):
+        least = _whole(parsed, other)
+        if batch and tokens is not None and least is not None and tokens < least:
+            prompts = " where prompts are not cut into chunks" if other == "--max-model-len" else ""
+            yield Problem(
+                at=batch.at,
+                flag=BATCH,
+                expected=f"{BATCH} of at least {other}{prompts}",
+                seen=f"{BATCH} {tokens}, {other} {least}",
+                fix=f"write {BATCH} {least}",
+            )
+
+
+def _whole(parsed: Parsed, name: str) -> int | None:
+    """The number that an option has at last; None where it has none, or one with a unit."""
+    given = parsed.last(name)
+    text = given.values[0] if given and given.values else ""
+    return int(text) if text.isdecimal() and len(text) < 12 else None
 
 
 Reason = tuple[str, str]

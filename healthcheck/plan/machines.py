@@ -132,6 +132,14 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
     """Data parallelism of which all servers here together run a part."""
     copies = _number(server.option("data-parallel-size"))
+    if server.option("data-parallel-rank") is not None:
+        ranks = {
+            _number(each.option("data-parallel-rank")) for each in servers if each.option("data-parallel-rank")
+        }
+        if len(ranks) < copies:
+            seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.command}"
+            yield Sign(seen=seen, where=_where(server))
+        return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself

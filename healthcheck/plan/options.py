@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+UNRESOLVED = "<unresolved:"
+"""Begins a word that a rehearsal could not find out."""
 _SWITCH = re.compile(
     r"(no|enable|disable|enforce|skip|use|trust|allow|return|log|is)-|.*-only$|headless$|reload$|debug$"
 )

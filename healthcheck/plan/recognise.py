@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
-from healthcheck.plan import mindie
+from healthcheck.plan import mindie, named_files
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.facts import ServerCommand
-from healthcheck.plan.options import CommandLine, parse
+from healthcheck.plan.options import UNRESOLVED, CommandLine, parse
 from healthcheck.plan.sandbox.job import Record
 from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
 
-UNRESOLVED = "<unresolved:"
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _ADDRESS = re.compile(r"(.+):(\d{2,5})")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
-_FILE_OPTIONS = {
-    "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
-    "log-config-file",
-}  # fmt: skip
-_OTHER_MODELS = {"tokenizer", "hf-config-path", "lora-modules", "speculative-config"}
-"""Options that name folders of models beside the one that is served."""
-_QUOTED_PATH = re.compile(r'"model"\s*:\s*"(/[^"]*)"')
-_PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
 """A route that takes paths of any form, or that could not be told."""
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
@@ -72,7 +63,8 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         served_names=_names(engine, line, options, None if _unread(line, record) else model),
         api_key=_key(engine, options, record.env),
         where=where,
-        missing_files=tuple(_missing_files(line, record)),
+        missing_files=tuple(named_files.missing(line, record)),
+        hub_names=tuple(named_files.on_the_hub(line, record)),
         config_problem=_config_problem(engine, line, record),
         unread_config=_unread(line, record),
         options=options,
@@ -152,22 +144,6 @@ def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
     return f"{name} {data if isinstance(data, str) and data.startswith('cannot') else 'holds no names with values'}"
 
 
-def _missing_files(line: CommandLine, record: Record) -> Iterator[str]:
-    """The options that name a file which was not there when the server was started."""
-    for name in sorted(_FILE_OPTIONS & line.options.keys()):
-        value = line.options[name]
-        template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
-        if value and not template and UNRESOLVED not in value and value not in record.paths:
-            yield line.spelled[name]
-    for name in sorted(_OTHER_MODELS & line.options.keys()):
-        for word in line.lists.get(name) or (line.options[name],):
-            found = [
-                *_QUOTED_PATH.findall(word),
-                *([path] if (path := word.partition("=")[2] or word)[0:1] == "/" else []),
-            ]
-            yield from (f"--{name} {path}" for path in found if path not in record.paths)
-
-
 def _plain(value: JsonValue) -> str:
     if value is True:
         return ""
@@ -211,13 +187,13 @@ def _resolved(model: str, record: Record) -> str:
 
 
 def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
+    if engine.name == "vllm" and "uds" in line.options:
+        return None, line.spelled["uds"]
     given = _given_port(engine, line, config, record)
     if given is not None:
         return _number(given.value, given.source)
     if _unread(line, record):
         return None, f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>"
-    if "uds" in line.options:
-        return None, line.spelled["uds"]
     if engine.port is None:
         return None, f"{engine.name} reads it from its own configuration"
     return engine.port, f"{engine.name}'s own default"
@@ -285,7 +261,7 @@ def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, s
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> str:
-    if "headless" in options:
+    if "headless" in options or options.get("api-server-count", "1").lstrip("-0") == "":
         return "headless"
     task = options.get("task", "").lower()
     if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:

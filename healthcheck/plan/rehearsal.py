@@ -15,6 +15,7 @@ from healthcheck.files import read_bounded
 from healthcheck.plan import recognise, script
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
+from healthcheck.plan.options import UNRESOLVED
 from healthcheck.plan.sandbox import box
 from healthcheck.plan.sandbox.job import Job, Limits, Recording
 from healthcheck.repo.facts import Submission, export
@@ -187,5 +188,5 @@ def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
 def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
     for command in commands:
         for word in command.argv:
-            if recognise.UNRESOLVED in word:
+            if UNRESOLVED in word:
                 yield f"{word} in: {command_text(command.argv)}"

@@ -8,6 +8,11 @@ from collections.abc import Iterator, Sequence
 
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
 _CD = re.compile(r"\s*cd\s+[\"']?([^\s\"';&|]+)")
+_STOPS = re.compile(r"^\s*set\s+(?:-\w+\s+)*-(?:\w*e\w*|o\s+errexit)")
+_PROCESSOR = re.compile(r"\buname\s+-[mpi]\b|\$\(arch\)|`arch`")
+_PROCESSOR_VARIABLE = re.compile(rf"\b(\w+)=[\"']?(?:\$\(|`)(?={_PROCESSOR.pattern}|arch\b)")
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+_DECIDES = re.compile(r"\b(?:if|elif|case|while|until|test)\b|\[")
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 
 
@@ -59,6 +64,26 @@ def folder_at(text: str, number: int) -> str:
     """The absolute folder that the last `cd` before a line names, "" where none is known."""
     found = [match[1] for n, line in _code_lines(text) if n < number and (match := _CD.match(line))]
     return found[-1] if found and found[-1].startswith("/") else ""
+
+
+def stops_at_errors(text: str) -> bool:
+    """Whether a command that fails ends the script (`set -e`)."""
+    return any(_STOPS.search(line) for _, line in _code_lines(text)) or "e" in "".join(_shell_options(text))
+
+
+def _shell_options(text: str) -> tuple[str, ...]:
+    found = shebang(text)
+    return tuple(word for word in found[1] if re.fullmatch(r"-[a-z]+", word)) if found else ()
+
+
+def processor_line(text: str) -> int | None:
+    """The first line that decides by the kind of processor (`uname -m`, itself or in a variable)."""
+    names: set[str] = set()
+    for number, line in _code_lines(text):
+        if (_PROCESSOR.search(line) or names & set(_VARIABLE.findall(line))) and _DECIDES.search(line):
+            return number
+        names |= {match[1] for match in _PROCESSOR_VARIABLE.finditer(line)}
+    return None
 
 
 def line_at(text: str, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Iterator
 
@@ -22,6 +23,8 @@ _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|g
 _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
 )
+_NEEDED = {"torch", "torch-npu", "torch_npu", "vllm", "vllm-ascend", "vllm_ascend"}
+_SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -55,10 +58,12 @@ def self_contained(plan: LaunchPlan) -> Findings:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)
     yield from _missing_option_files(plan)
+    yield from _hub_names(plan)
     yield from _emptied(plan)
     yield from _image_folders(plan, already=any(is_of_the_image(plan, each) for each in said))
+    yield from _processor(plan)
     yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
-    yield from _downloads(plan.commands)
+    yield from _downloads(plan)
     yield from _installs(plan)
     yield from _environment_scripts(plan)
 
@@ -90,6 +95,18 @@ def _image_folders(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
         )
 
 
+def _processor(plan: LaunchPlan) -> Iterator[Finding]:
+    line = script.processor_line(plan.script)
+    if line:
+        yield warn(
+            expected="the same on every processor: which one the service has is not documented",
+            seen=f"“{script.line_at(plan.script, line)[:200]}” decides by it, and the rehearsal saw "
+            f"{platform.machine()} alone",
+            fix="do without it, or make sure that every branch is right",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
+
+
 def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
     """A script that ended on its own before any server: what it waits for can often be told from its text."""
     if plan.servers or already or plan.run.ended_by != "exit":
@@ -116,8 +133,9 @@ def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
     )
 
 
-def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
-    for command in commands:
+def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
+    stops = script.stops_at_errors(plan.script)
+    for command in plan.commands:
         text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
         clones = command.program == "git" and "clone" in command.argv[:3]
@@ -129,7 +147,11 @@ def _downloads(commands: tuple[RecordedCommand, ...]) -> Iterator[Finding]:
                 where=command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
-        elif clones or command.program in {"wget", "curl", "aria2c"}:
+        elif (
+            clones
+            or command.program in {"wget", "curl", "aria2c"}
+            or (stops and command.program in _SYSTEM_PACKAGES and {"install", "update"} & set(command.argv))
+        ):
             yield warn(
                 expected="a start without the network, which may not be there",
                 seen=said,
@@ -148,6 +170,16 @@ def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
             fix=f"commit {name.removeprefix(f'{plan.root}/')}, or correct the path"
             if not name.startswith(plan.model_path)
             else "name a file that the weights have, or ship it in the repository",
+            where=_option_place(plan, spelled),
+        )
+
+
+def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
+    for spelled in plan.server.hub_names if plan.server else ():
+        yield warn(
+            expected="a start without the network, which may not be there",
+            seen=f"{spelled[:NAME_CHARACTERS]}: no such folder, so the engine looks for it on a hub",
+            fix="ship it in the repository or with the weights, and name it by its path",
             where=_option_place(plan, spelled),
         )
 
@@ -184,6 +216,8 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
     plain = {word for _, word, _ in packages.installed_by(plan.script)}
     for command in plan.commands:
         words = command.argv[1:]
+        if "uninstall" in words[:4]:
+            yield from _uninstalled(command)
         if "install" not in words or not (command.program.startswith("pip") or "pip" in words[:3]):
             continue
         for word in words:
@@ -195,6 +229,17 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
                     where=command.where,
                     rule=contract.PROVIDED,
                 )
+
+
+def _uninstalled(command: RecordedCommand) -> Iterator[Finding]:
+    for word in command.argv[1:]:
+        if word.lower() in _NEEDED:
+            yield fail(
+                expected=f"{word}, which the server needs and the image brings",
+                seen=f"it is removed: {command_text(command.argv)}",
+                fix=f"leave {word} installed",
+                where=command.where,
+            )
 
 
 def _environment_scripts(plan: LaunchPlan) -> Iterator[Finding]:

@@ -288,4 +288,31 @@ ENDS: tuple[Case, ...] = (
     case("ends-well", sh("echo done"), NEVER, fix="make deploy.sh end with: exec vllm serve"),
 )  # fmt: skip
 
-WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START, *ENDS)
+SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+REFUSES: tuple[Case, ...] = (
+    *(
+        case(name, sh(f"{SERVE} {options}"), {check: outcome}, says=says)
+        for name, options, check, outcome, says in (
+            ("made-up-weights", "--load-format dummy", "plan/model-path", "fail", "random weights"),
+            ("no-http-server", "--api-server-count 0", "plan/chat-api", "fail", "without an HTTP server"),
+            ("no-tokenizer", "--skip-tokenizer-init", "plan/chat-api", "fail", "without a tokenizer"),
+            ("unknown-middleware", "--middleware auth.Check", "plan/chat-api", "warn", "not rehearsed"),
+            ("no-room", "--max-model-len 16", "plan/chat-api", "warn", "status 400"),
+            ("socket-file", "--uds /tmp/v.sock", "plan/port", "fail", "--uds"),
+            ("tokenizer-of-a-hub", "--tokenizer org/tokenizer", "plan/self-contained", "warn", "on a hub"),
+            ("tokenizer-not-shipped", "--tokenizer ./tokenizer", "plan/self-contained", "fail", "./tokenizer"),
+            ("adapter-of-a-hub", "--enable-lora --lora-modules a=org/a", "plan/self-contained", "warn", "org/a"),
+            ("draft-of-a-hub", """--speculative-config '{"model": "org/d"}'""", "plan/self-contained", "warn", "org/d"),
+            ("generation-not-shipped", "--generation-config ./g", "plan/self-contained", "fail", "./g"),
+        )
+    ),
+    case("host-name", sh('vllm serve "$MODEL_PATH" --host npu-node-1'), {"plan/host": "fail"}, says="npu-node-1"),
+    case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
+    case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
+    case("removes-vllm", sh(f"pip uninstall -y vllm\n{SERVE}"), {"plan/self-contained": "fail"}, says="is removed"),
+    case("system-packages", sh(f"set -e\napt-get install -y numactl\n{SERVE}"), {"plan/self-contained": "warn"}),
+    case("by-processor", sh(f'A=$(uname -m)\n[ "$A" = none ] && exit 1\n{SERVE}'), {"plan/self-contained": "warn"},
+         says="deploy.sh:3"),
+)  # fmt: skip
+
+WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START, *ENDS, *REFUSES)

@@ -120,6 +120,8 @@ RIGHT = (
     "M --chat-template ./template.jinja --chat-template-content-format openai --generation-config vllm",
     "M --middleware a.b --middleware c.d --seed 1 --seed 1",
     "--model M --port 8000",
+    "M --max-num-batched-tokens 512 --max-model-len 2048",
+    "M --max-num-batched-tokens 4096 --max-model-len 4096 --max-num-seqs 256 --no-enable-chunked-prefill",
     "M --max-model-len auto --async-scheduling",
     "M --served-model-name a b --port 8000",
 )
@@ -167,6 +169,8 @@ WRONG = (
     ("M --enable-auto-tool-choice", "alone", "--tool-call-parser"),
     ("M --enable-auto-tool-choice --tool-call-parser herms", "herms", "hermes"),
     ("M –port 8000", "–port", "take it out"),
+    ("M --max-num-batched-tokens 64 --max-num-seqs 128", "--max-num-seqs 128", "write --max-num-batched-tokens 128"),
+    ("M --max-num-batched-tokens 512 --max-model-len 2048 --no-enable-chunked-prefill", "--max-model-len 2048", "2048"),
 )
 
 

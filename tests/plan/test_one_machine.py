@@ -74,6 +74,10 @@ RUN = "torchrun --nnodes 2 --nproc-per-node 1 --master-addr {} --node-rank"
 ACCELERATE = "accelerate launch --num_machines 2 --machine_rank"
 MODULE = '-m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port'
 SEVERAL |= {
+    "a rank of its own": (
+        f"{SERVE} --data-parallel-size 2 --data-parallel-rank 0",
+        "1 of the 2 ranks",
+    ),
     "torchrun": (f"{RUN.format('127.0.0.1')} 0 {MODULE} 8000", "--nnodes 2"),
     "torchrun as a module": (f"python3 -m torch.distributed.run --nnodes=2 {MODULE} 8000", "--nnodes=2"),
     "accelerate": (f"{ACCELERATE} 0 {MODULE} 8000", "--num_machines 2"),
@@ -109,6 +113,10 @@ ONE = {
     "nodes that number themselves": (
         f"torchrun --nnodes 2 --rdzv-endpoint localhost:29400 {MODULE} 8001 &\n"
         f"exec torchrun --nnodes 2 --rdzv-endpoint localhost:29400 {MODULE} 8000"
+    ),
+    "both ranks of their own here": (
+        f'vllm serve "$MODEL_PATH" --port 8001 --data-parallel-size 2 --data-parallel-rank 1 &\n'
+        f"{SERVE} --data-parallel-size 2 --data-parallel-rank 0"
     ),
     "one node of torchrun": f"torchrun --nnodes 1 --master-addr 127.0.0.1 {MODULE} 8000",
     "plain": SERVE,

@@ -14,7 +14,7 @@ from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.flags import whole_argv
 from healthcheck.plan.flags_catalogue import nearest
 from healthcheck.plan.flags_parse import Argument, parse
-from healthcheck.plan.recognise import UNRESOLVED
+from healthcheck.plan.options import UNRESOLVED
 from healthcheck.records import JsonValue
 
 BUILDS = {Family.A2: ("A2", 220), Family.A3: ("A3", 250), Family.P310: ("_310P", 202), Family.A5: ("A5", 260)}

@@ -1,0 +1,45 @@
+"""Files and models that options of a server name, beside the weights that it serves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.plan.options import UNRESOLVED, CommandLine
+from healthcheck.plan.sandbox.job import Record
+
+_FILE_OPTIONS = {
+    "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
+    "log-config-file",
+}  # fmt: skip
+_MODEL_OPTIONS = {"tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config"}
+"""Options that name folders of models beside the one that is served."""
+_IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
+_PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
+_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+
+def missing(line: CommandLine, record: Record) -> Iterator[str]:
+    """The options that name a file or a folder which was not there when the server was started."""
+    for name in sorted(_FILE_OPTIONS & line.options.keys()):
+        value = line.options[name]
+        template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
+        if value and not template and UNRESOLVED not in value and value not in record.paths:
+            yield line.spelled[name]
+    for name, model in _models(line, record):
+        if model.startswith(("/", "./", "../")):
+            yield f"--{name} {model}"
+
+
+def on_the_hub(line: CommandLine, record: Record) -> Iterator[str]:
+    """The options that name a model as a hub does, and no folder that is there."""
+    yield from (f"--{name} {model}" for name, model in _models(line, record) if _HUB.fullmatch(model))
+
+
+def _models(line: CommandLine, record: Record) -> Iterator[tuple[str, str]]:
+    """Models that are not there, with their option."""
+    for name in sorted(_MODEL_OPTIONS & line.options.keys()):
+        for word in line.lists.get(name) or (line.options[name],):
+            plain = word.partition("=")[2] if name == "lora-modules" else word
+            found = _IN_JSON.findall(word) if word.startswith("{") else [plain]
+            yield from ((name, model) for model in found if model and model not in record.paths)
