@@ -125,7 +125,7 @@ async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
         try:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
-            raise Blocked(f"no server answers at {settings.url}: {_reason(error)}") from error
+            raise Blocked(f"no server answers at {settings.url} ({_reason(error)}): start it first") from error
     listed = _models(reply.body) if reply.status == 200 else []
     if not listed and not settings.model:
         raise Blocked(
