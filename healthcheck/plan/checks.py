@@ -15,6 +15,10 @@ from healthcheck.records import Stage
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
 """SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a rehearsal sends none."""
+_WITHOUT_TEXT = {
+    "skip-tokenizer-init": "without a tokenizer every chat request is refused",
+    "tokens-only": "answers have token ids and no text",
+}
 LEAST_CONTEXT = 1024
 """Tokens; the stock request of the service's client asks for 512 behind a prompt with examples (inferred)."""
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
@@ -33,9 +37,9 @@ def chat_api(plan: LaunchPlan) -> Findings:
 
     vLLM offers it with `vllm serve` and with `python3 -m vllm.entrypoints.openai.api_server`. It does not with
     its demonstration server (`python3 -m vllm.entrypoints.api_server`), with pooling or embedding runners
-    (`--task embed`, `--runner pooling`), or with `--headless` or `--api-server-count 0`, which serve no HTTP.
-    Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP request, and
-    one with --skip-tokenizer-init no chat.
+    (`--task embed`, `--runner pooling`), or with `--headless`, `--grpc` or `--api-server-count 0`, which serve no
+    HTTP. Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP
+    request, one with --skip-tokenizer-init no chat, and one with --tokens-only has no text in its answers.
 
     What may refuse single requests is a warning: --middleware, whose code the rehearsal does not run, and a
     --max-model-len below 1024 tokens, as the service's client asks for 512 tokens behind its prompt (inferred).
@@ -70,13 +74,14 @@ def chat_api(plan: LaunchPlan) -> Findings:
 
 def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
     """Options with which the route is there and requests are refused."""
-    if server.option("skip-tokenizer-init") is not None:
-        yield fail(
-            expected=f"a server of {contract.CHAT_PATH}",
-            seen=f"--skip-tokenizer-init: without a tokenizer every chat request is refused: {server.command}",
-            fix="take --skip-tokenizer-init out",
-            where=line_of(plan, "skip-tokenizer-init"),
-        )
+    for name, why in _WITHOUT_TEXT.items():
+        if server.option(name) is not None:
+            yield fail(
+                expected=f"a server of {contract.CHAT_PATH}",
+                seen=f"--{name}: {why}: {server.command}",
+                fix=f"take --{name} out",
+                where=line_of(plan, name, name.replace("-", "_")),
+            )
     if server.option("middleware") is not None:
         yield warn(
             expected="a server that answers every request",

@@ -261,7 +261,7 @@ def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, s
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> str:
-    if "headless" in options or options.get("api-server-count", "1").lstrip("-0") == "":
+    if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip("-0") == "":
         return "headless"
     task = options.get("task", "").lower()
     if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:

@@ -295,6 +295,8 @@ REFUSES: tuple[Case, ...] = (
         for name, options, check, outcome, says in (
             ("made-up-weights", "--load-format dummy", "plan/model-path", "fail", "random weights"),
             ("no-http-server", "--api-server-count 0", "plan/chat-api", "fail", "without an HTTP server"),
+            ("no-http-but-grpc", "--grpc", "plan/chat-api", "fail", "without an HTTP server"),
+            ("no-text", "--tokens-only", "plan/chat-api", "fail", "no text"),
             ("no-tokenizer", "--skip-tokenizer-init", "plan/chat-api", "fail", "without a tokenizer"),
             ("unknown-middleware", "--middleware auth.Check", "plan/chat-api", "warn", "not rehearsed"),
             ("no-room", "--max-model-len 16", "plan/chat-api", "warn", "status 400"),
