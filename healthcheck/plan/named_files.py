@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from healthcheck.plan.options import UNRESOLVED, CommandLine
 from healthcheck.plan.sandbox.job import Record
@@ -19,27 +19,30 @@ _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
-def missing(line: CommandLine, record: Record) -> Iterator[str]:
-    """The options that name a file or a folder which was not there when the server was started."""
-    for name in sorted(_FILE_OPTIONS & line.options.keys()):
-        value = line.options[name]
+def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
+    """The options that name a file or a folder which was not there when the server was started.
+
+    `options` are those of the command line and of its configuration file.
+    """
+    for name in sorted(_FILE_OPTIONS & options.keys()):
+        value = options[name]
         template = name == "chat-template" and (any(sign in value for sign in "{}\n") or not _PATH.search(value))
         if value and not template and UNRESOLVED not in value and value not in record.paths:
-            yield line.spelled[name]
-    for name, model in _models(line, record):
+            yield line.spelled.get(name, f"--{name} {value}")
+    for name, model in _models(line, options, record):
         if model.startswith(("/", "./", "../")):
             yield f"--{name} {model}"
 
 
-def on_the_hub(line: CommandLine, record: Record) -> Iterator[str]:
+def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
     """The options that name a model as a hub does, and no folder that is there."""
-    yield from (f"--{name} {model}" for name, model in _models(line, record) if _HUB.fullmatch(model))
+    yield from (f"--{name} {model}" for name, model in _models(line, options, record) if _HUB.fullmatch(model))
 
 
-def _models(line: CommandLine, record: Record) -> Iterator[tuple[str, str]]:
+def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:
     """Models that are not there, with their option."""
-    for name in sorted(_MODEL_OPTIONS & line.options.keys()):
-        for word in line.lists.get(name) or (line.options[name],):
+    for name in sorted(_MODEL_OPTIONS & options.keys()):
+        for word in line.lists.get(name) or (options[name],):
             plain = word.partition("=")[2] if name == "lora-modules" else word
             found = _IN_JSON.findall(word) if word.startswith("{") else [plain]
             yield from ((name, model) for model in found if model and model not in record.paths)

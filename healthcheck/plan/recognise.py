@@ -63,8 +63,8 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         served_names=_names(engine, line, options, None if _unread(line, record) else model),
         api_key=_key(engine, options, record.env),
         where=where,
-        missing_files=tuple(named_files.missing(line, record)),
-        hub_names=tuple(named_files.on_the_hub(line, record)),
+        missing_files=tuple(named_files.missing(line, options, record)),
+        hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=_config_problem(engine, line, record),
         unread_config=_unread(line, record),
         options=options,
@@ -187,8 +187,8 @@ def _resolved(model: str, record: Record) -> str:
 
 
 def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
-    if engine.name == "vllm" and "uds" in line.options:
-        return None, line.spelled["uds"]
+    if engine.name == "vllm" and ("uds" in line.options or "uds" in config):
+        return None, line.spelled.get("uds", "--uds")
     given = _given_port(engine, line, config, record)
     if given is not None:
         return _number(given.value, given.source)

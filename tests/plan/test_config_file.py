@@ -52,3 +52,25 @@ def test_a_command_of_any_length_is_quoted_in_part(engine: str, tmp_path: Path, 
     assert "hush" not in plan.server.command
     assert len(plan.server.command) < 2000
     assert max(len(f.seen) for result in results.values() for f in result.findings) < 4000
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "outcome"),
+    [
+        ("tokenizer: org/tokenizer\n", "plan/self-contained", Outcome.WARN),
+        ("tokenizer: /data/tokenizer\n", "plan/self-contained", Outcome.FAIL),
+        ("chat-template: ./gone.jinja\n", "plan/self-contained", Outcome.FAIL),
+        ("chat-template: ./here.jinja\n", "plan/self-contained", Outcome.PASS),
+        ('chat_template: "conf/here.jinja"\n', "plan/self-contained", Outcome.PASS),
+        ("uds: /tmp/a.sock\nport: 8000\n", "plan/port", Outcome.FAIL),
+        ("load-format: dummy\n", "plan/model-path", Outcome.FAIL),
+        ("headless: true\n", "plan/chat-api", Outcome.FAIL),
+    ],
+)
+def test_options_of_the_file_are_judged_like_others(
+    text: str, check: str, outcome: Outcome, tmp_path: Path, weights: Path
+) -> None:
+    files = {"c.yaml": f"host: 0.0.0.0\n{text}", "here.jinja": "x", "conf/here.jinja": "x"}
+    repository = case("config", sh('exec vllm serve "$MODEL_PATH" --config c.yaml'), files=files)
+    _, results = judged(write(repository, tmp_path / "repo"), weights)
+    assert results[check].outcome is outcome

@@ -199,6 +199,8 @@ def _named_in(texts: dict[str, str]) -> set[str]:
     for text in texts.values():
         found |= set(re.findall(r"[\"'](/[^\"'\n]{1,1000})[\"']", text)[:50])
         found |= set(re.findall(r":[ \t]+(/[^\"'\n]{1,1000}?)[ \t]*$", text, re.MULTILINE)[:50])
+        words = re.findall(r":[ \t]+[\"']?([^\s\"'#]{1,1000})", text)[:200]
+        found |= {word for word in words if "/" in word or "." in word}
     return found
 
 
