@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
@@ -17,21 +18,26 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 LOST = 4
-"""Exit status of a command whose standard output could not be written."""
+"""Exit status of a command whose output is not where it belongs."""
 
 
 class Outlet(io.FileIO):
-    """Keeps the first error of a stream, and drops what cannot be written."""
+    """Keeps the first error of a stream, drops what cannot be written, and waits for a slow reader.
+
+    It has to wait itself where whoever started the process made the stream a non-blocking one.
+    """
 
     error: OSError | None = None
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write, or drop; the number of bytes that are done with."""
         try:
-            return super().write(data)
+            while (written := super().write(data)) is None:
+                select.select((), (self,), ())
         except OSError as error:
             self.error = self.error or error
             return memoryview(data).nbytes
+        return written
 
 
 @contextlib.contextmanager
@@ -47,7 +53,7 @@ def lasting() -> Iterator[None]:
         yield
         return
     outlet = _outlet(out)
-    sys.stdout, sys.stderr = _text(outlet, out), _text(_outlet(err), err)
+    outlets = sys.stdout, sys.stderr = _text(outlet, out), _text(_outlet(err), err)
     try:
         yield
     finally:
@@ -55,8 +61,9 @@ def lasting() -> Iterator[None]:
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
             print(f"npu-adapter: cannot write standard output: {lost.strerror}", file=sys.stderr)
-        sys.stderr.flush()
         sys.stdout, sys.stderr = out, err
+        for text in outlets:
+            text.close()
         if lost:
             raise SystemExit(LOST)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from healthcheck.cli import outlets
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
@@ -133,7 +134,7 @@ def publish(
         kept.append(_keep(out, lambda path: folder.write(path, report, run)))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
-    return exit_status(report) if all(kept) else 4
+    return exit_status(report) if all(kept) else outlets.LOST
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import select
 import shutil
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -201,6 +204,46 @@ def test_what_is_flushed_is_read_at_once(printed: str, unbuffered: str) -> None:
         process.stdin.flush()
         assert readable
         assert process.stdout.readline() == b"here\n"
+
+
+def waiting_bytes(pipe: int) -> int:
+    """What is in the pipe and not yet read."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, adapter: Path) -> None:
+    reader, writer = os.pipe()
+    holds = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, select.PIPE_BUF)
+    os.set_blocking(writer, False)
+    command = [sys.executable, "-m", "healthcheck", *verify(adapter, "--json", "-")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    read = bytearray()
+    with (
+        open(reader, "rb", buffering=0) as pipe,
+        subprocess.Popen(command, env=environment, stdout=writer, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        os.close(writer)
+        while waiting_bytes(reader) < holds and process.poll() is None:
+            time.sleep(0.01)
+        while piece := pipe.read(512):
+            read += piece
+            time.sleep(0.001)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert (process.returncode, "Traceback" in said) == (0, False), said
+    assert len(read) > holds
+    assert json.loads(read)["verdict"] == "ready"
+
+
+def test_a_closed_standard_output_leaves_nothing_open() -> None:
+    command = [sys.executable, "-X", "dev", "-W", "error", "-m", "healthcheck", "explain", "plan/port"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert done.stderr == "npu-adapter: cannot write standard output: Bad file descriptor\n"
 
 
 def test_a_closed_standard_output_is_one_that_could_not_be_written(adapter: Path, tmp_path: Path) -> None:
