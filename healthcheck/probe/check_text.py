@@ -81,7 +81,7 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
             problems.setdefault(sample.text.strip(), set()).add(sample.problem)
     text, same = max(problems.items(), key=lambda item: len(item[1]))
     surely = wilson(len(same), len(set().union(*problems.values()))).low
-    if len(text) >= _LONG_CHARACTERS and surely > TOLERATED:
+    if len(same) > 1 and len(text) >= _LONG_CHARACTERS and surely > TOLERATED:
         told = fail if surely > DEAF else warn
         yield told(
             expected="answers that depend on the question",

@@ -13,7 +13,8 @@ from healthcheck.wire.inflate import InflateError, Inflater
 MAX_STREAM_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 2**20
 """What is kept of a body that is no stream."""
-_MAX_HEAD_BYTES = 2**16
+_MAX_BARREN_BYTES = 2**16
+"""In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""
 _BATCH_BYTES = 2**16
 _DONE = b"[DONE]"
 _OK = 200
@@ -65,44 +66,61 @@ class Answer:
         self._headers: dict[str, str] = {}
         self._in_body = False
         self._inflater: Inflater | None = None
-        self._taken = self._opened = 0
+        self._barren = self._taken = 0
+        self._tail = b""
         self._batch: list[bytes] = []
         self._batched = 0
         self._body = bytearray()
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the connection.
+        """Take the next bytes of the connection. What comes after a whole text is no fault.
 
         Raises:
             ConnectionError: they are no HTTP response, or not compressed as it says.
-            TooLargeError: the head has more than 64 KiB, or the stream more than 64 MiB.
+            TooLargeError: 64 KiB without a byte of the body, or a stream of more than 64 MiB.
         """
-        self._taken += len(data)
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as error:
-            raise ConnectionError("the server switched to another protocol") from error
-        except httptools.HttpParserError as error:
+            self._parse(data)
+        except (ConnectionError, TooLargeError):
             self.reusable = False
-            if not self.ended:
-                raise ConnectionError(f"no HTTP/1.1 response: {error}") from error
-        if self._taken > (MAX_STREAM_BYTES if self._in_body else _MAX_HEAD_BYTES):
-            raise TooLargeError(f"more than {self._taken - len(data)} bytes in one answer")
-        if self.ended or self._batched >= _BATCH_BYTES or _DONE in data:
-            self._fold()
+            if not (self.ended or self.settle()):
+                raise
+            self.ended = True
+        said_done, self._tail = _DONE in self._tail + data, data[1 - len(_DONE) :]
+        if self.ended or said_done or self._batched >= _BATCH_BYTES or "content-encoding" in self._headers:
+            self.settle()
+
+    def settle(self) -> bool:
+        """Fold what came so far; whether the text is whole.
+
+        Raises:
+            ConnectionError: it is not compressed as it says.
+            TooLargeError: it has more than 64 MiB.
+        """
+        data, self._batch, self._batched = b"".join(self._batch), [], 0
+        try:
+            self._inflater = self._inflater or Inflater(self._headers.get("content-encoding", ""))
+            for piece in self._inflater.feed(data):
+                self._take(piece)
+        except InflateError as error:
+            raise ConnectionError(str(error)) from error
+        return self.done
 
     def close(self) -> None:
         """The server closed the connection.
 
         Raises:
             ConnectionError: before the answer or in the middle of it.
+            TooLargeError: the stream has more than 64 MiB.
         """
         if not self._in_body:
             raise ConnectionError("the server closed the connection before it answered")
-        if "content-length" in self._headers or "transfer-encoding" in self._headers:
+        announced = (
+            "content-length" in self._headers or "chunked" in self._headers.get("transfer-encoding", "").lower()
+        )
+        if not self.settle() and announced:
             raise ConnectionError("the server closed the connection in the middle of its answer")
         self.ended = True
-        self._fold()
 
     def reply(self) -> Reply:
         """What came of it."""
@@ -114,23 +132,24 @@ class Answer:
             completion=self._reader.close() if self._reader and self._status == _OK else None,
         )
 
-    def _fold(self) -> None:
-        """Work off the batch; short bodies are whole after their limit."""
-        data, self._batch, self._batched = b"".join(self._batch), [], 0
+    def _parse(self, data: bytes) -> None:
+        self._barren += len(data)
         try:
-            self._inflater = self._inflater or Inflater(self._headers.get("content-encoding", ""))
-            for piece in self._inflater.feed(data):
-                self._take(piece)
-        except InflateError as error:
-            raise ConnectionError(str(error)) from error
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            raise ConnectionError("the server switched to another protocol") from error
+        except httptools.HttpParserError as error:
+            raise ConnectionError(f"no HTTP/1.1 response: {error}") from error
+        if self._barren > _MAX_BARREN_BYTES:
+            raise TooLargeError(f"more than {_MAX_BARREN_BYTES} bytes without one of the body")
 
     def _take(self, piece: bytes) -> None:
         if self._reader is None or self._status != _OK:
             self._body += piece[: MAX_BODY_BYTES - len(self._body)]
             self.done = len(self._body) == MAX_BODY_BYTES
             return
-        self._opened += len(piece)
-        if self._opened > MAX_STREAM_BYTES:
+        self._taken += len(piece)
+        if self._taken > MAX_STREAM_BYTES:
             raise TooLargeError(f"more than {MAX_STREAM_BYTES} bytes in one answer")
         self._reader.feed(piece)
         self.done = self._reader.done
@@ -145,7 +164,7 @@ class Answer:
             self._reason += status
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.ended:
+        if not self._in_body:
             self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -156,6 +175,7 @@ class Answer:
     def on_body(self, data: bytes) -> None:
         if not self.ended:
             self.begun = True
+            self._barren = 0
             self._batch.append(data)
             self._batched += len(data)
 

@@ -7,6 +7,7 @@ arrived there is `healthcheck.wire.client`.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
@@ -20,6 +21,7 @@ _IDLE_S = 2.0
 that got no processor meanwhile would not have noticed."""
 _AFTER_DONE_S = 2.0
 """For the end of a response whose text is whole: with it the connection can be used again."""
+_CLOSING_S = 1.0
 _SAFE = "/%:@!$&'()*+,;=-._~"
 
 
@@ -51,16 +53,19 @@ class Connections:
             ValueError: it is no URL of a server.
         """
         self._url = urlsplit(url)
-        self._host, self._port = _address(self._url)
+        self._host, self._port, self._name = _address(self._url)
+        self._tls = ssl.create_default_context() if self._url.scheme == "https" else None
         self._waits = waits
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
 
     async def aclose(self) -> None:
         """Drop all connections, whatever is on its way."""
+        closed = [connection.closed for connection in self._open]
         for connection in self._open:
             connection.drop()
-        await asyncio.sleep(0)  # the loop closes the sockets in its next turn
+        if closed:
+            await asyncio.wait(closed, timeout=_CLOSING_S)
 
     async def get(self, path: str) -> Timed:
         """GET a short answer.
@@ -87,63 +92,64 @@ class Connections:
 
     def _head(self, method: str, path: str) -> bytes:
         target = quote(self._url.path.rstrip("/") + path, safe=_SAFE)
-        host = self._url.netloc.rpartition("@")[2].encode("idna").decode()
         return (
-            f"{method} {target} HTTP/1.1\r\nhost: {host}\r\naccept: */*\r\naccept-encoding: {OFFERED}\r\n"
+            f"{method} {target} HTTP/1.1\r\nhost: {self._name}\r\naccept: */*\r\naccept-encoding: {OFFERED}\r\n"
             "user-agent: npu-adapter-kit\r\n"
         ).encode()
 
     async def _exchange(self, answer: Answer, request: bytes) -> Timed:
         connection = self._idle_one() or await self._connect()
         try:
-            timed = await connection.ask(answer, request, self._waits)
+            return await connection.ask(answer, request, self._waits)
         finally:
             if answer.reusable and connection.usable:
                 connection.idle_since = time.monotonic()
                 self._idle.append(connection)
             else:
-                self._open.discard(connection)
                 connection.drop()
-        return timed
 
     def _idle_one(self) -> _Connection | None:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and time.monotonic() - connection.idle_since < _IDLE_S:
                 return connection
-            self._open.discard(connection)
             connection.drop()
         return None
 
     async def _connect(self) -> _Connection:
-        opening = asyncio.get_running_loop().create_connection(
-            self._protocol, self._host, self._port, ssl=True if self._url.scheme == "https" else None
+        loop = asyncio.get_running_loop()
+        opening = loop.create_task(
+            loop.create_connection(lambda: _Connection(self._open), self._host, self._port, ssl=self._tls)
         )
-        try:
-            _, connection = await asyncio.wait_for(opening, self._waits.connect_s)
-        except asyncio.TimeoutError as error:
-            raise TimeoutError(f"no connection within {self._waits.connect_s:g} s") from error
-        return connection
-
-    def _protocol(self) -> _Connection:
-        """Known before it is open: whoever waits for it may be cancelled when it is."""
-        connection = _Connection()
-        self._open.add(connection)
-        return connection
+        try:  # asyncio.wait_for forgets a cancellation that comes in the moment of success, up to Python 3.11
+            await asyncio.wait({opening}, timeout=self._waits.connect_s)
+            if not opening.done():
+                raise TimeoutError(f"no connection within {self._waits.connect_s:g} s")
+            return opening.result()[1]
+        finally:
+            opening.cancel()
+            await asyncio.wait({opening})
+            _ = opening.cancelled() or opening.exception()  # it is nobody's any more: asyncio would say so
 
 
-def _address(url: SplitResult) -> tuple[str, int]:
+def _address(url: SplitResult) -> tuple[str, int, str]:
+    """Host and port to connect to, and the Host header."""
     if url.scheme not in {"http", "https"} or not url.hostname:
         raise ValueError(f"{url.geturl()!r} is no http:// URL of a server")
-    url.netloc.encode("idna")
-    return url.hostname, url.port or (443 if url.scheme == "https" else 80)
+    if "@" in url.netloc:
+        raise ValueError("a user or password in the URL: the service sends none")
+    port = (443 if url.scheme == "https" else 80) if url.port is None else url.port
+    name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname.encode("idna").decode()
+    return url.hostname, port, name if url.port is None else f"{name}:{port}"
 
 
 class _Connection(asyncio.Protocol):
-    """One connection with at most one request on its way."""
+    """One connection with at most one request on its way; it is among `siblings` while it is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, siblings: set[_Connection]) -> None:
         self.idle_since = 0.0
+        self.closed = asyncio.get_running_loop().create_future()
+        self._siblings = siblings
         self._transport: asyncio.Transport | None = None
         self._pending: _Pending | None = None
 
@@ -169,6 +175,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._siblings.add(self)
 
     def data_received(self, data: bytes) -> None:
         if self._pending:
@@ -178,6 +185,8 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
+        self._siblings.discard(self)
+        self.closed.set_result(None)
         if self._pending:
             self._pending.lost(exc)
 
@@ -206,8 +215,9 @@ class _Pending:
     def take(self, data: bytes) -> None:
         """Bytes came."""
         if self._end.done():
+            self._answer.reusable = False
             return
-        self._heard = time.monotonic()
+        self._heard, was_done = time.monotonic(), self._answer.done
         try:
             self._answer.feed(data)
         except (OSError, TooLargeError) as error:
@@ -217,7 +227,7 @@ class _Pending:
             self._first = self._heard
         if self._answer.ended:
             self._end.set_result(None)
-        elif self._answer.done:
+        elif self._answer.done and not was_done:
             self._timer.cancel()
             self._timer = self._loop.call_later(_AFTER_DONE_S, self._look)
 
@@ -230,19 +240,25 @@ class _Pending:
         except (OSError, TooLargeError) as broken:
             self._end.set_exception(error or broken)
         else:
-            self._end.set_result(None)
+            self._finish(None if self._answer.done else error)
 
     def _look(self) -> None:
         """End what takes too long; else look again when it would."""
-        now, waits = time.monotonic(), self._waits
-        silent, late = self._heard + waits.silence_s, self._began + waits.answer_s
         if self._end.done():
             return
-        if self._answer.done:
-            self._end.set_result(None)
-        elif now >= late:
-            self._end.set_exception(TimeoutError(f"no end after {waits.answer_s:g} s"))
-        elif now >= silent:
-            self._end.set_exception(TimeoutError(f"nothing came for {waits.silence_s:g} s"))
-        else:
+        now, waits = time.monotonic(), self._waits
+        silent, late = self._heard + waits.silence_s, self._began + waits.answer_s
+        if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
+            return
+        words = f"no end after {waits.answer_s:g} s" if now >= late else f"nothing came for {waits.silence_s:g} s"
+        try:
+            self._finish(None if self._answer.settle() else TimeoutError(words))
+        except (OSError, TooLargeError) as error:
+            self._finish(error)
+
+    def _finish(self, error: Exception | None) -> None:
+        if error:
+            self._end.set_exception(error)
+        else:
+            self._end.set_result(None)

@@ -189,6 +189,12 @@ def test_answers_that_do_not_depend_on_the_question_are_seen(
     assert judged(replace(run, samples=deaf))["probe/degenerate"].outcome.value == outcome
 
 
+def test_one_problem_says_nothing_about_others(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url, problems=1)
+    assert judged(run)["probe/degenerate"].outcome is Outcome.PASS
+
+
 class Listener(Silent):
     def __init__(self) -> None:
         self.lines: list[tuple[str, int, int]] = []
