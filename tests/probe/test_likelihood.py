@@ -18,6 +18,10 @@ from healthcheck.progress import Silent
 LOGPROB = -0.25
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a probe opens its connections at one moment
+
+
 class Sure(BaseHTTPRequestHandler):
     """Answers 7 to everything, each token with the same log-probability where one is asked for."""
 
@@ -44,8 +48,8 @@ class Sure(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Sure)
-    thread = threading.Thread(target=server.serve_forever)
+    server = Server(("127.0.0.1", 0), Sure)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
