@@ -44,7 +44,7 @@ def _write_atomically(path: Path, data: bytes) -> None:
         path.write_bytes(data)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # no longer than a name may be
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,6 +41,16 @@ def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     group.add_argument("--json", type=Path, metavar="FILE", help=f"write {what} as JSON; - is standard output")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What became of a report."""
+
+    status: int
+    """The exit status: that of the verdict, or `outlets.LOST` where something is not where it belongs."""
+    folder: Path | None
+    """The report folder, where one was asked for and was written."""
+
+
 class ProgressToClose(Progress, Protocol):
     """Progress that may have to clear up after itself."""
 
@@ -66,27 +78,56 @@ def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None 
     if STDOUT in others:
         raise UsageError("only --json can be -, standard output: name a file for the other")
     for file in filter(None, (json, *others)):
-        if file == STDOUT or (file.exists() and not file.is_file() and not file.is_dir()):
-            continue
-        if file.is_dir():
-            raise UsageError(f"cannot write {file}: it is a folder")
-        if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
-            raise UsageError(f"cannot write {file}: there is no folder {file.parent}; make it first")
-        _try_to_write(file.parent)
+        if file != STDOUT:
+            _refuse_unwritable_file(file, out)
     if out:
         _try_to_write(out)
 
 
-def _try_to_write(folder: Path) -> None:
-    """Leave a trial file in the folder for a moment, or in what is there of its parents."""
-    there = folder.absolute()
-    while not os.path.lexists(there):
-        there = there.parent
+def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
     try:
+        kind = stat.S_IFMT(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        kind = stat.S_IFREG
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+    if kind == stat.S_IFDIR:
+        raise UsageError(f"cannot write {file}: it is a folder")
+    if kind != stat.S_IFREG:
+        return
+    if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
+        raise UsageError(f"cannot write {file}: there is no folder {file.parent}; make it first")
+    _try_to_write(file.parent)
+
+
+def _try_to_write(folder: Path) -> None:
+    """Leave a trial file in the folder for a moment, or in what is there of its parents.
+
+    A folder that is to be made has each of its names looked at: none may be too long.
+    """
+    there = folder.absolute()
+    try:
+        while not _exists(there):
+            there = there.parent
+        for name in folder.absolute().relative_to(there).parts:
+            _exists(there / name)
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise UsageError(f"cannot write to {folder}: {error.strerror} ({there})") from error
+
+
+def _exists(path: Path) -> bool:
+    """Whether it is there; unlike with Path.exists, a dead link is.
+
+    Raises:
+        OSError: nothing can be there, as where the name is too long.
+    """
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
@@ -108,12 +149,10 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
 
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
-) -> int:
+) -> Published:
     """Show the report, then write it to what the options name, to the folder `out`, and to GitHub where it runs.
 
     What cannot be written where it belongs is kept elsewhere, and said: a run of hours is not lost to a full disk.
-
-    Returns the exit status: that of the verdict, or 4 where something is not where it belongs.
     """
     from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415 - see progress()
 
@@ -130,11 +169,11 @@ def publish(
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report))))
-    if out:
-        kept.append(_keep(out, lambda path: folder.write(path, report, run)))
+    written = out if out and _keep(out, lambda path: folder.write(path, report, run)) else None
+    kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
-    return exit_status(report) if all(kept) else outlets.LOST
+    return Published(status=exit_status(report) if all(kept) else outlets.LOST, folder=written)
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

@@ -13,8 +13,15 @@ def place(text: str) -> Path:
     r"""The path; where it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
 
     Raises:
-        ArgumentTypeError: a drive is named that is not mounted here.
+        ArgumentTypeError: a drive is named that is not mounted here, or this user may not look there.
     """
+    try:
+        return _found(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from error
+
+
+def _found(text: str) -> Path:
     path = Path(text)
     drive = _DRIVE.fullmatch(text)
     if path.exists() or ("\\" not in text and not drive):

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         progress.close()
     kept = folder if probed or options.out or folder.exists() else None
-    status = output.publish(options, report, kept, probed)
+    status = output.publish(options, report, kept, probed).status
     printed = report.metrics.get(CLIENT)
     if options.quiet or options.json == output.STDOUT:
         return status

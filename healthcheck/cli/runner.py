@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     if options.replay:
         report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
-    status = output.publish(options, report)
+    status = output.publish(options, report).status
     if recorder:
         recorder.save(options.save)
     return status

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from healthcheck import scaffold
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.places import place
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = exit_statuses(
         {0: "updated, or up to date already", 2: "it cannot be updated: the reason is said"}
     )
-    parser.add_argument("repository", metavar="REPO", nargs="?", type=Path, default=Path(), help="default: .")
+    parser.add_argument("repository", metavar="REPO", nargs="?", type=place, default=Path(), help="default: .")
 
 
 def run(options: argparse.Namespace) -> int:

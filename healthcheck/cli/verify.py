@@ -83,10 +83,10 @@ def run(options: argparse.Namespace) -> int:
         report = verification.run()
     finally:
         progress.close()
-    status = output.publish(options, report, out, verification.measured)
-    if out and options.json != output.STDOUT and (out / folder.PAGE).is_file():
-        print(f"Report: {out / folder.PAGE}")
-    return status
+    published = output.publish(options, report, out, verification.measured)
+    if published.folder and options.json != output.STDOUT:
+        print(f"Report: {published.folder / folder.PAGE}")
+    return published.status
 
 
 def _repaired(request: Request, progress: Progress) -> Request:

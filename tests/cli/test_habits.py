@@ -22,6 +22,8 @@ from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT
 
 WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
+LONG = "n" * 300
+"""No file system of Linux has such a name."""
 ESCAPE = "\x1b["
 
 
@@ -105,6 +107,11 @@ def test_a_slip_is_answered_with_what_was_meant(
         (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: '.3,.1' is not 3 numbers with commas between"),
         (["simulate", "--port", "99999"], "argument --port: 99999 does not lie between 0 and 65535"),
         (["simulate", "--dialect", "x"], "argument --dialect: 'x' is none of "),
+        (["verify", LONG], f"argument repo: {LONG}: File name too long"),
+        (["verify", "--weights", f"{LONG}/w"], f"argument --weights: {LONG}/w: File name too long"),
+        (["update", LONG], f"argument REPO: {LONG}: File name too long"),
+        (["read", LONG], f"argument REPORT: {LONG}: File name too long"),
+        (["diagnose", LONG], f"argument LOGFILE: {LONG}: File name too long"),
         (["probe"], "the following arguments are required: URL"),
     ],
 )

@@ -6,6 +6,10 @@ import argparse
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,7 @@ import pytest
 from healthcheck.cli import main, output
 from healthcheck.cli.verify import STAGES
 from healthcheck.records import Report, Verdict
-from tests.cli.test_habits import WEIGHTS, ran, verify
+from tests.cli.test_habits import LONG, ROOT, WEIGHTS, ran, verify
 
 
 def whole(root: Path, *words: str) -> list[str]:
@@ -40,6 +44,10 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(
         ("--out", "file/below", "Not a directory"),
         ("--out", "/proc/report", "cannot write to /proc/report"),
         ("--json", "/proc/x.json", "cannot write to /proc"),
+        ("--json", LONG, "File name too long"),
+        ("--junit", f"{LONG}/r.xml", "File name too long"),
+        ("--out", LONG, "File name too long"),
+        ("--out", f"new/{LONG}/below", "File name too long"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_anything_runs(
@@ -50,6 +58,48 @@ def test_what_cannot_be_written_is_refused_before_anything_runs(
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
+
+
+def ran_as_an_ordinary_user(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run without root's right to enter every folder."""
+    drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    if drop and (not shutil.which("setpriv") or subprocess.run([*drop, "true"], check=False).returncode):
+        pytest.skip("root cannot give up its rights here: no setpriv of util-linux, or it may not")
+    return subprocess.run(
+        [*drop, sys.executable, "-m", "healthcheck", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("option", "below"), [("--json", "r.json"), ("--junit", "r.xml"), ("--out", ""), ("--out", "o")]
+)
+def test_a_folder_that_one_may_not_enter_is_refused_before_anything_runs(
+    option: str, below: str, adapter: Path, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0)
+    done = ran_as_an_ordinary_user(*whole(adapter, option, str(locked / below)))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "npu-adapter: cannot write" in done.stderr
+    assert "Permission denied" in done.stderr
+
+
+def test_any_name_that_a_file_may_have_is_written_to(adapter: Path, tmp_path: Path) -> None:
+    written = tmp_path / ("é" * 120 + ".json")
+    assert ran(*verify(adapter, "--quiet", "--json", str(written))).returncode == 0
+    assert json.loads(written.read_text())["verdict"] == "ready"
+
+
+def test_the_page_of_an_earlier_run_is_not_named_as_that_of_this_one(adapter: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    words = verify(adapter, "--quiet", "--out", str(out))
+    assert f"Report: {out / 'report.html'}" in ran(*words).stdout
+    (out / "report.json").unlink()
+    (out / "report.json").mkdir()
+    done = ran(*words, TMPDIR=str(tmp_path))
+    assert (done.returncode, "Report:" in done.stdout) == (4, False)
+    assert f"cannot write {out / 'report.json'}: Is a directory; it is in {tmp_path}" in done.stderr
 
 
 def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_path: Path) -> None:
@@ -99,8 +149,9 @@ def test_a_device_is_written_to(adapter: Path) -> None:
 
 
 def test_a_report_that_cannot_be_written_after_all_is_kept_elsewhere(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "gone").touch()
     options = output_options(tmp_path / "gone" / "r.json")
     output.publish(options, Report(verdict=Verdict.READY, results=(), asked="repo only"))
