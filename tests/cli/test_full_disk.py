@@ -180,7 +180,7 @@ def test_a_disk_that_fills_up(command: str, adapter: Path, runs: Path, tmp_path:
         "verify --out": verify(adapter, "--quiet", "--out", str(small / "out")),
         "read --json": ["read", str(runs / "wrong"), "--json", str(small / "r.json")],
     }[command]
-    done = on_a_small_disk(small, *words)
+    done = on_a_small_disk(small, *words, TMPDIR=str(tmp_path))
     assert done.returncode == 4, done
     assert done.stderr.count("\n") == 1
     assert NO_SPACE in done.stderr
