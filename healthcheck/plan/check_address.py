@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import socket
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.plan import advice
+from healthcheck.plan import advice, script
 from healthcheck.plan.commands import NAME_CHARACTERS
-from healthcheck.plan.engines import is_address, is_fixed_address
+from healthcheck.plan.engines import LOOPBACK, is_address, is_fixed_address
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.options import UNRESOLVED
+from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
-from healthcheck.plan.standins.note import ADDRESS
+from healthcheck.plan.standins.note import ADDRESS, HOST_NAME
 from healthcheck.records import Finding, Stage
 
 _BIND_AS_GIVEN = {"vllm", "sglang"}
 """Engines that hand their --host to the socket as it is."""
-_LOOPBACK = {"localhost", "127.0.0.1", "::1", "[::1]"}
+_LOOPBACK_NAME = re.compile(r"(?:ip6-)?(?:localhost[46]?|loopback)(?:\.localdomain[46]?)?|.+\.localhost")
+"""What /etc/hosts of Debian and of Red Hat calls it, and every name below .localhost (RFC 6761)."""
 
 
 @check(
@@ -89,9 +93,9 @@ def host(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if server.host is None:
         yield unresolved(plan, "an address that is reachable from outside", "the address")
-    elif server.host.strip().lower() in _LOOPBACK:
+    elif _is_loopback(server.host.strip().lower()):
         yield _loopback(plan, server)
-    elif server.host in (ADDRESS, socket.gethostname()):  # a rehearsal has this machine's name
+    elif _is_found_out(plan, server.host):
         yield warn(
             expected="every address of the machine: whether the client uses this one is unknown",
             seen=f"only the machine's own address, found out when deploy.sh runs: {server.command}",
@@ -106,6 +110,27 @@ def host(plan: LaunchPlan) -> Findings:
             fix=advice.host(server),
             where=line_of(plan, server.host),
         )
+
+
+def _is_loopback(host: str) -> bool:
+    if _LOOPBACK_NAME.fullmatch(host):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        pass
+    try:
+        return socket.inet_aton(host)[0] == ipaddress.IPv4Address(LOOPBACK).packed[0]  # takes short forms: 127.1
+    except OSError:
+        return False
+
+
+def _is_found_out(plan: LaunchPlan, host: str) -> bool:
+    """Whether the script asked the rehearsed machine; without namespaces it has this machine's name."""
+    if host in {ADDRESS, HOST_NAME}:
+        return True
+    written = script.find_line(plan.script, [f"--host {host}", f"--host={host}"])
+    return WITHOUT_NAMESPACES in plan.notes and host == socket.gethostname() and written is None
 
 
 def _is_unknown_name(server: ServerCommand) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from socket import gethostname
+
 from tests.plan.corpus import Case, bash, case, sh
 
 NEVER = {"plan/starts-server": "fail"}
@@ -101,7 +103,12 @@ NAME: tuple[Case, ...] = (
          {"plan/served-name": "fail"}),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
     case("key-variable", sh('export VLLM_API_KEY=token\nvllm serve "$MODEL_PATH"'), {"plan/no-api-key": "fail"}),
-    case("host-loopback", sh('vllm serve "$MODEL_PATH" --host 127.0.0.1'), {"plan/host": "warn"}),
+    *(
+        case(f"host-loopback-{host}", sh(f'vllm serve "$MODEL_PATH" --host {host}'), {"plan/host": "warn"}, fix="--host 0.0.0.0")
+        for host in ("127.0.0.1", "127.1", "127.0.1.1", "localhost.localdomain", "ip6-localhost", "LOCALHOST", "::1")
+    ),
+    case("host-written-out", sh(f'vllm serve "$MODEL_PATH" --host {gethostname()}'), {"plan/host": "fail"},
+         says=f"the fixed name {gethostname()}"),
     case("host-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000'), {"plan/host": "warn"}),
 )  # fmt: skip
 
@@ -166,8 +173,11 @@ STAYS: tuple[Case, ...] = (
          files={"start.sh": 'vllm serve "$MODEL_PATH" --port 8000 &\nwait\n'}),
     case("limit-python", sh("python3 run.py"), {"plan/foreground": "warn"}, says="3600 s",
          files={"run.py": 'import os, subprocess as s\ns.check_call(["vllm", "serve", os.environ["MODEL_PATH"]], timeout=3600)\n'}),
-    case("limit-reached", sh('timeout 0.7 vllm serve "$MODEL_PATH" &\nwhile kill -0 $! 2>&-; do :; done\nwait $!'), {"plan/foreground": "fail"},
-         says="status 124"),
+    case(  # SIGALRM is how timeout learns that the time is up
+        "limit-reached",
+        sh('timeout 600 vllm serve "$MODEL_PATH" &\nuntil curl -sf localhost:8000/health; do sleep 1; done\nkill -ALRM $!\nwait $!'),
+        {"plan/foreground": "fail"}, says="status 124",
+    ),
     case("limit-by-kill", sh('(sleep 3600; kill $$) &\nexec vllm serve "$MODEL_PATH"'), {"plan/foreground": "fail"}, says="-15"),
     case("limit-by-kill-child", sh('vllm serve "$MODEL_PATH" &\nP=$!\n(sleep 3600; kill $P) &\nwait $P'),
          {"plan/foreground": "fail"}, says="143"),

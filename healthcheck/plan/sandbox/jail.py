@@ -11,15 +11,17 @@ import json
 import os
 import resource
 import signal
+import socket
 import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, plain, processes, root
-from healthcheck.plan.sandbox.job import Job, Limits, Recording
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_SOURCES, Job, Limits, Recording
 from healthcheck.plan.sandbox.plain import STRANGER
 from healthcheck.plan.sandbox.watch import Output, Watch
+from healthcheck.plan.standins.note import HOST_NAME
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 
@@ -90,6 +92,7 @@ def _write(path: str, text: str) -> None:
 
 def _first_process(job: Job) -> Recording:
     kernel.loopback_up()
+    socket.sethostname(HOST_NAME)
     root.build(job, job.scratch)
     if os.geteuid() == 0 and _is_real_root():
         _give_away(job.scratch, job.root)
@@ -109,6 +112,7 @@ def _give_away(new_root: str, submission: str) -> None:
         for folder, _, files in os.walk(top):
             places += [folder, *(os.path.join(folder, name) for name in files)]
     places += [f"{new_root}/.kit", f"{new_root}/.kit/records"]
+    places += [new_root + folder for folder in (IMAGE_SOURCES, *IMAGE_FOLDERS)]
     for name in ("", "opt", "srv", "mnt", "home", "run", "var", "var/log", "etc", "tmp", "usr/local", "dev/shm"):
         places.append(f"{new_root}/{name}")
     for place in places:

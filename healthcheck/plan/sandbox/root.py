@@ -10,6 +10,7 @@ from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, tools
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, Job
+from healthcheck.plan.standins.note import HOST_NAME
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = (
@@ -154,7 +155,8 @@ def _etc(new_root: str) -> None:
             kernel.bind_read_only(source, target)
         elif os.path.isfile(source) and os.path.getsize(source) < 1024**2:
             shutil.copyfile(source, target)
-    texts = {"passwd": _PASSWD, "group": "root:x:0:\n", "hosts": _HOSTS, "hostname": "npu\n", "resolv.conf": ""}
+    texts = {"passwd": _PASSWD, "group": "root:x:0:\n", "hosts": _HOSTS, "hostname": f"{HOST_NAME}\n"}
+    texts["resolv.conf"] = ""
     for name, text in texts.items():
         Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
     shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 ADDRESS = "10.213.37.2"
 """Of the rehearsed machine: private, and one that nobody writes into a script."""
+HOST_NAME = "rehearsed-machine"
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _really_sleep = time.sleep
 
