@@ -12,7 +12,10 @@ _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
     "log-config-file",
 }  # fmt: skip
-_MODEL_OPTIONS = {"tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config"}
+_MODEL_OPTIONS = {
+    "tokenizer", "hf-config-path", "generation-config", "lora-modules", "speculative-config",
+    "speculative-config.model",
+}  # fmt: skip
 """Options that name folders of models beside the one that is served."""
 _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")

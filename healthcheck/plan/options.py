@@ -74,10 +74,16 @@ def parse(argv: Sequence[str], grammar: Grammar) -> CommandLine:
         name, equals, value = _split(word, grammar)
         taken = [value] if equals else _values(name, rest, grammar)
         del rest[: 0 if equals else len(taken)]
+        options.pop(opposite(name), None)
         options[name] = " ".join(taken)
         lists[name] = tuple(taken)
         spelled[name] = f"{word} {' '.join(taken)}".strip() if not equals else word
     return CommandLine(options=options, lists=lists, spelled=spelled, positional=tuple(positional))
+
+
+def opposite(name: str) -> str:
+    """The name of the switch that takes this one back: of the two the last one counts."""
+    return name.removeprefix("no-") if name.startswith("no-") else f"no-{name}"
 
 
 def _is_option(word: str) -> bool:

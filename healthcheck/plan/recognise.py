@@ -13,7 +13,7 @@ from healthcheck.plan import mindie, named_files
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.facts import ServerCommand
-from healthcheck.plan.options import UNRESOLVED, CommandLine, parse
+from healthcheck.plan.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.plan.sandbox.job import Record
 from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
@@ -45,7 +45,8 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
     argv = tuple(word for word in argv if not word.startswith("#route "))
     line = parse(argv, engine.grammar)
     config = _config_file(engine, line, record)
-    options = {**{name: given.value for name, given in config.items()}, **line.options}
+    from_file = {name: given.value for name, given in config.items() if opposite(name) not in line.options}
+    options = {**from_file, **line.options}
     model = _model(engine, line, options, record)
     port, port_source = _port(engine, line, config, record)
     return ServerCommand(
