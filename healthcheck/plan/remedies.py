@@ -6,11 +6,12 @@ import re
 import shlex
 from pathlib import PurePosixPath
 
+from healthcheck import contract
 from healthcheck.nearest import hint
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan
-from healthcheck.plan.sandbox.job import IMAGE_SOURCES
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_SOURCES
 from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
 
 BASH_ONLY = {"source", "[["}
@@ -67,9 +68,13 @@ def is_foreign(name: str) -> bool:
 
 def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
-    line = said.where.rpartition(":")[2]
-    folder = script.folder_at(plan.script, int(line)) if line.isdigit() else ""
-    return said.kind == "file" and str(PurePosixPath(folder, said.name)).startswith(IMAGE_SOURCES)
+    if said.kind != "file":
+        return False
+    file, _, line = said.where.partition(":")
+    number = int(line) if file == contract.ENTRY_POINT else script.find_line(plan.script, [said.name])
+    folder = script.folder_at(plan.script, number, said.name) if number else ""
+    place = str(PurePosixPath(folder, said.name))
+    return place.startswith(IMAGE_SOURCES) or place in IMAGE_FOLDERS
 
 
 def _command(name: str) -> tuple[str, str]:

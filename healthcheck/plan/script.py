@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from healthcheck.repo import shell
+
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
-_CD = re.compile(r"\s*cd\s+[\"']?([^\s\"';&|]+)")
-_STOPS = re.compile(r"^\s*set\s+(?:-\w+\s+)*-(?:\w*e\w*|o\s+errexit)")
+_CHANGES_FOLDER = {"cd", "pushd", "popd"}
+_STOPS = re.compile(r"(?:^|[;&])\s*set\s+(?:[-+]?\w+\s+)*?([-+])(?:\w*e\w*|o\s+errexit)")
+_GOES_ON = re.compile(r"\|\||^\s*(?:if|elif|while|until|!)\s")
 _PROCESSOR = re.compile(r"\buname\s+-[mpi]\b|\$\(arch\)|`arch`")
 _PROCESSOR_VARIABLE = re.compile(rf"\b(\w+)=[\"']?(?:\$\(|`)(?={_PROCESSOR.pattern}|arch\b)")
 _VARIABLE = re.compile(r"\$\{?(\w+)")
-_DECIDES = re.compile(r"\b(?:if|elif|case|while|until|test)\b|\[")
+_DECIDES = re.compile(
+    r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|while|until)\b)\s*(?:if|elif|case|while|until|test|\[\[?)\s"
+)
+"""A word that decides, where a command begins."""
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 
 
@@ -60,15 +67,74 @@ def quote(words: Sequence[str]) -> str:
     return shlex.join(words)
 
 
-def folder_at(text: str, number: int) -> str:
-    """The absolute folder that the last `cd` before a line names, "" where none is known."""
-    found = [match[1] for n, line in _code_lines(text) if n < number and (match := _CD.match(line))]
-    return found[-1] if found and found[-1].startswith("/") else ""
+def folder_at(text: str, number: int, name: str) -> str:
+    """The absolute folder in which a line comes to a name, as far as the `cd` before tell; "" where none is known.
+
+    What a subshell or a function changed does not count behind it.
+    """
+    code = shell.read(text)
+    lines = text.splitlines(keepends=True)
+    end = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))
+    changes = {c.start: c.words for c in code.commands() if c.start < end and c.words[0].text in _CHANGES_FOLDER}
+    folder, outer, before = "", [""], shell.Kind.NEWLINE
+    for token in (token for token in code.tokens if token.start < end and not token.depth):
+        if token.start in changes:
+            folder = _entered(folder, changes[token.start])
+        elif token.text in {"(", "{"}:
+            outer.append(folder)
+        elif token.text == ")" and before is not shell.Kind.PATTERN and len(outer) > 1:
+            folder = outer.pop()
+        elif token.text == "}" and len(outer) > 1 and outer.pop() != folder:
+            folder = ""
+        before = token.kind
+    return folder
 
 
-def stops_at_errors(text: str) -> bool:
-    """Whether a command that fails ends the script (`set -e`)."""
-    return any(_STOPS.search(line) for _, line in _code_lines(text)) or "e" in "".join(_shell_options(text))
+def folder_line(text: str, folders: Sequence[str]) -> int | None:
+    """The first line that names one of the folders, or something in it."""
+    use = re.compile(_named(folders))
+    return next((number for number, line in _code_lines(text) if folders and use.search(line)), None)
+
+
+def makes_folder(text: str, folder: str) -> bool:
+    """Whether deploy.sh itself makes the folder, or one in it."""
+    made = re.compile(rf"\bmkdir\b[^|;&]*{_named([folder])}")
+    return any(made.search(line) for _, line in _code_lines(text))
+
+
+def _named(folders: Sequence[str]) -> str:
+    return rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])"
+
+
+def _entered(folder: str, words: Sequence[shell.Token]) -> str:
+    name = words[-1].text.strip("\"'")
+    placed = name.startswith("/") or (folder and not name.startswith(("-", "~")))
+    known = len(words) > 1 and words[0].text != "popd" and not set("$`*") & set(name)
+    return posixpath.normpath(posixpath.join(folder, name)) if placed and known else ""
+
+
+def stops_at_errors(text: str, place: str = "") -> bool:
+    """Whether a command that fails ends the script (`set -e`): at a place such as "deploy.sh:7", else anywhere."""
+    line = place.rpartition(":")[2]
+    number = int(line) if line.isdigit() else 0
+    if number and _GOES_ON.search(_joined_line(text, number)):
+        return False
+    stops = "e" in "".join(_shell_options(text))
+    for at, code in _code_lines(text):
+        for match in _STOPS.finditer(code) if not number or at <= number else ():
+            stops = match[1] == "-" or (stops and not number)
+    return stops
+
+
+def _joined_line(text: str, number: int) -> str:
+    """A line with those that backslashes join to it."""
+    lines = text.splitlines()
+    first = last = min(number, len(lines)) - 1
+    while first > 0 and lines[first - 1].endswith("\\"):
+        first -= 1
+    while last + 1 < len(lines) and lines[last].endswith("\\"):
+        last += 1
+    return "\n".join(lines[first : last + 1])
 
 
 def _shell_options(text: str) -> tuple[str, ...]:

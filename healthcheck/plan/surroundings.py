@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
@@ -13,7 +13,7 @@ from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.remedies import BASH_ONLY, is_foreign, is_of_the_image, remedy
-from healthcheck.plan.sandbox.job import IMAGE_SOURCES
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS
 from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
@@ -24,6 +24,7 @@ _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
 )
 _NEEDED = {"torch", "torch-npu", "torch_npu", "vllm", "vllm-ascend", "vllm_ascend"}
+_IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
@@ -60,7 +61,7 @@ def self_contained(plan: LaunchPlan) -> Findings:
     yield from _missing_option_files(plan)
     yield from _hub_names(plan)
     yield from _emptied(plan)
-    yield from _image_folders(plan, already=any(is_of_the_image(plan, each) for each in said))
+    yield from _image_folders(plan, [each for each in said if each not in excused])
     yield from _processor(plan)
     yield from _usage(plan, already=bool({"argument", "variable"} & {kind for kind, _ in seen}))
     yield from _downloads(plan)
@@ -84,15 +85,27 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
         yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
 
 
-def _image_folders(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
-    line = script.find_line(plan.script, [IMAGE_SOURCES])
-    if line and not already:
+def _image_folders(plan: LaunchPlan, reported: Sequence[Complaint]) -> Iterator[Finding]:
+    seen, where = _image_place(plan)
+    if seen and not any(each.where == where or is_of_the_image(plan, each) for each in reported):
         yield warn(
             expected=_EXPECTED,
-            seen=f"a place in the official vllm-ascend image: “{script.line_at(plan.script, line)[:200]}”",
+            seen=f"a place in the official vllm-ascend image: “{seen}”",
             fix="do without it: which image the service has is not documented",
-            where=f"{contract.ENTRY_POINT}:{line}",
+            where=where,
         )
+
+
+def _image_place(plan: LaunchPlan) -> tuple[str, str]:
+    """What uses a folder of that image which deploy.sh does not make itself, and where; ("", "") without."""
+    places = tuple(place for place in _IMAGE_PLACES if not script.makes_folder(plan.script, place))
+    line = script.folder_line(plan.script, places)
+    if line:
+        return script.line_at(plan.script, line)[:200], f"{contract.ENTRY_POINT}:{line}"
+    server = plan.server
+    if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
+        return f"{server.command} in {server.cwd}", server.where
+    return "", ""
 
 
 def _processor(plan: LaunchPlan) -> Iterator[Finding]:
@@ -134,7 +147,6 @@ def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
 
 
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
-    stops = script.stops_at_errors(plan.script)
     for command in plan.commands:
         text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
@@ -150,7 +162,11 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
         elif (
             clones
             or command.program in {"wget", "curl", "aria2c"}
-            or (stops and command.program in _SYSTEM_PACKAGES and {"install", "update"} & set(command.argv))
+            or (
+                command.program in _SYSTEM_PACKAGES
+                and {"install", "update"} & set(command.argv)
+                and script.stops_at_errors(plan.script, command.where)
+            )
         ):
             yield warn(
                 expected="a start without the network, which may not be there",
@@ -214,11 +230,11 @@ def _lost_value(server: ServerCommand) -> bool:
 def _installs(plan: LaunchPlan) -> Iterator[Finding]:
     """Packages that the image brings, installed again over it, where deploy.sh itself does not spell them out."""
     plain = {word for _, word, _ in packages.installed_by(plan.script)}
-    for command in plan.commands:
+    for number, command in enumerate(plan.commands, 1):
         words = command.argv[1:]
         if "uninstall" in words[:4]:
-            yield from _uninstalled(command)
-        if "install" not in words or not (command.program.startswith("pip") or "pip" in words[:3]):
+            yield from _uninstalled(command, plan.commands[number:])
+        if not _is_install(command):
             continue
         for word in words:
             if word not in plain and _PROVIDED.match(word.lower()):
@@ -231,15 +247,31 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
                 )
 
 
-def _uninstalled(command: RecordedCommand) -> Iterator[Finding]:
+def _is_install(command: RecordedCommand) -> bool:
+    words = command.argv[1:]
+    return "install" in words and (command.program.startswith("pip") or "pip" in words[:3])
+
+
+def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> Iterator[Finding]:
     for word in command.argv[1:]:
-        if word.lower() in _NEEDED:
-            yield fail(
-                expected=f"{word}, which the server needs and the image brings",
-                seen=f"it is removed: {command_text(command.argv)}",
-                fix=f"leave {word} installed",
-                where=command.where,
-            )
+        if word.lower() not in _NEEDED:
+            continue
+        again = next((each for each in later if _is_install(each) and _installs_package(each, word)), None)
+        say = warn if again else fail
+        yield say(
+            expected=f"{word}, which the server needs and the image brings",
+            seen=f"it is removed: {command_text(command.argv)}"
+            + (f"; and installed again: {command_text(again.argv)}" if again else ""),
+            fix=f"leave {word} installed",
+            where=command.where,
+        )
+
+
+def _installs_package(command: RecordedCommand, package: str) -> bool:
+    """Whether one of its words is the package: a name with a version or an extra, a wheel, a folder, an address."""
+    name = re.escape(package.lower().replace("_", "-"))
+    form = re.compile(rf"(?:^|/){name}(?:$|[=<>~!\[@; /]|-\d|\.git)")
+    return any(form.search(word.lower().replace("_", "-")) for word in command.argv[2:])
 
 
 def _environment_scripts(plan: LaunchPlan) -> Iterator[Finding]:

@@ -160,13 +160,85 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         "file-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend\n. tools/env.sh\n" + SERVE),
         {"plan/self-contained": "warn"}, says="its folders are empty",
     ),
-    case("work-folder-of-the-image", sh("set -e\ncd /workspace\n" + SERVE)),
+    case(
+        "script-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend && bash examples/run.sh\n" + SERVE),
+        {"plan/self-contained": "warn"}, says="its folders are empty", fix="do without it",
+    ),
+    *(
+        case(f"{name}-of-the-image", sh(text), {"plan/self-contained": "warn"},
+             says="a place in the official vllm-ascend image")
+        for name, text in {
+            "work-folder": "set -e\ncd /workspace\n" + SERVE,
+            "log-in-the-work-folder": "set -e\ncd /workspace; echo x > run.log\n" + SERVE,
+            "sources": "set -e\ncd /vllm-workspace\n" + SERVE,
+            "folder-in-a-variable": 'W=/vllm-workspace; cd "$W/vllm-ascend"\n' + SERVE,
+            "folder-asked-for": f"if [ -d /vllm-workspace ]; then exec {SERVE.strip()}; fi\nexit 1",
+            "folder-in-a-function": f"w() {{ cd /vllm-workspace/vllm; }}\nw\n{SERVE}",
+        }.items()
+    ),
+    case("folder-of-the-image-in-a-helper", sh("set -e\n. ./go.sh\n" + SERVE), {"plan/self-contained": "warn"},
+         files={"go.sh": "cd /vllm-workspace/vllm\n"}, says="in /vllm-workspace/vllm"),
+    *(
+        case(f"work-folder-{name}", sh(f"set -e\n{step}\n{SERVE}"))
+        for name, step in {
+            "made": "mkdir -p /workspace/cache && cd /workspace/cache",
+            "of-its-own": 'mkdir -p "$HOME/workspace" my-workspace; cd "$HOME/workspace"; echo /workspaces',
+        }.items()
+    ),
     case(
         "pip-goes-on", sh("pip install -r requirements.txt\n" + SERVE), {"plan/self-contained": "warn"},
         says="requirements.txt",
     ),
+    *(
+        case(f"system-packages-{name}", sh(f"set -e\n{steps}\n{SERVE}"))
+        for name, steps in {
+            "or-not": "apt-get install -y \\\n  numactl \\\n  || true",
+            "asked": "if ! apt-get install -y numactl; then echo without; fi",
+            "between": "set +e\napt-get install -y numactl\nset -e",
+        }.items()
+    ),
+    *(
+        case(f"system-packages-{name}", bash(f"{steps}\n{SERVE}"), {"plan/self-contained": "warn"}, says="deploy.sh:4")
+        for name, steps in {
+            "needed": "set -o pipefail -e\n\napt-get install -y numactl",
+            "needed-again": "set -e; set +e\nset -eu\napt-get install -y numactl",
+        }.items()
+    ),
+    *(
+        case(f"processor-{name}", bash(f"{line}\n{SERVE}"))
+        for name, line in {
+            "said": 'echo "[deploy] machine: $(uname -m)"',
+            "in-words": 'echo "test on a machine: $(uname -m)" if asked',
+        }.items()
+    ),
+    *(
+        case(f"processor-{name}", bash(f"{line}\n{SERVE}"), {"plan/self-contained": "warn"}, says="decides by it")
+        for name, line in {
+            "tested": 'A=$(uname -m); [ "$A" = x ] && exit 1',
+            "compared": "[[ $(uname -m) == x ]] && exit 1",
+            "cases": 'case "$(uname -m)" in x) exit 1 ;; esac',
+            "nested": 'if true; then if test "$(arch)" = x; then exit 1; fi; fi',
+        }.items()
+    ),
+    *(
+        case(f"installs-again-{name}", sh(f"P=torch-npu\npip uninstall -y $P\n{step}\n{SERVE}"),
+             {"plan/self-contained": "warn"}, says="and installed again", files={"w/torch_npu-2.7.1-cp311-none.whl": "-"})
+        for name, step in {
+            "pinned": "pip install --no-deps torch-npu==2.7.1",
+            "wheel": "python3 -m pip install ./w/torch_npu-2.7.1-cp311-none.whl",
+        }.items()
+    ),
+    case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init')),
+    case("tokenizer-after-the-file", sh('vllm serve "$MODEL_PATH" --config c.yaml --no-skip-tokenizer-init'),
+         files={"c.yaml": "skip-tokenizer-init: true\n"}),
+    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'),
+         files={"draft/config.json": "{}"}),
     case(
         "found-host", sh('vllm serve "$MODEL_PATH" --host $(hostname -i) --port 8000'), {"plan/host": "warn"},
+        says="the machine's own address",
+    ),
+    case(
+        "found-name", bash('vllm serve "$MODEL_PATH" --host "$HOSTNAME" --port 8000'), {"plan/host": "warn"},
         says="the machine's own address",
     ),
 )  # fmt: skip
@@ -210,6 +282,25 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         "draft-elsewhere",
         sh("""vllm serve "$MODEL_PATH" --port 8000 --speculative-config '{"model": "/data/eagle3"}'"""),
         {"plan/self-contained": "fail"}, says="/data/eagle3",
+    ),
+    *(
+        case(f"draft-elsewhere-dotted-{at}", sh(f'vllm serve "$MODEL_PATH" --port 8000 {option}'),
+             {"plan/self-contained": "fail"}, says="/data/eagle3")
+        for at, option in enumerate(("--speculative-config.model /data/eagle3", "--speculative_config.model=/data/eagle3"))
+    ),
+    case("tokenizer-skipped-last", sh('vllm serve "$MODEL_PATH" --no-skip-tokenizer-init --skip-tokenizer-init'),
+         {"plan/chat-api": "fail"}),
+    case("uninstalls", sh("pip install -q torch-npu-tools torch\npip uninstall -y torch_npu\npip install vllm-plugin\n" + SERVE),
+         {"plan/self-contained": "fail"}, says="it is removed"),
+    *(
+        case(f"own-file-after-{name}", bash(f"{steps}\n. ./env.sh\nexec {SERVE}"),
+             {"plan/self-contained": "fail", "plan/starts-server": "warn"}, says="env.sh", fix="commit env.sh")
+        for name, steps in {
+            "a-subshell": "(\ncd /vllm-workspace/vllm\n)",
+            "a-subshell-on-one-line": "(cd /vllm-workspace/vllm && case x in y) true ;; esac)",
+            "a-function": "prepare() {\n  cd /vllm-workspace/vllm\n}\n(prepare)",
+            "a-visit": "cd /vllm-workspace/vllm\ncd -",
+        }.items()
     ),
     case(
         "adapter-elsewhere", sh('vllm serve "$MODEL_PATH" --port 8000 --enable-lora --lora-modules a=/data/lora'),
