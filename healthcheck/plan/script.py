@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
-from healthcheck.repo import shell
+from healthcheck.repo import shell, shells
 
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
 _CHANGES_FOLDER = {"cd", "pushd", "popd"}
@@ -20,6 +22,7 @@ _DECIDES = re.compile(
     r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|while|until)\b)\s*(?:if|elif|case|while|until|test|\[\[?)\s"
 )
 """A word that decides, where a command begins."""
+_WRITES = re.compile(r">|(?:tee|mkdir|touch|cp|mv)\b")
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 
 
@@ -72,12 +75,19 @@ def folder_at(text: str, number: int, name: str) -> str:
 
     What a subshell or a function changed does not count behind it.
     """
-    code = shell.read(text)
     lines = text.splitlines(keepends=True)
-    end = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))
-    changes = {c.start: c.words for c in code.commands() if c.start < end and c.words[0].text in _CHANGES_FOLDER}
-    folder, outer, before = "", [""], shell.Kind.NEWLINE
-    for token in (token for token in code.tokens if token.start < end and not token.depth):
+    place = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))
+    folders = _folders(text)
+    return folders[bisect.bisect_left(folders, (place, "")) - 1][1]
+
+
+@lru_cache(maxsize=1)
+def _folders(text: str) -> tuple[tuple[int, str], ...]:
+    """Where in the text the folder may change, and to which."""
+    code = shell.read(text[: shells.MAX_SCRIPT_BYTES])
+    changes = {c.start: c.words for c in code.commands() if c.words[0].text in _CHANGES_FOLDER}
+    folder, outer, before, found = "", [""], shell.Kind.NEWLINE, [(-1, "")]
+    for token in (token for token in code.tokens if not token.depth):
         if token.start in changes:
             folder = _entered(folder, changes[token.start])
         elif token.text in {"(", "{"}:
@@ -87,7 +97,8 @@ def folder_at(text: str, number: int, name: str) -> str:
         elif token.text == "}" and len(outer) > 1 and outer.pop() != folder:
             folder = ""
         before = token.kind
-    return folder
+        found.append((token.start, folder))
+    return tuple(found)
 
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
@@ -98,8 +109,9 @@ def folder_line(text: str, folders: Sequence[str]) -> int | None:
 
 def makes_folder(text: str, folder: str) -> bool:
     """Whether deploy.sh itself makes the folder, or one in it."""
-    made = re.compile(rf"\bmkdir\b[^|;&]*{_named([folder])}")
-    return any(made.search(line) for _, line in _code_lines(text))
+    named = re.compile(_named([folder]))
+    parts = (part for _, line in _code_lines(text) for part in re.split("[|;&]", line))
+    return any(re.search(r"\bmkdir\b", part) and named.search(part) for part in parts)
 
 
 def _named(folders: Sequence[str]) -> str:
@@ -206,5 +218,6 @@ def required_variable(text: str, said: str) -> tuple[str, int]:
 
 def is_written(text: str, name: str) -> bool:
     """Whether deploy.sh itself writes a file of that name."""
-    base = re.escape(name.rpartition("/")[2])
-    return re.search(rf"(?:>|tee\b|mkdir\b|touch\b|cp\b|mv\b)[^|;&\n]*{base}", text) is not None
+    base = name.rpartition("/")[2]
+    writes = (_WRITES.search(part) for part in re.split(r"[|;&\n]", text))
+    return any(base in match.string[match.end() :] for match in writes if match)
