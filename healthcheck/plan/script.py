@@ -23,6 +23,7 @@ _DECIDES = re.compile(
 )
 """A word that decides, where a command begins."""
 _WRITES = re.compile(r">|(?:tee|mkdir|touch|cp|mv)\b")
+_ONLY_SAYS = re.compile(r"\s*(?:echo|printf)\s[^;&|<>`(]*$")
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 
 
@@ -102,9 +103,10 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
 
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
-    """The first line that names one of the folders, or something in it."""
+    """The first line that names one of the folders, or something in it, and does more than to say so."""
     use = re.compile(_named(folders))
-    return next((number for number, line in _code_lines(text) if folders and use.search(line)), None)
+    lines = ((number, line) for number, line in _code_lines(text) if folders and not _ONLY_SAYS.match(line))
+    return next((number for number, line in lines if use.search(line)), None)
 
 
 def makes_folder(text: str, folder: str) -> bool:

@@ -183,6 +183,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         for name, step in {
             "made": "mkdir -p /workspace/cache && cd /workspace/cache",
             "of-its-own": 'mkdir -p "$HOME/workspace" my-workspace; cd "$HOME/workspace"; echo /workspaces',
+            "said": 'echo "no need of /workspace"',
         }.items()
     ),
     case(
