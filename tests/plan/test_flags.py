@@ -169,8 +169,16 @@ WRONG = (
     ("M --enable-auto-tool-choice", "alone", "--tool-call-parser"),
     ("M --enable-auto-tool-choice --tool-call-parser herms", "herms", "hermes"),
     ("M –port 8000", "–port", "take it out"),
-    ("M --max-num-batched-tokens 64 --max-num-seqs 128", "--max-num-seqs 128", "write --max-num-batched-tokens 128"),
-    ("M --max-num-batched-tokens 512 --max-model-len 2048 --no-enable-chunked-prefill", "--max-model-len 2048", "2048"),
+    (
+        "M --max-num-batched-tokens 64 --max-num-seqs 128",
+        "--max-num-seqs 128",
+        "write --max-num-batched-tokens 128",
+    ),
+    (
+        "M --max-num-batched-tokens 512 --max-model-len 2048 --no-enable-chunked-prefill",
+        "--max-model-len 2048",
+        "2048",
+    ),
 )
 
 
