@@ -30,7 +30,7 @@ STAGES = [stage.value for stage in Stage if stage is not Stage.RUNNER]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("repo", nargs="?", type=place, default=Path(), help="the repository (default: this folder)")
+    parser.add_argument("repo", nargs="?", type=place, help="the repository (default: this folder)")
     parser.add_argument("--weights", type=place, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument("--until", choices=STAGES, default=STAGES[-1], metavar="STAGE",
@@ -46,7 +46,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
     output.arguments(parser)
     running = parser.add_argument_group("a server that already runs")
-    running.add_argument("--url", default="", help="look at this server only: the endpoint and the probe")
+    running.add_argument(
+        "--url", default="", help="look at this server only, at no repository: the endpoint and the probe"
+    )
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
     launch.add_argument("--deadline", type=numbers.positive, default=1800, metavar="S",
@@ -66,7 +68,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
 
+    _refuse_places(options)
     request = _request(options)
+    if request.weights and not request.url and not request.weights.is_dir():
+        raise UsageError(f"--weights {options.weights} is no folder: name the folder of the weights")
     launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)
@@ -87,6 +92,16 @@ def run(options: argparse.Namespace) -> int:
     if published.folder and options.json != output.STDOUT:
         print(f"Report: {published.folder / folder.PAGE}")
     return published.status
+
+
+def _refuse_places(options: argparse.Namespace) -> None:
+    """What is to be looked at comes before what is missing to look at it."""
+    if options.repo and options.url:
+        raise UsageError(
+            f"--url looks at a running server and at no repository: leave {options.repo} away, or --url"
+        )
+    if options.repo and not options.repo.expanduser().is_dir():
+        raise UsageError(f"there is no folder {options.repo}: name the repository")
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
@@ -131,7 +146,7 @@ def _request(options: argparse.Namespace) -> Request:
         raise UsageError("--deep is about the launch command: it needs a repository and --until plan or later")
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
-        root=options.repo,
+        root=options.repo or Path(),
         weights=options.weights.expanduser().absolute() if options.weights else None,
         out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
         url=sampling.server_root(options.url) if options.url else "",

@@ -129,6 +129,22 @@ def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pyt
     assert "'nosuch' (`npu-adapter simulate --list` shows all)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["verify", str(ROOT), "--url", "http://127.0.0.1:9"], "at no repository"),
+        (["verify", "nosuchrepo"], "there is no folder nosuchrepo"),
+        (["verify", str(ROOT), "--weights", "nosuchweights"], "--weights nosuchweights is no folder"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_refused_before_the_work(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
 def test_a_check_that_does_not_exist_is_not_skipped_in_silence(
     adapter: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
