@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import subprocess
 
 import pytest
 
@@ -33,6 +35,27 @@ def test_a_known_failure_is_printed_with_line_cause_fix_and_source(tmp_path, cap
     record = json.loads(out.read_text())
     assert (record["cause"]["id"], record["cause"]["matches"][0]["line"]) == ("npu-oom", 2)
     assert [other["id"] for other in record["others"]] == ["engine-core-failed"]
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("prefix", ["", "exec ", "nohup "])
+def test_a_program_that_no_shell_finds_is_known(tmp_path, capsys, shell, prefix):
+    """What the kit's own deploy.log holds after a launch on a machine without vLLM."""
+    script, log = tmp_path / "deploy.sh", tmp_path / "deploy.log"
+    script.write_text(f'set -e\n{prefix}vllm serve "$MODEL_PATH"\n')
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in (shell, "nohup"):
+        (programs / name).symlink_to(shutil.which(name))
+    with log.open("wb") as output:
+        subprocess.run(
+            [shell, "deploy.sh"], cwd=tmp_path, env={"PATH": str(programs)}, stderr=output, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    assert main(["diagnose", str(log)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("command-not-found")
+    assert "--until weights" in printed
 
 
 def test_an_unknown_failure_shows_the_last_error_block(tmp_path, capsys):
