@@ -20,6 +20,7 @@ from healthcheck.records import Finding, Stage
 
 NEVER_ENDS = 0.5
 MISREAD = 0.02
+DEGRADED = "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; check the chat template"
 
 
 @check(
@@ -131,8 +132,8 @@ def accuracy(run: ProbeRun) -> Findings:
     With --threshold T the 95 % interval decides: above T, below T, or inconclusive. With neither the accuracy is
     reported and not judged; that not one answer is right is a warning.
 
-    Repair of a degraded deployment: compare with another dtype, without quantisation, with tensor parallel size 1,
-    with the chat template of the weights; npu-adapter compare shows which problems flipped.
+    Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
+    --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems flipped.
     """
     if not figures.grid(run).rows:
         raise NotApplicable("no sample of the first round is complete")
@@ -217,7 +218,7 @@ def _against_reference(run: ProbeRun) -> Findings:
         yield fail(
             expected=f"an accuracy near the reference of {judged.choice.reference:.2f} (at least {gate.good:.2f})",
             seen=f"degraded: {gate.good:.2f} or more is excluded at an error of {100 * gate.beta:g} %: {seen}",
-            fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
+            fix=DEGRADED,
             evidence=data,
         )
     else:
@@ -234,7 +235,7 @@ def _against_threshold(reached: Estimate, threshold: float) -> Findings:
         yield fail(
             expected=f"an accuracy of at least {threshold:.2f}",
             seen=_said(reached),
-            fix="compare with another dtype, without quantisation, with tensor parallel size 1; check the template",
+            fix=DEGRADED,
         )
     elif reached.low < threshold:
         yield unsettled(
