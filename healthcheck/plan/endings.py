@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.plan import script
+from healthcheck.plan import blame, script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.remedies import is_of_the_image, remedy
@@ -31,7 +31,7 @@ _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 _OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
 _EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
 _OF_DEVICES = re.compile(
-    r"\b(?:devices?|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
+    r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
     re.IGNORECASE | re.ASCII,
 )
@@ -130,10 +130,11 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A script that asked npu-smi and did not like the one 910B3 that a rehearsal has."""
-    asked = any(command.program == "npu-smi" for command in plan.commands)
+    """A script that asked for the NPUs and did not like the one 910B3 that a rehearsal has."""
     words = last_words(plan.run)
-    if said or not asked or not plan.run.exit_status or (words and not _OF_DEVICES.search(words[-1])):
+    if said or not plan.run.exit_status or not blame.asked_for_devices(plan):
+        return None
+    if not (_OF_DEVICES.search(words[-1]) if words else blame.stopped_for_devices(plan)):
         return None
     return Ending(
         fix="start with the NPUs that are there: their number and kind on the service are not documented",
@@ -155,8 +156,15 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_words(plan.run)
     if not plan.run.exit_status:
         return None
-    cause = f"see to “{words[-1]}”" if words else "find the command that fails (sh -x deploy.sh shows them)"
-    return Ending(fix=f'{cause}, so that it comes to: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000')
+    find = (
+        f"find the command that fails ({contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh shows them)"
+    )
+    line = 0 if words else blame.stop(plan).line
+    return Ending(
+        fix=f"{f'see to “{words[-1]}”' if words else find}, so that it comes to: "
+        'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+    )
 
 
 def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:

@@ -91,6 +91,8 @@ class ShellRun:
         ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
             "disk" or "lost" (the sandbox itself was killed).
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
+        traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
+            with an error; empty where they are unknown.
     """
 
     shell: str
@@ -101,6 +103,7 @@ class ShellRun:
     commands: tuple[RecordedCommand, ...]
     servers: tuple[ServerCommand, ...]
     stderr_after: str = ""
+    traced: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
     seconds: float = 0.0
 

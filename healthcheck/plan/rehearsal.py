@@ -12,7 +12,7 @@ from pathlib import Path
 from healthcheck import contract
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.plan import recognise, script
+from healthcheck.plan import blame, recognise, script
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.options import UNRESOLVED
@@ -71,7 +71,7 @@ class _Rehearsal:
             model_path=first.job.model_path,
             spaced_model_path=spaced.job.model_path if spaced else "",
             root=first.job.root,
-            run=first.run,
+            run=replace(first.run, traced=self._traced(first, shells[0], plain_name)),
             others=tuple(take.run for take in takes[1:]),
             spaced_run=spaced.run if spaced else None,
             script=self.text,
@@ -99,6 +99,14 @@ class _Rehearsal:
             return first
         second = self._once(shell, name)
         return second if second.recording.ended_by == "server" else first
+
+    def _traced(self, take: _Take, shell: tuple[str, ...], name: str) -> tuple[str, ...]:
+        """The last commands of a script that failed before any server, from one more run."""
+        failed = take.recording.ended_by == "exit" and take.run.exit_status
+        if take.run.servers or not failed:
+            return ()
+        again = self._once((*shell, "-x"), name)
+        return blame.traced(again.run.stderr) if again.run.exit_status == take.run.exit_status else ()
 
     def _once(self, shell: tuple[str, ...], name: str) -> _Take:
         setting = box.Setting(

@@ -45,14 +45,14 @@ def is_shell(name: str) -> bool:
 def find_line(text: str, needles: Sequence[str]) -> int | None:
     """The line (from 1) outside comments with the most of the needles, None where there is none."""
     best, found = 0, None
-    for number, line in _code_lines(text):
+    for number, line in code_lines(text):
         score = sum(needle in line for needle in needles if needle)
         if score > best:
             best, found = score, number
     return found
 
 
-def _code_lines(text: str) -> Iterator[tuple[int, str]]:
+def code_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.lstrip().startswith("#"):
             yield number, line
@@ -105,14 +105,14 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
     """The first line that names one of the folders, or something in it, and does more than to say so."""
     use = re.compile(_named(folders))
-    lines = ((number, line) for number, line in _code_lines(text) if folders and not _ONLY_SAYS.match(line))
+    lines = ((number, line) for number, line in code_lines(text) if folders and not _ONLY_SAYS.match(line))
     return next((number for number, line in lines if use.search(line)), None)
 
 
 def makes_folder(text: str, folder: str) -> bool:
     """Whether deploy.sh itself makes the folder, or one in it."""
     named = re.compile(_named([folder]))
-    parts = (part for _, line in _code_lines(text) for part in re.split("[|;&]", line))
+    parts = (part for _, line in code_lines(text) for part in re.split("[|;&]", line))
     return any(re.search(r"\bmkdir\b", part) and named.search(part) for part in parts)
 
 
@@ -134,7 +134,7 @@ def stops_at_errors(text: str, place: str = "") -> bool:
     if number and _GOES_ON.search(_joined_line(text, number)):
         return False
     stops = "e" in "".join(_shell_options(text))
-    for at, code in _code_lines(text):
+    for at, code in code_lines(text):
         for match in _STOPS.finditer(code) if not number or at <= number else ():
             stops = match[1] == "-" or (stops and not number)
     return stops
@@ -159,7 +159,7 @@ def _shell_options(text: str) -> tuple[str, ...]:
 def processor_line(text: str) -> int | None:
     """The first line that decides by the kind of processor (`uname -m`, itself or in a variable)."""
     names: set[str] = set()
-    for number, line in _code_lines(text):
+    for number, line in code_lines(text):
         if (_PROCESSOR.search(line) or names & set(_VARIABLE.findall(line))) and _DECIDES.search(line):
             return number
         names |= {match[1] for match in _PROCESSOR_VARIABLE.finditer(line)}
@@ -174,7 +174,7 @@ def line_at(text: str, number: int) -> str:
 def unquoted_line(text: str, variable: str) -> int | None:
     """The first line that uses the variable outside double quotes, assignments apart."""
     use = re.compile(rf"\$(?:\{{{variable}\b[^}}]*\}}|{variable}\b)")
-    for number, line in _code_lines(text):
+    for number, line in code_lines(text):
         for match in use.finditer(line):
             before = line[: match.start()]
             quoted = before.replace('\\"', "").count('"') % 2 == 1
@@ -198,7 +198,7 @@ def empty_line(text: str) -> tuple[str, int]:
 
 def _outside_functions(text: str, use: re.Pattern[str]) -> int | None:
     depth = 0
-    for number, line in _code_lines(text):
+    for number, line in code_lines(text):
         if re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line):
             depth += 1
         if not depth and use.search(line):
@@ -211,11 +211,17 @@ def _outside_functions(text: str, use: re.Pattern[str]) -> int | None:
 def required_variable(text: str, said: str) -> tuple[str, int]:
     """A variable that deploy.sh tests for and that its last words name; ("", 0) where there is none."""
     test = re.compile(r"(?:-[nz]\s+\"?\$\{?|\$\{)([A-Z][A-Z0-9_]+)")
-    for number, line in _code_lines(text):
+    for number, line in code_lines(text):
         for name in test.findall(line):
-            if name != "MODEL_PATH" and (name in said or not said.strip()):
+            if name != "MODEL_PATH" and name in said and not has_value(text, name):
                 return name, number
     return "", 0
+
+
+def has_value(text: str, name: str) -> bool:
+    """Whether deploy.sh gives the variable a value or a default itself."""
+    given = re.compile(rf"\$\{{{name}:?[-=]|(?:^|[\s;&|({{]){name}=|\bread\s[^;&|<]*\b{name}\b|\bfor\s+{name}\b")
+    return any(given.search(line) for _, line in code_lines(text))
 
 
 def is_written(text: str, name: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
-from healthcheck.plan import script
+from healthcheck.plan import blame, script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.endings import LIMITS, ending, last_words
 from healthcheck.plan.facts import LaunchPlan, ShellRun
@@ -71,6 +71,9 @@ def _never(plan: LaunchPlan) -> Finding:
     last = " / ".join(last_words(run))
     if last:
         seen += f"; its last words: {last}"
+    elif run.ended_by == "exit" and run.exit_status:
+        command = blame.stop(plan).command
+        seen += f" without a word{f', behind: {command}' if command else ''}"
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) == len(said) and (excused or _is_refused(plan)):
         seen += f"; {WITHOUT_NAMESPACES}, and what this user may not change stays as it is"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
-from healthcheck.plan import script
+from healthcheck.plan import blame, script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
@@ -121,29 +121,38 @@ def _processor(plan: LaunchPlan) -> Iterator[Finding]:
 
 
 def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
-    """A script that ended on its own before any server: what it waits for can often be told from its text."""
+    """A script that ended on its own before any server: what it needs, where words or last line tell it."""
     if plan.servers or already or plan.run.ended_by != "exit":
         return
-    said = f"{plan.run.stdout}\n{plan.run.stderr}"
-    asks = script.find_line(plan.script, ["read -p", "read -r", "read ", "select "])
+    said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
+    what, line = _need(plan, said)
+    if what:
+        yield fail(
+            expected=_EXPECTED,
+            seen=f"it ended with status {plan.run.exit_status} and seems to need {what}"
+            + (f": {said[-200:]!r}" if said else ""),
+            fix="give everything a default; the service passes no arguments and types nothing",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
+
+
+def _need(plan: LaunchPlan, said: str) -> tuple[str, int]:
+    """What a script that ended seems to need, and the line; ("", 0) where nothing tells it."""
     arguments = script.argument_line(plan.script)
-    if re.search(r"\busage\b|用法|argument", said, re.IGNORECASE) and arguments:
-        what, line = "arguments", arguments
-    elif asks and plan.run.exit_status:
-        what, line = "input from a terminal", asks
-    elif arguments and plan.run.exit_status:
-        what, line = "arguments", arguments
-    else:
-        name, line = script.required_variable(plan.script, said)
-        if not name:
-            return
-        what = f"the environment variable {name}"
-    yield fail(
-        expected=_EXPECTED,
-        seen=f"it ended with status {plan.run.exit_status} and seems to need {what}: {said.strip()[-200:]!r}",
-        fix="give everything a default; the service passes no arguments and types nothing",
-        where=f"{contract.ENTRY_POINT}:{line}",
-    )
+    if arguments and re.search(r"\busage\b|用法|argument", said, re.IGNORECASE):
+        return "arguments", arguments
+    where = blame.stop(plan)
+    if plan.run.exit_status and where.line:
+        own = script.find_line(plan.script, ["set --", "set $"])
+        if arguments and not own and blame.asks(plan, where, blame.ARGUMENTS):
+            return "arguments", where.line
+        if blame.asks(plan, where, blame.INPUT):
+            return "input from a terminal", where.line
+        tested = blame.tested_variable(plan, where)
+        if tested:
+            return f"the environment variable {tested}", where.line
+    name, line = script.required_variable(plan.script, said)
+    return (f"the environment variable {name}", line) if name else ("", 0)
 
 
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:

@@ -13,10 +13,11 @@ from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
+from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_wrong import WRONG
 
 RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS, *RIGHT_PUBLISHED)
-ALL = (*RIGHT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED)
+ALL = (*RIGHT, *SILENT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

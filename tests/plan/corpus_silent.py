@@ -1,0 +1,58 @@
+"""deploy.sh repositories that end without a server and hardly say why."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case, sh
+
+NEVER = {"plan/starts-server": "fail"}
+NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+TOKEN = "[ -f /srv/models/.token ] || exit 3"
+OPEN = "what the service has is unknown"
+
+NOT_BLAMED: tuple[Case, ...] = tuple(
+    case(f"silent-beside-{name}", sh(f"{before}\n{TOKEN}{SERVE}"), NEVER, says="status 3 without a word, behind: [ -f /srv/models/.token ]")
+    for name, before in (
+        ("a-default", "ascend=${ASCEND_ROOT:-/usr/local/lib}"),
+        ("a-number", "TP=${TP:-1}"),
+        ("another", "MODEL=${MODEL:-$MODEL_PATH}"),
+        ("nothing", 'export HF_TOKEN="${HF_TOKEN:-}"'),
+        ("a-set-default", ': "${TP:=1}" "${PP=1}"'),
+        ("a-variable", 'A="${EXTRA}"'),
+        ("a-file-that-is-read", 'while read -r line; do : "$line"; done < deploy.sh'),
+        ("a-pipe-that-is-read", 'ls | while read -r line; do : "$line"; done'),
+        ("an-argument", 'ARG=$1\n: "$ARG"'),
+        ("npu-smi", "N=$(npu-smi info -l | grep -c 'NPU ID')\n: \"$N\""),
+        ("npu-smi-alone", "npu-smi info > npus.txt"),
+        ("device-files", 'N=$(ls /dev/davinci[0-9]* | wc -l)\n: "$N"'),
+    )
+)  # fmt: skip
+
+BLAMED: tuple[Case, ...] = (
+    case("silent-where", sh(f"TP=1\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
+    case("silent-how-sh", sh(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR sh -x deploy.sh shows them)"),
+    case("silent-how-bash", bash(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR bash -x deploy.sh shows them)"),
+    case("silent-argument", sh(f"[ $# -ge 1 ] || exit 2{SERVE}"), NEEDS, says="seems to need arguments"),
+    case("silent-argument-named", sh(f'SIZE=$1\nTP=1\n[ -n "$SIZE" ] || exit 2{SERVE}'), NEEDS, says="arguments"),
+    case("silent-answer", sh(f'read -r answer\n[ "$answer" = yes ] || exit 2{SERVE}'), NEEDS, says="input from a terminal"),
+    case("silent-variable", sh(f'[ -z "$DATA_DIR" ] && exit 1{SERVE}'), NEEDS, says="DATA_DIR"),
+    case("silent-variable-if", sh(f'if [ -z "${{DATA_DIR}}" ]; then\n    exit 1\nfi{SERVE}'), NEEDS, says="deploy.sh:2"),
+)  # fmt: skip
+
+OF_THE_MACHINE: tuple[Case, ...] = tuple(
+    case(f"npus-by-{name}", sh(f"{before}{SERVE}"), {}, says=OPEN)
+    for name, before in (
+        ("npu-smi", 'N=$(npu-smi info -l | grep -c "NPU ID")\n[ "$N" -ge 2 ] || exit 1'),
+        ("npu-smi-in-the-test", '[ "$(npu-smi info -l | grep -c "NPU ID")" -ge 2 ] || exit 1'),
+        ("files", 'N=$(ls /dev/davinci[0-9]* | wc -l)\n[ "$N" -ge 2 ] || exit 1'),
+        ("files-in-the-test", 'if [ "$(ls /dev/davinci[0-9]* | wc -l)" -lt 2 ]; then\n    exit 1\nfi'),
+        ("files-and-words", 'N=$(ls /dev/davinci[0-9]* | wc -l)\n[ "$N" -ge 2 ] || { echo "needs 2 NPUs, found $N" >&2; exit 1; }'),
+        ("files-one-by-one", 'n=0\nfor d in /dev/davinci[0-9]*; do\n    n=$((n + 1))\ndone\n[ "$n" -ge 2 ] || exit 1'),
+        ("words-on", "A=$(ls /dev/davinci[0-9]*)\nset -- $A\n[ $# -ge 2 ] || exit 1"),
+        ("function", 'count() {\n    ls /dev/davinci[0-9]* | wc -l\n}\nN=$(count)\n[ "$N" -ge 2 ] || exit 1'),
+        ("one-file", "test -e /dev/davinci1 || exit 1"),
+        ("status", "npu-smi info | grep -q 910C || exit 1"),
+    )
+)  # fmt: skip
+
+SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE)
