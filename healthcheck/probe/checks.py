@@ -20,7 +20,10 @@ from healthcheck.records import Finding, Stage
 
 NEVER_ENDS = 0.5
 MISREAD = 0.02
-DEGRADED = "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; check the chat template"
+DEGRADED = (
+    "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
+    "check the chat template"
+)
 
 
 @check(
@@ -133,7 +136,8 @@ def accuracy(run: ProbeRun) -> Findings:
     reported and not judged; that not one answer is right is a warning.
 
     Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
-    --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems flipped.
+    --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
+    flipped.
     """
     if not figures.grid(run).rows:
         raise NotApplicable("no sample of the first round is complete")

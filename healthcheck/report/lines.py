@@ -52,7 +52,8 @@ def brief(report: Report) -> Iterator[str]:
         by_line.setdefault(_first_line(result), []).append(result.id)
     for line, (first, *others) in by_line.items():
         yield f"{first}{f' and {len(others)} more' if others else ''}: {line}"
-    yield f"Verdict: {words.headline(report)}"
+    warned = words.warnings(report)
+    yield f"Verdict: {words.headline(report)}{f'; {warned}' if warned else ''}"
 
 
 def _first_line(result: CheckResult) -> str:

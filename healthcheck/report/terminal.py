@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 
@@ -24,6 +25,7 @@ MARKS = {
     Outcome.FAIL: "[red]✗[/]",
     Outcome.ERROR: "[magenta]?[/]",
 }
+OPEN = "[yellow]?[/]"
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
 LOG_EVERY_S = 15.0
@@ -104,8 +106,11 @@ def _width() -> int | None:
 
 
 def _result(console: Console, result: CheckResult, others: int) -> None:
-    title = f"and {others} more" if others else escape(result.title)
-    _print(console, f"  {MARKS[result.outcome]} {result.id:<28} {title}")
+    mark = OPEN if words.is_open(result) else MARKS[result.outcome]
+    left = 5 + max(len(result.id), 28)
+    title = textwrap.wrap(f"and {others} more" if others else result.title, max(console.width - left, 12))
+    hung = f"\n{'':<{left}}".join(map(escape, title))
+    _print(console, f"  {mark} {result.id:<28} {hung}")
     if result.because:
         _print(console, Padding(f"[dim]{escape(words.plain(result.because))}[/]", (0, 0, 0, 6)))
     found = words.findings(result)

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from healthcheck.contract import UNKNOWN
 from healthcheck.probe.records import ProbeRun
-from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage
+from healthcheck.records import CheckResult, Finding, JsonValue, Level, Report, Stage
 from healthcheck.report import words
 from healthcheck.report.charts import Span
 from healthcheck.report.measured import Measured, measured
@@ -156,8 +156,7 @@ def _check(result: CheckResult) -> CheckView:
 
 
 def _tone(result: CheckResult) -> str:
-    graver = result.outcome in {Outcome.FAIL, Outcome.ERROR}
-    return result.outcome.value if graver or result.settled else "open"
+    return "open" if words.is_open(result) else result.outcome.value
 
 
 def _finding(result: CheckResult, finding: Finding) -> FindingView:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import replace
 
 from healthcheck.contract import Rule
@@ -16,6 +17,13 @@ SAID = {
     Outcome.FAIL: "failed",
     Outcome.ERROR: "failed in the kit itself",
 }
+UNSETTLED = "unsettled"
+COUNTED = (
+    SAID[Outcome.PASS],
+    SAID[Outcome.WARN],
+    UNSETTLED,
+    *(SAID[o] for o in (Outcome.SKIP, Outcome.FAIL, Outcome.ERROR)),
+)
 _PLACE = re.compile(r"[^\s:]+:\d+")
 WHOLE = f"{Stage.REPO.value} to {Stage.PROBE.value}"
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
@@ -61,16 +69,25 @@ def duration(seconds: float) -> str:
 
 
 def counted(report: Report) -> str:
-    """How many checks ended how."""
-    parts = [(outcome, sum(r.outcome is outcome for r in report.results)) for outcome in Outcome]
-    return ", ".join(f"{count} {SAID[outcome]}" for outcome, count in parts if count)
+    """How many checks ended how; those that could not be settled are none of the skipped ones."""
+    ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in report.results)
+    return ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
+
+
+def warnings(report: Report) -> str:
+    """How many checks warned, such as "1 warning"; "" where none did."""
+    warned = sum(result.outcome is Outcome.WARN for result in report.results)
+    return f"{warned} warning{'s' if warned > 1 else ''}" if warned else ""
+
+
+def is_open(result: CheckResult) -> bool:
+    """Whether a check came to no end that counts: neither settled nor graver than that."""
+    return not result.settled and result.outcome not in {Outcome.FAIL, Outcome.ERROR}
 
 
 def said(result: CheckResult) -> str:
     """How a check ended, in words."""
-    if result.outcome in {Outcome.FAIL, Outcome.ERROR} or result.settled:
-        return SAID[result.outcome]
-    return "could not be settled"
+    return "could not be settled" if is_open(result) else SAID[result.outcome]
 
 
 def rows(finding: Finding) -> tuple[tuple[str, str], ...]:

@@ -156,7 +156,7 @@ def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faul
     good, bad = ran(*verify(adapter, "--quiet")), ran(*verify(faulty, "--quiet"))
     assert (good.returncode, bad.returncode) == (0, 1)
     assert good.stderr == bad.stderr == ""
-    assert len(good.stdout.splitlines()) == 1
+    assert good.stdout == "Verdict: ready, as far as it was asked (repo only)\n"
     assert re.match(r"repo/deploy-sh-present: .*scripts/deploy.sh.*Fix: git mv", bad.stdout.splitlines()[0])
     assert bad.stdout.splitlines()[-1] == "Verdict: not ready: repo/deploy-sh-present failed"
 
@@ -196,6 +196,8 @@ def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
     lines = text.replace("\r", "").split("\n")
     assert max(map(len, lines)) <= columns
     assert lines == [line.rstrip() for line in lines]
+    body = [line for line in lines[: next(at for at, line in enumerate(lines) if "Verdict" in line)] if line]
+    assert [line for line in body if not line.startswith(" ")] == ["repo"], "a title hangs under its beginning"
 
 
 def test_the_order_is_the_same_every_time(faulty: Path) -> None:

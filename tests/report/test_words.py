@@ -15,6 +15,7 @@ from healthcheck.records import (
     verdict_of,
 )
 from healthcheck.report import words
+from healthcheck.report.lines import brief
 
 
 def result(outcome: Outcome, *findings: Finding, because: str = "", settled: bool = True) -> CheckResult:
@@ -59,3 +60,18 @@ def test_the_next_step(results: tuple[CheckResult, ...], fields: dict, says: str
     given = {"asked": words.WHOLE} | fields
     ended = {name: given.get(name, "") for name in ("stopped", "uncommitted")}
     assert says in words.next_step(Report(verdict=verdict_of(results, **ended), results=results, **given))
+
+
+def test_what_is_open_is_counted_apart_from_what_was_skipped() -> None:
+    skipped = result(Outcome.SKIP, because="there is no requirements.txt")
+    results = (PASSED, WARNED, OPEN, OPEN, skipped, FAILED, BROKEN)
+    counted = words.counted(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))
+    assert counted == (
+        "1 passed, 1 passed with a warning, 2 unsettled, 1 skipped, 1 failed, 1 failed in the kit itself"
+    )
+
+
+@pytest.mark.parametrize(("warned", "said"), [(0, "Verdict: ready"), (2, "Verdict: ready; 2 warnings")])
+def test_the_brief_verdict_names_the_warnings(warned: int, said: str) -> None:
+    results = (PASSED, *(WARNED,) * warned)
+    assert list(brief(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))) == [said]
