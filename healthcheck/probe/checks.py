@@ -139,16 +139,21 @@ def accuracy(run: ProbeRun) -> Findings:
     --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
     flipped.
     """
-    if not figures.grid(run).rows:
+    chosen = figures.grid(run)
+    if not chosen.rows:
         raise NotApplicable("no sample of the first round is complete")
     summary = figures.overall(run)
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
     tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
     yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
+    if len(chosen.flat) < len(run.samples):
+        yield note(
+            f"{len(run.samples) - len(chosen.flat)} more of the {len(run.samples)} samples count in no figure: "
+            "their round is not complete, or earlier requests were still unanswered at the end"
+        )
     if run.stopped:
-        more = "; --full takes every sample" if run.stopped == CLEAR else ""
-        yield note(f"the run ended early ({run.stopped}): its figures lean to what ended it{more}")
+        yield note(f"the run ended early ({run.stopped}): {_leaning(run.stopped)}")
     yield from _baselines(run)
     yield from _second_opinion(run)
     if run.settings.references:
@@ -157,6 +162,15 @@ def accuracy(run: ProbeRun) -> Findings:
         yield from _against_threshold(reached, run.settings.threshold)
     if not run.settings.references and run.settings.threshold is None:
         yield from _unjudged(run, summary)
+
+
+def _leaning(stopped: str) -> str:
+    """What the end of a run did to its figures: what the answers decided is no accident."""
+    if stopped == CLEAR:
+        return "its figures lean to what ended it; --full takes every sample"
+    if stopped.startswith(GAVE_UP):
+        return "its figures lean to what ended it"
+    return "its figures are of what was answered by then"
 
 
 def _unjudged(run: ProbeRun, summary: Summary) -> Findings:

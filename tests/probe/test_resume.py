@@ -81,6 +81,11 @@ def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path
     assert report["metrics"]["samples"] >= 30
     assert "--resume" in out.decode()
     assert b"Traceback" not in error
+    taken, counted = len(load(tmp_path / "run").samples), report["metrics"]["samples"]
+    seen = " ".join(check["detail"] for check in report["checks"])
+    assert f"{taken} were taken: interrupted" in seen
+    assert (f"{taken - counted} more of the {taken} samples count in no figure" in seen) == (taken > counted)
+    assert "lean" not in seen, "a person ended it, no answer did"
 
 
 def test_a_run_is_not_continued_by_two_at_once(tmp_path: Path) -> None:

@@ -74,6 +74,13 @@ def test_the_page_says_whose_it_is() -> None:
     assert 'class="small subject"' not in page.render(replace(report, provenance={})).decode()
 
 
+@pytest.mark.parametrize(("samples", "struck"), [(5, True), (1, False)])
+def test_what_is_struck_out_is_explained_and_nothing_else_is(samples: int, struck: bool) -> None:
+    text = page.render(reports.report(), reports.run(samples=samples)).decode()
+    assert "will print, beside what is true" in text
+    assert (' class="misleads"' in text, page.CLIENT_NOTE in text) == (struck, struck)
+
+
 def test_a_stage_in_which_the_run_ended_has_not_passed() -> None:
     fields = {"stage": Stage.SERVICE, "title": "", "why": ""}
     results = (
