@@ -11,9 +11,11 @@ from healthcheck import provenance
 from healthcheck.cli import output, sampling
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
+from healthcheck.probe.folder import SETTINGS
 from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
+from healthcheck.report.folder import PAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +40,19 @@ def run(options: argparse.Namespace) -> int:
     finally:
         progress.close()
     kept = folder if probed or options.out or folder.exists() else None
-    status = output.publish(options, report, kept, probed).status
+    published = output.publish(options, report, kept, probed)
     printed = report.metrics.get(CLIENT)
     if options.quiet or options.json == output.STDOUT:
-        return status
+        return published.status
     if isinstance(printed, dict):
         print(f"{CLIENT}:\n  {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
         if len(printed) > 1:
             print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
-    if kept:
-        print(f"Run folder: {kept}")
-    return status
+    if (folder / SETTINGS).exists():
+        print(f"Run folder: {folder}")
+    elif published.folder:
+        print(f"Report: {published.folder / PAGE}")
+    return published.status
 
 
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:

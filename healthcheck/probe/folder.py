@@ -5,6 +5,7 @@ configs/problems.jsonl   the problems
 logs/samples.jsonl       the journal: every sample as it arrived
 logs/outcome.json        why the run ended and how long it took
 results/metrics.json     the figures
+report.json              the report, also where nothing was sampled
 configs logs predictions results summary   also as the evaluation client writes them
 """
 
@@ -32,6 +33,7 @@ PROBLEMS = "configs/problems.jsonl"
 JOURNAL = "logs/samples.jsonl"
 OUTCOME = "logs/outcome.json"
 METRICS = "results/metrics.json"
+REPORT = "report.json"
 MAX_CONFIG_BYTES = 2**20
 MAX_METRICS_BYTES = 2**26
 MAX_PROBLEMS_BYTES = 2**30
@@ -114,6 +116,8 @@ def _instead(folder: Path) -> str:
         return f"it has no {SETTINGS}; {inside[0]} is one"
     if (folder / "predictions").is_dir():
         return f"it has no {SETTINGS}; a report of the service is for `npu-adapter read`"
+    if (folder / REPORT).is_file():
+        return f"nothing was sampled there; its {REPORT} says why"
     return f"it has no {SETTINGS}; expected is the folder that --out named"
 
 

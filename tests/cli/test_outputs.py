@@ -144,6 +144,16 @@ def test_a_probe_without_a_server_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_report_without_samples_is_named_as_one_and_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "run")
+    assert main(["probe", "http://127.0.0.1:9", "--out", folder]) == 3
+    assert f"Report: {folder}/report.html" in capsys.readouterr().out
+    assert main(["compare", folder, folder]) == 2
+    assert "nothing was sampled there; its report.json says why" in capsys.readouterr().err
+
+
 def test_a_device_is_written_to(adapter: Path) -> None:
     assert ran(*verify(adapter, "--quiet", "--json", os.devnull, "--junit", os.devnull)).returncode == 0
 
