@@ -43,7 +43,7 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
     if server.engine == "mindie":
         return 'set "modelName" to the value of MODEL_PATH in MindIE\'s config.json'
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
-        return f"remove --{option}"
+        return f"remove --{option} and its value"
     spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
     given = f'pass {spelled} "$MODEL_PATH"'
     return given if option or server.engine not in {"vllm", "sglang"} else f'serve "$MODEL_PATH" itself, or {given}'

@@ -48,11 +48,13 @@ class Ending:
     """The repair, and where it is to be made ("launch.py:7"), "" where the whole of deploy.sh is meant.
 
     Attributes:
+        told: whether plan/self-contained says what was missing, in its words.
         open_because: what the rehearsal cannot know about the service, so that nothing is settled; "" where it is.
     """
 
     fix: str
     where: str = ""
+    told: bool = False
     open_because: str = ""
 
 
@@ -104,6 +106,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     return Ending(
         fix=remedy(plan, said[-1])[1],
         where=said[-1].where,
+        told=said[-1].kind not in {"syntax", "option"} and "#!" not in said[-1].name,
         open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
     )
 

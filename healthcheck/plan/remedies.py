@@ -13,6 +13,7 @@ from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_SOURCES
 from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
+from healthcheck.repo import packages
 
 BASH_ONLY = {"source", "[["}
 _FOREIGN = {
@@ -39,6 +40,9 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         return _file(plan, said)
     if said.kind == "command":
         return _command(name)
+    if said.kind == "variable":
+        default = f"${contract.MODEL_PATH_VARIABLE}" if _is_the_model(plan, name) else "value"
+        return f"the environment variable {name}", f"give it a default: ${{{name}:-{default}}}"
     return {
         "argument": (
             "an argument",
@@ -46,8 +50,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             if said.where
             else f"pass {name} to that program in deploy.sh; the service passes no arguments",
         ),
-        "variable": (f"the environment variable {name}", f"give it a default: ${{{name}:-value}}"),
-        "module": (f"the Python module {name}", "commit it, or name its package in requirements.txt"),
+        "module": (f"the Python module {name}", _module(name)),
         "terminal": ("a terminal", "do not ask for input"),
         "permission": (
             f"permission for {name}",
@@ -59,6 +62,13 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             "correct the syntax there; sh -n deploy.sh (or bash -n) reads it and runs nothing",
         ),
     }[said.kind]
+
+
+def _is_the_model(plan: LaunchPlan, name: str) -> bool:
+    """Whether the variable stands where a server is given its model."""
+    use = re.compile(rf"(?:\bvllm\s+serve\s+|--model(?:-path)?[\s=]+|\s-m\s+)[\"']?\$\{{?{re.escape(name)}(?!\w)")
+    code = "\n".join(line for _, line in script.code_lines(plan.script))
+    return use.search(code.replace("\\\n", " ")) is not None
 
 
 def is_foreign(name: str) -> bool:
@@ -75,6 +85,12 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     folder = script.folder_at(plan.script, number, said.name) if number else ""
     place = str(PurePosixPath(folder, said.name))
     return place.startswith(IMAGE_SOURCES) or place in IMAGE_FOLDERS
+
+
+def _module(name: str) -> str:
+    if name.partition(".")[0].replace("_", "-") in packages.CUDA_ONLY:
+        return "do without it: it is made for CUDA, and the service's image has none"
+    return "commit it, or name its package in requirements.txt"
 
 
 def _command(name: str) -> tuple[str, str]:
@@ -103,7 +119,7 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         )
     if PurePosixPath(name).is_absolute():
         return (
-            f"{name}, which is only on your machine",
+            f"{name}, which is not there at the service",
             "use a path in the repository, or make the folder first",
         )
     return f"{name}, which is not in the repository", f"commit {name}, or correct the path"

@@ -87,6 +87,8 @@ def _never(plan: LaunchPlan) -> Finding:
         seen += f"; {cause.open_because}"
         fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
+    if cause.told and said[-1] not in excused:
+        seen = f"it ended with status {run.exit_status} for want of what plan/self-contained names"
     return fail(
         expected=_EXPECTED,
         seen=f"under {run.shell}, {seen}",

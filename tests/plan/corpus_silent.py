@@ -55,4 +55,34 @@ OF_THE_MACHINE: tuple[Case, ...] = tuple(
     )
 )  # fmt: skip
 
-SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE)
+CUDA: tuple[Case, ...] = (
+    *(
+        case(
+            f"cuda-{name}",
+            sh(f'python3 -c "import {name}" || exit 1{SERVE}'),
+            NEEDS,
+            says=name,
+            fix="made for CUDA",
+        )
+        for name in ("flash_attn", "xformers")
+    ),
+    case(
+        "cuda-guarded",
+        sh(f"python3 look.py || exit 1{SERVE}"),
+        files={"look.py": "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"},
+    ),
+)
+SAID: tuple[Case, ...] = (
+    case("unset-model", sh('set -u\nvllm serve "$MODEL_DIR" --port 8000'), NEEDS, fix="${MODEL_DIR:-$MODEL_PATH}"),
+    case("unset-model-below", sh('set -u\nvllm serve \\\n  "${WEIGHTS}"'), NEEDS, fix="${WEIGHTS:-$MODEL_PATH}"),
+    case("unset-model-option", bash("set -u\npython3 -m vllm.entrypoints.openai.api_server --model=$M1_DIR"), NEEDS,
+         fix="${M1_DIR:-$MODEL_PATH}"),
+    case("unset-other", sh('set -u\nvllm serve "$MODEL_PATH" --port "$PORT"'), NEEDS, fix="${PORT:-value}"),
+    case("folder-of-nowhere", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS, says="which is not there at the service"),
+    case("missing-told-once", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS,
+         says="it ended with status 2 for want of what plan/self-contained names"),
+    case("name-and-value", sh('vllm serve "$MODEL_PATH" --served-model-name chat'), {"plan/served-name": "fail"},
+         fix="remove --served-model-name and its value"),
+)  # fmt: skip
+
+SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *SAID)
