@@ -122,9 +122,16 @@ def test_a_missing_deploy_sh_is_said(tmp_path):
 
 
 def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path):
-    loader = f"until [ $(grep -c ConnectionRefusedError '{tmp_path}/deploy.log') -ge 3 ]; do sleep 0.1; done"
+    loader = (
+        "import os, sys, time\n"
+        'while open(sys.argv[1]).read().count("ConnectionRefusedError") < 3: time.sleep(0.1)\n'
+        "os.execvp(sys.argv[2], sys.argv[2:])"
+    )
     poll = "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT)).close()'"
-    with service(tmp_path, f"({loader}; exec SERVER PORT) &\nuntil {poll}; do sleep 0.1; done\nwait") as running:
+    with service(
+        tmp_path,
+        f"python3 -c '{loader}' '{tmp_path}/deploy.log' SERVER PORT &\nuntil {poll}; do sleep 0.1; done\nwait",
+    ) as running:
         assert running.launch.outcome is LaunchOutcome.READY
     assert running.launch.log.read_text().count("ConnectionRefusedError") >= 3
 
