@@ -15,7 +15,8 @@ _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
 _ENDS = re.compile(r"(?:exit|return|echo|printf)\b")
 """What comes behind a test that has failed."""
 _WORD = re.compile(r"[^\s;\"']+")
-_TEST = re.compile(r"(?:!\s+)?'?(?:\[|test\b|\(\()")
+_RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")
+"""A command that runs a program of the submission."""
 _NAME = re.compile(r"(?<![\w-])[A-Za-z_]\w*|\$\{?#|\$\{?[1-9@*]")
 _GIVEN = re.compile(r"(?<![\w$])([A-Za-z_]\w*)=|\bfor\s+(\w+)\s+in\b|^\s*(?:function\s+)?(\w+)\s*\(\)")
 _BLOCK = re.compile(r"(\s*)(?:for|while|until|function|\w+\s*\(\))(?:\s|$)")
@@ -86,8 +87,8 @@ def stopped_for_devices(plan: LaunchPlan) -> bool:
     where = stop(plan)
     if asks(plan, where, DEVICES):
         return True
-    tested = where.lines and _TEST.match(where.command) is not None
-    return not tested and bool(plan.commands) and plan.commands[-1].program == "npu-smi"
+    may_have_asked = not where.lines or _RUNS_MORE.match(where.command) is not None
+    return may_have_asked and bool(plan.commands) and plan.commands[-1].program == "npu-smi"
 
 
 def tested_variable(plan: LaunchPlan, where: Stop) -> str:

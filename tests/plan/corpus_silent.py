@@ -29,6 +29,8 @@ NOT_BLAMED: tuple[Case, ...] = tuple(
 )  # fmt: skip
 
 BLAMED: tuple[Case, ...] = (
+    case("silent-behind-npu-smi", sh(f"set -e\nnpu-smi info > npus.txt\ngrep -q none npus.list{SERVE}"), NEVER,
+         files={"npus.list": "0\n"}, says="behind: grep -q none npus.list"),
     case("silent-where", sh(f"TP=1\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
     case("silent-how-sh", sh(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR sh -x deploy.sh shows them)"),
     case("silent-how-bash", bash(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR bash -x deploy.sh shows them)"),
@@ -51,6 +53,7 @@ OF_THE_MACHINE: tuple[Case, ...] = tuple(
         ("words-on", "A=$(ls /dev/davinci[0-9]*)\nset -- $A\n[ $# -ge 2 ] || exit 1"),
         ("function", 'count() {\n    ls /dev/davinci[0-9]* | wc -l\n}\nN=$(count)\n[ "$N" -ge 2 ] || exit 1'),
         ("one-file", "test -e /dev/davinci1 || exit 1"),
+        ("helper", "python3 -c 'import os, sys; sys.exit(os.system(\"npu-smi info | grep -q 910C\") != 0)' || exit 1"),
         ("status", "npu-smi info | grep -q 910C || exit 1"),
     )
 )  # fmt: skip
