@@ -75,6 +75,10 @@ CUDA: tuple[Case, ...] = (
         files={"look.py": "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"},
     ),
 )
+SITE: tuple[Case, ...] = (
+    case("python-exit", sh(f"set -e\npython3 -c 'exit(0)'\npython3 -c 'quit()'{SERVE}")),
+    case("python-exit-status", sh(f"python3 -c 'exit(7)' || exit $?{SERVE}"), NEVER, says="status 7"),
+)
 SAID: tuple[Case, ...] = (
     case("unset-model", sh('set -u\nvllm serve "$MODEL_DIR" --port 8000'), NEEDS, fix="${MODEL_DIR:-$MODEL_PATH}"),
     case("unset-model-below", sh('set -u\nvllm serve \\\n  "${WEIGHTS}"'), NEEDS, fix="${WEIGHTS:-$MODEL_PATH}"),
@@ -88,4 +92,4 @@ SAID: tuple[Case, ...] = (
          fix="remove --served-model-name and its value"),
 )  # fmt: skip
 
-SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *SAID)
+SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *SITE, *SAID)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _sitebuiltins
+import builtins
 import itertools
 import os
 import runpy
@@ -34,6 +36,8 @@ def main() -> None:
     del sys.path[0]
     name = os.path.basename(invoked)
     _pose_as_python(kit, invoked)
+    for word in ("exit", "quit"):  # of the module site, which does not run here
+        setattr(builtins, word, _sitebuiltins.Quitter(word, "Ctrl-D"))
     problem: BaseException | None = None
     try:
         if name in _APP_SERVERS:
