@@ -21,12 +21,12 @@ from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage
 from healthcheck.report import folder
-from healthcheck.run import TASKS, Request
+from healthcheck.run import TASKS, TITLES, Request
 from healthcheck.verify import Verification
 
 FIX_ROUNDS = 3
 """CRLF hides the launch command from the plan, so that a second round may see more."""
-STAGES = [stage.value for stage in Stage if stage is not Stage.RUNNER]
+STAGES = [stage.value for stage in TITLES]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-
     _refuse_places(options)
     request = _request(options)
     if request.weights and not request.url and not request.weights.is_dir():
@@ -126,7 +125,6 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
 
 def _request(options: argparse.Namespace) -> Request:
-
     if options.weights is None and not options.url and Stage(options.until) is not Stage.REPO:
         raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,7 +62,7 @@ def stop(plan: LaunchPlan) -> Stop:
 def _lines_of(text: str, command: str) -> tuple[int, ...]:
     """The lines that have most of a command's words; a shell shows the values of variables, not their names."""
     words = set(_WORD.findall(command))
-    scores = Counter({number: len(words & set(_WORD.findall(line))) for number, line in script.code_lines(text)})
+    scores = {number: len(words & set(_WORD.findall(line))) for number, line in script.code_lines(text)}
     best = max(scores.values(), default=0)
     return tuple(sorted(number for number, score in scores.items() if score == best)) if best else ()
 

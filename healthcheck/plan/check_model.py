@@ -15,7 +15,7 @@ from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
 
 SHOWN_NAMES = 8
-NAME_CHARACTERS = 300
+MODEL_CHARACTERS = 300
 
 
 @check(
@@ -63,7 +63,7 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
     seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
     if UNRESOLVED in model:
         yield unresolved(
-            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, NAME_CHARACTERS)} are"
+            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, MODEL_CHARACTERS)} are"
         )
     elif not _is_within(model, plan.model_path):
         yield fail(
@@ -97,7 +97,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         seen=seen,
         fix='put double quotes around it wherever it is used: "$MODEL_PATH"',
         where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
-        evidence={"line": shortened(script.line_at(plan.script, number), NAME_CHARACTERS) if number else ""},
+        evidence={"line": shortened(script.line_at(plan.script, number), MODEL_CHARACTERS) if number else ""},
     )
 
 
@@ -109,7 +109,7 @@ def _no_second(plan: LaunchPlan) -> str:
 
 def _name(text: str) -> str:
     """A model, a name or a message as it is quoted: a submission chooses how long it is."""
-    return shortened(repr(text), NAME_CHARACTERS)
+    return shortened(repr(text), MODEL_CHARACTERS)
 
 
 @check(
@@ -146,5 +146,5 @@ def served_name(plan: LaunchPlan) -> Findings:
             seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.command}",
             fix=advice.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
-            evidence={"names": [shortened(name, NAME_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
+            evidence={"names": [shortened(name, MODEL_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
         )

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
@@ -16,17 +15,10 @@ from healthcheck.probe.problems import Problem, message
 from healthcheck.probe.records import Patience, ProbeSettings, Sample
 from healthcheck.wire.answer import Reply, TooLargeError
 from healthcheck.wire.chat import Completion, request_body
-from healthcheck.wire.many import Connections, Waits
+from healthcheck.wire.many import Connections, Timed, Waits
 
 GAVE_UP = "requests failed"
 _LONGEST_WAIT_S = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    completion: Completion
-    first_s: float
-    seconds: float
 
 
 class _Fault(Exception):  # noqa: N818 - one try went wrong; whether the request did is for the caller
@@ -91,7 +83,7 @@ class Sampler:
         began = time.monotonic()
         for attempt in range(patience.attempts):
             try:
-                answer = await _ask(server, body)
+                completion, timed = await _ask(server, body)
             except _Fault as fault:  # noqa: PERF203 - each try has its own end
                 errors.append(str(fault))
                 if not fault.again or attempt + 1 == patience.attempts:
@@ -99,7 +91,7 @@ class Sampler:
                 wait = max(fault.wait_s, patience.first_wait_s * 2**attempt)
                 await asyncio.sleep(min(wait, _LONGEST_WAIT_S))
             else:
-                return _sample_of(slot, answer, tuple(errors))
+                return _sample_of(slot, completion, timed, tuple(errors))
         return Sample(
             order=slot.order,
             problem=slot.problem,
@@ -133,7 +125,7 @@ def connections(url: str, patience: Patience) -> aclosing[Connections]:
         raise UsageError(str(error)) from error
 
 
-async def _ask(server: Connections, body: bytes) -> _Answer:
+async def _ask(server: Connections, body: bytes) -> tuple[Completion, Timed]:
     """One try.
 
     Raises:
@@ -155,7 +147,7 @@ async def _ask(server: Connections, body: bytes) -> _Answer:
     if not completion.deltas and (completion.faults or not completion.events):
         kind, reason = timed.reply.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
         raise _Fault(f"no chat completion in the answer (content type {kind}): {reason}", again=False)
-    return _Answer(completion=completion, first_s=timed.first_s, seconds=timed.seconds)
+    return completion, timed
 
 
 def _refusal(reply: Reply) -> _Fault:
@@ -169,8 +161,7 @@ def _retry_after(asked: str) -> float:
     return float(asked) if asked.isdigit() and len(asked) < 6 else 0.0
 
 
-def _sample_of(slot: Slot, answer: _Answer, retried: tuple[str, ...]) -> Sample:
-    completion = answer.completion
+def _sample_of(slot: Slot, completion: Completion, timed: Timed, retried: tuple[str, ...]) -> Sample:
     return Sample(
         order=slot.order,
         problem=slot.problem,
@@ -183,6 +174,6 @@ def _sample_of(slot: Slot, answer: _Answer, retried: tuple[str, ...]) -> Sample:
         + (() if completion.done or completion.finish_reason else ("the stream did not end",)),
         completion_tokens=completion.usage.completion_tokens if completion.usage else None,
         mean_logprob=completion.mean_logprob,
-        first_s=round(answer.first_s, 6),
-        seconds=round(answer.seconds, 6),
+        first_s=round(timed.first_s, 6),
+        seconds=round(timed.seconds, 6),
     )

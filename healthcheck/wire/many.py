@@ -85,10 +85,8 @@ class Connections:
             OSError: no connection, a broken one, or something that is no HTTP.
             TooLargeError: more than is read of one answer.
         """
-        head = self._head("POST", path) + b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(
-            body
-        )
-        return await self._exchange(Answer(Reader()), head + body)
+        kind = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+        return await self._exchange(Answer(Reader()), self._head("POST", path) + kind + body)
 
     def _head(self, method: str, path: str) -> bytes:
         target = quote(self._url.path.rstrip("/") + path, safe=_SAFE)
