@@ -17,8 +17,7 @@ from healthcheck.wire.chat import Reader
 from healthcheck.wire.inflate import OFFERED
 
 _IDLE_S = 2.0
-"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s, and a process
-that got no processor meanwhile would not have noticed."""
+"""A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s."""
 _AFTER_DONE_S = 2.0
 """For the end of a response whose text is whole: with it the connection can be used again."""
 _CLOSING_S = 1.0
@@ -96,7 +95,17 @@ class Connections:
         ).encode()
 
     async def _exchange(self, answer: Answer, request: bytes) -> Timed:
-        connection = self._idle_one() or await self._connect()
+        idle = self._idle_one()
+        if idle:
+            try:
+                return await self._ask(idle, answer, request)
+            except ConnectionError:
+                # The server may have closed it for being idle, before it saw the request: RFC 9112, section 9.3.1.
+                if idle.heard:
+                    raise
+        return await self._ask(await self._connect(), answer, request)
+
+    async def _ask(self, connection: _Connection, answer: Answer, request: bytes) -> Timed:
         try:
             return await connection.ask(answer, request, self._waits)
         finally:
@@ -146,6 +155,8 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, siblings: set[_Connection]) -> None:
         self.idle_since = 0.0
+        self.heard = False
+        """Whether a byte came since the last request."""
         self.closed = asyncio.get_running_loop().create_future()
         self._siblings = siblings
         self._transport: asyncio.Transport | None = None
@@ -159,7 +170,7 @@ class _Connection(asyncio.Protocol):
         """Send a request, and wait for the end of its answer."""
         if not self._transport:
             raise ConnectionError("the server closed the connection before it was asked")
-        self._pending = _Pending(answer, waits)
+        self._pending, self.heard = _Pending(answer, waits), False
         self._transport.write(request)
         try:
             return await self._pending.whole()
@@ -176,6 +187,7 @@ class _Connection(asyncio.Protocol):
         self._siblings.add(self)
 
     def data_received(self, data: bytes) -> None:
+        self.heard = True
         if self._pending:
             self._pending.take(data)
         else:

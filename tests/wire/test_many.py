@@ -162,9 +162,15 @@ class ThreadedServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 2
+    asked = 0
 
     def do_GET(self) -> None:
+        self.asked += 1
         time.sleep(0.05)  # so that requests of one moment meet
+        if self.path == "/never" or (self.asked > 1 and self.path in {"/once", "/half"}):
+            self.close_connection = True
+            self.wfile.write(b"HTTP/1.1 2" if self.path == "/half" else b"")
+            return
         self.send_response(200)
         body = self.headers["host"].encode() if self.path == "/host" else b"yes"
         self.send_header("content-length", str(len(body)))
@@ -176,16 +182,51 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.mark.slow
-def test_a_stall_costs_no_request() -> None:
-    """A connection that the server closed while this process got no processor is not used again."""
+@pytest.mark.parametrize("pauses", [[], [0.2]], ids=["in the middle of answers", "between requests"])
+def test_a_stall_costs_no_request(pauses: list[float]) -> None:
+    """The server closes connections while this process gets no processor, before it has seen that."""
+    counting = ThreadedServer()
 
     async def talk(connections: Connections) -> list[bytes]:
-        await asyncio.gather(*[connections.get("/") for _ in range(8)])
-        time.sleep(3.5)  # noqa: ASYNC251 - the whole process stands still
-        return [timed.reply.body for timed in await asyncio.gather(*[connections.get("/") for _ in range(8)])]
+        async def twice() -> bytes:
+            await connections.get("/")
+            for pause in pauses:
+                await asyncio.sleep(pause)
+            return (await connections.get("/")).reply.body
 
-    with ThreadedServer().running() as url:
+        answers = asyncio.gather(*[twice() for _ in range(8)])
+        while counting.accepted < 8:  # noqa: ASYNC110 - another thread counts
+            await asyncio.sleep(0)
+        await asyncio.sleep(sum(pauses) / 2 or 0.02)
+        time.sleep(3.5)  # noqa: ASYNC251 - the whole process stands still
+        return await answers
+
+    with counting.running() as url:
         assert with_connections(url, talk) == [b"yes"] * 8
+
+
+def test_a_request_that_crosses_the_end_of_an_idle_connection_is_sent_on_a_new_one() -> None:
+    async def talk(connections: Connections) -> list[bytes]:
+        return [(await connections.get("/once")).reply.body for _ in range(3)]
+
+    counting = ThreadedServer()
+    with counting.running() as url:
+        assert with_connections(url, talk) == [b"yes"] * 3
+    assert counting.accepted == 3
+
+
+@pytest.mark.parametrize(("path", "accepted"), [("/never", 2), ("/half", 1)])
+def test_a_request_that_a_server_took_is_not_sent_again_in_silence(path: str, accepted: int) -> None:
+    """A new connection that ends is a fault, and so is an answer that began."""
+
+    async def talk(connections: Connections) -> None:
+        await connections.get("/half")
+        await connections.get(path)
+
+    counting = ThreadedServer()
+    with counting.running() as url, pytest.raises(ConnectionError):
+        with_connections(url, talk)
+    assert counting.accepted == accepted
 
 
 @pytest.mark.parametrize(
