@@ -6,6 +6,9 @@ KitError            what went wrong, in a sentence for the person who ran the co
 └── KitFailure      the kit itself could not do its work: exit status 4
 """
 
+KIT_FAILED = 4
+"""Exit status of a command that could not do its own work, or whose output is not where it belongs."""
+
 
 class KitError(Exception):
     """Root of the kit's own errors; its text is a sentence for the user."""

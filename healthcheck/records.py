@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from healthcheck.contract import Rule
+from healthcheck.errors import KIT_FAILED
 
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
@@ -139,4 +140,4 @@ def exit_status(report: Report) -> int:
         return 0
     if report.verdict is Verdict.NOT_READY:
         return 1
-    return 4 if any(result.outcome is Outcome.ERROR for result in report.results) else 3
+    return KIT_FAILED if any(result.outcome is Outcome.ERROR for result in report.results) else 3

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli import outlets
 from healthcheck.cli.parsing import Parser, Version
-from healthcheck.errors import Blocked, KitError, UsageError
+from healthcheck.errors import KIT_FAILED, Blocked, KitError, UsageError
 
 COMMANDS = {
     "new": "make a new adapter repository from the template",
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"
             sys.excepthook(*sys.exc_info())
-            return 4
+            return KIT_FAILED
 
 
 def _run(arguments: list[str]) -> int:
@@ -62,12 +62,12 @@ def _run(arguments: list[str]) -> int:
     except Blocked as error:
         return _say(error, 3)
     except KitError as error:
-        return _say(error, 4)
+        return _say(error, KIT_FAILED)
     except KeyboardInterrupt:
         return _say("interrupted", 3)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        return _say(f"cannot go on: {error.strerror or error}{where}", 4)
+        return _say(f"cannot go on: {error.strerror or error}{where}", KIT_FAILED)
     return status
 
 

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
+from healthcheck.errors import KIT_FAILED
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-
-LOST = 4
-"""Exit status of a command whose output is not where it belongs."""
 
 
 class Outlet(io.FileIO):
@@ -45,7 +44,7 @@ def lasting() -> Iterator[None]:
     """While it lasts, no write to the two streams of the process fails; what a test put in their place stays.
 
     Raises:
-        SystemExit: at its end, with `LOST`, where standard output could not be written. That a reader left
+        SystemExit: at its end, with `KIT_FAILED`, where standard output could not be written. That a reader left
             early, as `head` does, is no such loss: it had what it wanted.
     """
     out, err = sys.stdout, sys.stderr
@@ -65,7 +64,7 @@ def lasting() -> Iterator[None]:
         for text in outlets:
             text.close()
         if lost:
-            raise SystemExit(LOST)
+            raise SystemExit(KIT_FAILED)
 
 
 def _outlet(stream: TextIO | None) -> Outlet:

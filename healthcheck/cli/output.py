@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from healthcheck.cli import outlets
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KIT_FAILED, KitFailure, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
 
@@ -46,7 +45,7 @@ class Published:
     """What became of a report."""
 
     status: int
-    """The exit status: that of the verdict, or `outlets.LOST` where something is not where it belongs."""
+    """The exit status: that of the verdict, or `KIT_FAILED` where something is not where it belongs."""
     folder: Path | None
     """The report folder, where one was asked for and was written."""
 
@@ -173,7 +172,7 @@ def publish(
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
-    return Published(status=exit_status(report) if all(kept) else outlets.LOST, folder=written)
+    return Published(status=exit_status(report) if all(kept) else KIT_FAILED, folder=written)
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from healthcheck import __version__
+from healthcheck.errors import KIT_FAILED
 from healthcheck.nearest import hint
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.DOTALL)
@@ -37,7 +38,7 @@ class Parser(argparse.ArgumentParser):
 
 def exit_statuses(meanings: Mapping[int, str]) -> str:
     """The end of a command's help: what each of its exit statuses means; any command can end with 4."""
-    said = {**meanings, 4: "the kit itself failed"}
+    said = {**meanings, KIT_FAILED: "the kit itself failed"}
     return "\n".join(["exit status:", *(f"  {status}  {meaning}" for status, meaning in said.items())])
 
 
