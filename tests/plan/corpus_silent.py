@@ -67,7 +67,7 @@ CUDA: tuple[Case, ...] = (
             says=name,
             fix="made for CUDA",
         )
-        for name in ("flash_attn", "xformers")
+        for name in ("flash_attn", "xformers", "apex")
     ),
     case(
         "cuda-guarded",
@@ -75,6 +75,27 @@ CUDA: tuple[Case, ...] = (
         files={"look.py": "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"},
     ),
 )
+LOOK = {"look.py": "import mindspore\nmindspore.set_context(device_target='Ascend')\n"}
+NOT_IN_THE_IMAGE: tuple[Case, ...] = (
+    case("not-in-the-image", sh(f"set -e\npython3 look.py{SERVE}"), NEEDS, files=LOOK, says="mindspore",
+         fix="name its package in requirements.txt"),
+    case("required", sh(f"set -e\npython3 look.py{SERVE}"), files={**LOOK, "requirements.txt": "numpy\nMindSpore==2.7\n"}),
+    *(
+        case(f"installed-{name}", sh(f"set -e\n{how}\npython3 look.py{SERVE}"),
+             files={**LOOK, "wheels/mindspore-2.7-cp311-none-any.whl": "", "npu.txt": "mindspore[all]>=2\n"})
+        for name, how in (
+            ("by-name", "pip install 'mindspore>=2.7'"),
+            ("by-module", "python3 -m pip install --no-deps mindspore==2.7"),
+            ("from-a-wheel", "pip install ./wheels/mindspore-2.7-cp311-none-any.whl"),
+            ("from-a-list", "cd wheels\npip3 install -r ../npu.txt\ncd .."),
+            ("by-uv", "uv pip install --system mindspore"),
+        )
+    ),
+    case("installed-editable", sh(f"set -e\npip install -e tools\npython3 -m mytools.look{SERVE}"),
+         files={"tools/pyproject.toml": "", "tools/src/mytools/__init__.py": "", "tools/src/mytools/look.py": "import six, urllib3\n"}),
+    case("installed-editable-wrong", sh(f"set -e\npip install -e tools\npython3 -m mytools.look{SERVE}"), NEEDS,
+         files={"tools/pyproject.toml": "", "tools/src/mytools/__init__.py": "", "tools/src/mytools/look.py": "import apex\n"}),
+)  # fmt: skip
 SITE: tuple[Case, ...] = (
     case("python-exit", sh(f"set -e\npython3 -c 'exit(0)'\npython3 -c 'quit()'{SERVE}")),
     case("python-exit-status", sh(f"python3 -c 'exit(7)' || exit $?{SERVE}"), NEVER, says="status 7"),
@@ -92,4 +113,4 @@ SAID: tuple[Case, ...] = (
          fix="remove --served-model-name and its value"),
 )  # fmt: skip
 
-SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *SITE, *SAID)
+SILENT: tuple[Case, ...] = (*NOT_BLAMED, *BLAMED, *OF_THE_MACHINE, *CUDA, *NOT_IN_THE_IMAGE, *SITE, *SAID)

@@ -1,4 +1,4 @@
-"""Whether the real run may have a file that the rehearsal has not."""
+"""What earlier steps of the submission may have made or installed that the rehearsal has not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _RECORDS = f"{sys.argv[1] if len(sys.argv) > 1 else ''}/records"
 _RECORD_BYTES = 64 * 1024
@@ -17,7 +18,25 @@ _MAKES_NOTHING = {
     "update-alternatives", "venv", "virtualenv", "ensurepip",
 }  # fmt: skip
 """Recorded programs that bring nothing into the submission's folder; what is not known to may have."""
+_PIP = re.compile(r"pip[\d.]*")
 _GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
+
+
+class Step(NamedTuple):
+    """What another process recorded, and the folder in which it ran."""
+
+    kind: str
+    folder: str
+    program: str
+    arguments: list[str]
+
+
+def installations() -> Iterator[tuple[str, list[str]]]:
+    """Where pip was told to install, and what: the words behind `install`."""
+    for step in _earlier():
+        of_python = step.program.startswith("python") and step.arguments[:2] == ["-m", "pip"]
+        if (of_python or _PIP.fullmatch(step.program)) and "install" in step.arguments:
+            yield step.folder, step.arguments[step.arguments.index("install") + 1 :]
 
 
 def may_be_there(place: str) -> bool:
@@ -28,7 +47,7 @@ def may_be_there(place: str) -> bool:
     matched nothing counts as a file that such a step makes.
     """
     outside = not _in_the_submission(os.path.realpath(os.path.expanduser(place)))
-    return outside or _PATTERN.search(place) is not None or any(_may_make_files(*step) for step in _earlier())
+    return outside or _PATTERN.search(place) is not None or any(map(_step_may_make_files, _earlier()))
 
 
 def _in_the_submission(place: str) -> bool:
@@ -38,15 +57,18 @@ def _in_the_submission(place: str) -> bool:
     return folder != "/"
 
 
-def _earlier() -> Iterator[tuple[str, str, list[str]]]:
-    """Kind, program and arguments of what other processes recorded."""
+def _earlier() -> Iterator[Step]:
     for slot in os.listdir(_RECORDS):
         if slot.endswith(".done") or slot.startswith(f"{os.getpid()}."):
             continue
         with open(f"{_RECORDS}/{slot}", encoding="utf-8", errors="replace") as file:
             parts = file.read(_RECORD_BYTES).split("\0")
         if len(parts) > 4:
-            yield parts[0], parts[3], parts[4:-1]
+            yield Step(parts[0], parts[2], parts[3], parts[4:-1])
+
+
+def _step_may_make_files(step: Step) -> bool:
+    return _may_make_files(step.kind, step.program, step.arguments)
 
 
 def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
@@ -55,7 +77,7 @@ def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
     if program.startswith("python") and arguments[:1] == ["-m"] and len(arguments) > 1:
         return _may_make_files(kind, arguments[1], arguments[2:])
     command = next((word for word in arguments if not word.startswith("-")), "")
-    if re.fullmatch(r"pip[\d.]*", program):
+    if _PIP.fullmatch(program):
         return command in {"download", "wheel"} or any(map(_VERSION_CONTROL.search, arguments))
     if program == "git":
         return command not in _GIT_READS

@@ -6,21 +6,17 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.standins import apps, engines, patches
+from healthcheck.plan.standins import apps, engines, installed, patches
 from healthcheck.plan.standins.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
-"""Libraries that adapters import and that the service's image or requirements.txt brings."""
-_NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-
-
+"""Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
 _LATE = {
     **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.standins.commandline"),
     **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.standins.clients"),
@@ -77,7 +73,12 @@ class Finder(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         top = name.split(".", maxsplit=1)[0]
         parent = sys.modules.get(top)
-        if top not in self._names or (parent and not isinstance(parent, Module) and name != top):
+        if parent and not isinstance(parent, Module) and name != top:
+            return None
+        shipped = importlib.machinery.PathFinder.find_spec(name, installed.folders()) if name == top else None
+        if shipped is not None:
+            return shipped
+        if top not in self._names and top.lower() not in installed.names():
             return None
         return importlib.machinery.ModuleSpec(name, Loader(), is_package=True)
 
@@ -87,7 +88,7 @@ def install(kit: str) -> None:
     if os.path.isdir(f"{kit}/site"):
         sys.path.append(f"{kit}/site")
     patches.install()
-    sys.meta_path.append(Finder(KNOWN | _required()))
+    sys.meta_path.append(Finder(KNOWN))
     for name in [name for name in sys.modules if name == "healthcheck" or name.startswith("healthcheck.")]:
         _HIDDEN[name] = sys.modules.pop(name)
 
@@ -110,14 +111,3 @@ def _ours(name: str) -> Any:
 _LIBRARY = str(Path(__file__).parents[3])
 _HIDDEN: dict[str, ModuleType] = {}
 """Our own modules, out of the way of a submission with modules of the same name, but not collected."""
-
-
-def _required() -> frozenset[str]:
-    """Import names that requirements.txt suggests."""
-    try:
-        with open("requirements.txt", encoding="utf-8", errors="replace") as file:
-            lines = file.read(256 * 1024).splitlines()
-    except OSError:
-        return frozenset()
-    found = {match[1] for line in lines if (match := _NAME.match(line))}
-    return frozenset(name.lower().replace("-", "_").split("[")[0] for name in found)

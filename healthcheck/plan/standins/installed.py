@@ -1,0 +1,52 @@
+"""Which packages the submission asks for: in requirements.txt, and by the installations that were recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from healthcheck.plan.standins import made
+
+_FILE_BYTES = 256 * 1024
+_FILES = ("-r", "--requirement")
+_NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
+_BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
+"""What follows a project's name in those of its archives and repositories."""
+
+
+def names() -> frozenset[str]:
+    """Their names as modules would have them: lower case, underscores."""
+    words = [*_lines("requirements.txt"), *_of_installations()]
+    found = (match[1] for word in words if (match := _NAME.match(word)))
+    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_FILE_BYTES).splitlines()
+    except OSError:
+        return []
+
+
+def _of_installations() -> Iterator[str]:
+    for folder, words in made.installations():
+        for word, after in zip(words, (*words[1:], ""), strict=True):
+            if word in _FILES:
+                yield from _lines(os.path.join(folder, after))
+            elif word.startswith(tuple(f"{option}=" for option in _FILES)):
+                yield from _lines(os.path.join(folder, word.partition("=")[2]))
+            elif not word.startswith("-"):
+                yield word.partition(" @ ")[0]
+
+
+def folders() -> Sequence[str]:
+    """Where the projects are that were installed from folders of the submission."""
+    found = []
+    for folder, words in made.installations():
+        for word in words:
+            place = os.path.join(folder, word.partition("[")[0])
+            if not word.startswith("-") and os.path.exists(f"{place}/pyproject.toml"):
+                found += [place, f"{place}/src"]
+    return found
