@@ -28,7 +28,7 @@ class Chip:
 
 
 # Memory: 64 GB chips give torch 60.96 GiB of 64, 32 GB ones 28.5 of 32, a 310P chip all that npu-smi shows. Of the
-# 950, only what an idle chip shows as used is known.
+# 950, only what an idle chip shows as used is known; of the 310B, what its documentation has of a board.
 CHIPS = {
     chip.name: chip
     for chip in (
@@ -36,11 +36,13 @@ CHIPS = {
         Chip("910B4", A2, 32768, 3584),
         Chip("A3", A3, 65536, 3113),
         Chip("310P3", A310P, 21527, 0),
+        Chip("310P3-Duo", A310P, 43693, 0),
         Chip("950DT", A950, 86016, 6656),
         Chip("950PR", A950, 131072, 6656),
         Chip("910A", None, 32768, 3584),
         Chip("910ProB", None, 32768, 3584),
-        Chip("310B4", None, 15609, 0),
+        Chip("310B", None, 12288, 1478),
+        Chip("310", None, 8192, 1024),
     )
 }
 FAMILIES = (
@@ -48,11 +50,12 @@ FAMILIES = (
     (r"910B4-1.*", "910B4-1"),
     (r"910B4.*", "910B4"),
     (r"910B(\d.*)?|A2", "910B3"),
+    (r"310P3-?DUO|300I-?DUO", "310P3-Duo"),
     (r"310P(\d.*)?", "310P3"),
     (r"950PR(_.*)?", "950PR"),
     (r"950(DT)?(_.*)?", "950DT"),
     (r"910A|910PROA|910PREMIUM.*", "910A"),
-    (r"310(B\d?)?", "310B4"),
+    (r"310B\d?", "310B"),
 )
 
 

@@ -1,8 +1,9 @@
 """Ascend NPU kinds: how much memory they have, and what vllm-ascend runs on them. Data with its source.
 
 Sources: memory per chip as `npu-smi info` prints it and as torch_npu reports it (recorded outputs of such machines,
-2026-08); number formats from torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's
-hardware table and its FAQ, at 182b75ea84ff (2026-08-22). The service does not say which kind it has.
+2026-08; the smallest where boards differ, and for the 310B the vendor's documentation); number formats from torch_npu's
+NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's hardware table and its FAQ, at 182b75ea84ff
+(2026-08-22). The service does not say which kind it has. `adapter/chips.py` has the same figures, and a test says so.
 """
 
 from __future__ import annotations
@@ -68,13 +69,13 @@ KINDS = (
     _kind("910B4", Family.A2, 32768, 28.5),
     _kind("910B4-1", Family.A2, 65536, 60.96),
     _kind("910C", Family.A3, 65536, 60.97, devices=16),
-    _kind("950DT", Family.A5, 86016, 79.0),
-    _kind("950PR", Family.A5, 131072, 120.0),
-    _kind("310P3", Family.P310, 21527, 20.0, devices=1),
-    _kind("310P3-Duo", Family.P310, 43693, 42.0, devices=2),
+    _kind("950DT", Family.A5, 86016, 77.5),
+    _kind("950PR", Family.A5, 131072, 121.5),
+    _kind("310P3", Family.P310, 21527, 21.02, devices=1),
+    _kind("310P3-Duo", Family.P310, 43693, 42.67, devices=2),
     _kind("910A", Family.A1, 32768, 28.5),
     _kind("910ProB", Family.A1, 32768, 28.5),
-    _kind("310B", Family.B310, 12288, 10.0, devices=1),
+    _kind("310B", Family.B310, 12288, 10.56, devices=1),
     _kind("310", Family.I310, 8192, 7.0, devices=4),
 )
 ALIASES = {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from adapter.chips import CHIPS, chip_called
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
+from healthcheck import hardware
 from tests.support.shared import shared
 
 LAYOUT_A = """\
@@ -131,15 +132,29 @@ def test_an_empty_list_of_visible_devices_hides_none():
     [
         ("910B3", "910B3"), ("910B4-1", "910B4-1"), ("Ascend910B2C", "910B2C"), ("Ascend910", "A3"),
         ("Ascend910_9391", "A3"), ("A3", "A3"), ("a3", "A3"), ("910ProB", "910ProB"), ("910A", "910A"),
-        ("310P1", "310P3"), ("Ascend 310P3", "310P3"), ("Ascend950PR", "950PR"), ("950", "950DT"), ("310B4", "310B4"),
+        ("310P1", "310P3"), ("Ascend 310P3", "310P3"), ("Ascend950PR", "950PR"), ("950", "950DT"), ("310B4", "310B"),
         ("A100", None), ("910X", None), ("910BX", None), ("310X", None), ("950X", None), ("910B", "910B3"),
-        ("910PremiumA", "910A"), ("310P3-vir04", "310P3"), ("310", "310B4"), ("Ascend950PR_9599", "950PR"),
+        ("910PremiumA", "910A"), ("310P3-vir04", "310P3"), ("310", "310"), ("310P3-Duo", "310P3-Duo"), ("Ascend950PR_9599", "950PR"),
         ("xxx", None), ("", None),
     ],
 )  # fmt: skip
 def test_names_of_chips(name, chip):
     found = chip_called(name)
     assert (found.name if found else None) == chip
+
+
+@pytest.mark.parametrize("kind", hardware.KINDS, ids=lambda kind: kind.name)
+def test_the_kit_judges_by_the_same_memory_and_formats(kind):
+    chip = chip_called(kind.name)
+    assert chip is not None
+    assert chip.hbm_mib * hardware.MIB == kind.memory_bytes
+    assert (chip.hbm_mib - chip.reserved_mib) / 1024 == pytest.approx(kind.usable_bytes / hardware.GIB, abs=0.02)
+    assert (chip.bfloat16, chip.family is not None) == (kind.bfloat16, kind.served)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_the_kit_knows_every_chip(name):
+    assert chip_called(hardware.find(name)[0].name) == CHIPS[name]
 
 
 @pytest.mark.parametrize("chip", CHIPS)
