@@ -95,12 +95,22 @@ def _table(reading: Reading) -> Iterator[str]:
         again = reading.truth.estimate(f"avg@{reading.repeats}", THIS_BANK)
         if again:
             yield f"avg@{reading.repeats} for {THIS_BANK}: {_percent(again)}"
-    shown = {f"maj@{reading.repeats}", f"agreement@{reading.repeats}", "wrong consensus"}
-    for estimate in reading.votes if reading.repeats > 1 else ():
-        if estimate.name not in shown:
-            continue
-        yield f"{estimate.name}: {_percent(estimate)}"
+    yield from _votes(reading)
     yield ""
+
+
+def _votes(reading: Reading) -> Iterator[str]:
+    """The figures that the service does not have, each with what it is."""
+    n = reading.repeats
+    meanings = {
+        f"maj@{n}": f"the most frequent answer is right; cons@{n}: more than half of the {n} are",
+        f"agreement@{n}": "the share of the most frequent answer, right or wrong",
+        "wrong consensus": f"more than half of the {n} give the same wrong answer",
+    }
+    told = {e.name: _percent(e) for e in reading.votes if e.name in meanings and n > 1}
+    wide = max((len(f"{name}: {figure}") for name, figure in told.items()), default=0)
+    for name, figure in told.items():
+        yield f"{f'{name}: {figure}':<{wide}}  ({meanings[name]})"
 
 
 def _printed(reading: Reading) -> dict[str, str]:

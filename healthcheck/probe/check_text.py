@@ -40,9 +40,10 @@ def degenerate(run: ProbeRun) -> Findings:
 
     Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
 
-    Repair: compare with another dtype (float16 overflows where bfloat16 does not), without quantisation, without
-    graph capture (--enforce-eager), with tensor parallel size 1; check that the chat template and the tokenizer are
-    those of the weights.
+    Repair: try these in this order, and keep the first that ends it: --dtype bfloat16 (float16 overflows where
+    bfloat16 does not), no quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no exchange
+    between NPUs). Where answers ignore the question or are in another script, check first that chat template and
+    tokenizer are those of the weights; where they differ at temperature 0, try --max-num-seqs 1 first.
     """
     answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
     if not answered:
@@ -68,7 +69,7 @@ def _sign(name: str, samples: list[Sample], total: int) -> Finding:
     return told(
         expected="answers that are text",
         seen=f"{name}: {len(samples)} of {total} answers, such as {excerpt(samples[0].text)}",
-        fix="try --dtype bfloat16, no quantisation, --enforce-eager, tensor parallel size 1, in this order; "
+        fix="try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
         "npu-adapter explain probe/degenerate says why",
         evidence={"detector": name, "samples": len(samples), "of": total},
     )
@@ -133,7 +134,7 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
         expected="the same final answer every time at temperature 0",
         seen=f"{len(flipped)} of {len(rows)} problems got different ones "
         f"({run.problems[run.samples[flipped[0][0]].problem].id}: {answers})",
-        fix="look for a race between streams: try --max-num-seqs 1, --enforce-eager, tensor parallel size 1",
+        fix="look for a race between streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1",
         evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "high": interval.high},
     )
 

@@ -126,6 +126,18 @@ def test_the_soft_score_is_textvqas(matches: int, score: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "reference", "same"),
+    [
+        ("The stop sign!", "stop sign", True), ("**Stop**", "stop", True), ("dont walk", "Don't walk", True),
+        ("two dogs", "2 dogs", True), ("3,500", "3500", True), ("no-smoking", "no smoking", True), ("u.s.a.", "USA", True),
+        ("$1.20", "$120", False), ("10:30", "1030", False), ("5%", "5", False), ("v1.2", "v12", False), ("24/7", "247", False),
+    ],
+)  # fmt: skip
+def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: str, *, same: bool) -> None:
+    assert soft_score(answer, [reference] * 10) == float(same)
+
+
+@pytest.mark.parametrize(
     ("text", "correct", "strict"),
     [
         ("B", True, True), ("(B)", True, True), ("B.", True, True), ("The answer is B.", True, True),

@@ -166,7 +166,7 @@ def _texts(reading: Reading) -> Iterator[Finding]:
         yield warn(
             expected="text that a person could have written",
             seen="; ".join(f"{count} of {len(looked_at)} answers {name}" for name, count in broken.most_common()),
-            fix="this is how a broken deployment looks: compare weights, dtype and quantisation before the model",
+            fix="this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try",
         )
     doubled = [text for text in texts if _starts_twice(text)]
     if doubled:

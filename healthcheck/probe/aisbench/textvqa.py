@@ -1,8 +1,9 @@
 """The evaluation client's own soft grader for TextVQA, its errors included: an answer against those of ten persons.
 
 A reference that equals another as a whole, with its number, is none of "the others"; capitals in a reference never
-match, because only the prediction is brought to lower case. Not emulated: it spells "dont" as "don't", and gives up
-on predictions of more than 32768 characters, which are wrong here.
+match, because only the prediction is brought to lower case; contractions are spelt out in the prediction alone, so
+that "dont" never matches a reference of "dont". It gives up on predictions of more than 32768 characters, which are
+wrong here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from healthcheck.probe.grading.contractions import mended
 
 MAX_CHARS = 32_768
 _NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -37,13 +40,13 @@ def client_soft(text: str, references: Sequence[Reference]) -> tuple[str, float]
 
     For each reference: min(1, matches among the others / 3); their mean.
     """
-    if len(text) > MAX_CHARS or not references:
-        return "", 0.0
     read = text.replace("\n", " ").replace("\t", " ").strip()
     for token in _SPECIAL:
         read = read.replace(token, "")
+    if len(read) > MAX_CHARS or not references:
+        return "", 0.0
     words = [_NUMBERS.get(word, word) for word in _without_punctuation(read).lower().split()]
-    read = " ".join(word for word in words if word not in _ARTICLES)
+    read = " ".join(mended(word) for word in words if word not in _ARTICLES)
     differ = len({reference.answer for reference in references}) > 1
     given = [_without_punctuation(r.answer) if differ else r.answer for r in references]
     # Entries are compared after their punctuation went, so that two which differed in it alone may be one.

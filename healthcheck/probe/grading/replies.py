@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
 
+from healthcheck.probe.grading.contractions import mended
 from healthcheck.probe.grading.words import UNITS
 
 _QUOTES = "\"'“”‘’`*"
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(UNITS[:11])}
 _ARTICLES = frozenset({"a", "an", "the"})
-_PUNCTUATION = str.maketrans("", "", string.punctuation.replace("'", ""))
+_PUNCTUATION = str.maketrans(dict.fromkeys(';/[]"{}()=+\\_-><@`,?!', " "))
+_NO_POINT = re.compile(r"(?<=\d),(?=\d)|\.(?!\d)")
+"""A comma inside a number, a full stop that is no decimal point."""
 _AGREEING = 3
 """TextVQA: an answer that three of the other nine persons gave is wholly right."""
 
@@ -54,6 +56,10 @@ def soft_score(answer: str, references: Sequence[str]) -> float:
 
 
 def vqa_form(text: str) -> str:
-    """Lower case, without punctuation and articles, number words as digits."""
-    plain = text.strip().lower().replace("\n", " ").translate(_PUNCTUATION)
-    return " ".join(_NUMBER_WORDS.get(word, word) for word in plain.split() if word not in _ARTICLES)
+    """As the VQA metric compares answers: lower case, number words as digits, contractions mended.
+
+    Articles and punctuation go, but for what tells answers apart: a decimal point, a colon, a percent sign.
+    """
+    plain = _NO_POINT.sub("", tidy(text).lower()).translate(_PUNCTUATION)
+    words = (_NUMBER_WORDS.get(word, word) for word in plain.split())
+    return " ".join(mended(word) for word in words if word not in _ARTICLES)

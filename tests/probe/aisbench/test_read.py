@@ -150,6 +150,19 @@ def test_golden_reports_are_read_and_put_right(
     assert "AISBench printed" in capsys.readouterr().out
 
 
+def test_the_figures_that_the_service_does_not_have_say_what_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [[RIGHT, RIGHT, "so 3", "so 4", "so 5"]] * 20
+    assert main(["read", str(zipped(tmp_path / "r.zip", made(texts)))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = (line for line in lines if line.startswith("cons@5"))
+    (voted,) = (line for line in lines if line.startswith("maj@5"))
+    assert " 0.00 [" in row
+    assert "100.00 [" in voted
+    assert "the most frequent answer is right; cons@5: more than half" in voted
+
+
 def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", str(shared("data/aisbench-golden/v3.1.20260630_failall"))]) == 3
     assert "every request failed" in " ".join(capsys.readouterr().out.split())

@@ -40,6 +40,11 @@ def test_the_scores_of_the_reference(matches: int, score: float) -> None:
         ("the two dogs!", ["2 dogs", "2 dogs", "2 dogs", "2 dogs", "cat"], 1.0),  # articles, numbers, punctuation
         ("stop", ["STOP"] * 5, 0.0),  # a capital of a reference never matches
         ("v1.2", ["v1.2"] * 5, 1.0),  # a full stop inside a number stays
+        ("Dont walk", ["don't walk"] * 5, 1.0),  # it mends the prediction
+        ("dont walk", ["dont walk"] * 5, 0.0),  # and the prediction only
+        ("Im ok", ["im ok"] * 5, 1.0),  # contractions with a capital it never finds
+        ("yall'd've", ["y'all'd've"] * 5, 1.0),
+        ("somebody'd", ["somebodyd"] * 5, 1.0),
         ("stop", [], 0.0),
         ("x" * 40_000, ["x"] * 5, 0.0),
     ],
@@ -93,15 +98,30 @@ def test_references_in_capitals_rob_right_answers_and_no_advice_is_given_that_ca
     assert "3 right answers were graded wrong" in said(reading)
 
 
+def contraction(draw: random.Random) -> str:
+    """A word that English might contract, with any of its apostrophes, in lower case or not."""
+    stems = "i you he she it we they that there who what where when why how some someone somebody let y'all ow's"
+    verbs = "ai are ca could did do had has is might must need not ought sha should was wo would"
+    said = draw.choice(
+        [draw.choice(stems.split()) + draw.choice(["'s", "'d", "'ll", "'re", "'ve", "'d've", "'m", "'at", ""]),
+         draw.choice(verbs.split()) + draw.choice(["n't", "'ve", "n't've", "s"]),
+         draw.choice(["ma'am", "o'clock", "'twas", "y'all'll", "y'all'd've", "'ow's'at", "someone'd"])]
+    )  # fmt: skip
+    kept = "".join(sign for sign in said if sign != "'" or draw.random() < 0.5)
+    return draw.choice([kept, kept, kept.capitalize(), f"they {kept} go", f"{kept}!"])
+
+
 @pytest.mark.peer
 @pytest.mark.timeout(300)
 def test_the_clients_own_grader_gives_the_same_scores(tmp_path: Path) -> None:
     draw = random.Random(7)
-    words = ["red", "The bus", "two", "10", "3,500", "stop.", "STOP", "no-smoking", "exit!", "24/7", "u.s.a", "v1.2",
+    plain = ["red", "The bus", "two", "10", "3,500", "stop.", "STOP", "no-smoking", "exit!", "24/7", "u.s.a", "v1.2",
              "none", "(c)", "x , y", "a - b", "12.", "an apple", "7up\n", "<unk>hi", "tab\tbed"]  # fmt: skip
+    words = [*plain, *(contraction(draw) for _ in range(150))]
     cases = []
-    for _ in range(1000):
+    for _ in range(3000):
         pool = draw.sample(words, draw.randint(1, 3))
+        pool += [word.replace("'", "") for word in pool]
         numbered = draw.random() < 0.7
         refs = [
             {"answer": draw.choice(pool), **({"answer_id": place} if numbered else {})}
