@@ -28,7 +28,7 @@ class Chip:
 
 
 # Memory: 64 GB chips give torch 60.96 GiB of 64, 32 GB ones 28.5 of 32, a 310P chip all that npu-smi shows. Of the
-# 950, only what an idle chip shows as used is known; of the 310B, what its documentation has of a board.
+# 950, only what an idle chip shows as used is known; a 310B's is its documentation's.
 CHIPS = {
     chip.name: chip
     for chip in (

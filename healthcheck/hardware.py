@@ -1,9 +1,9 @@
 """Ascend NPU kinds: how much memory they have, and what vllm-ascend runs on them. Data with its source.
 
 Sources: memory per chip as `npu-smi info` prints it and as torch_npu reports it (recorded outputs of such machines,
-2026-08; the smallest where boards differ, and for the 310B the vendor's documentation); number formats from torch_npu's
-NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's hardware table and its FAQ, at 182b75ea84ff
-(2026-08-22). The service does not say which kind it has. `adapter/chips.py` has the same figures, and a test says so.
+2026-08; the smallest where boards differ, and for the 310B the vendor's documentation); number formats from
+torch_npu's NpuVariables (bfloat16 from 910B1 on); supported kinds from vllm-ascend's hardware table and its FAQ, at
+182b75ea84ff (2026-08-22). The service does not say which kind it has. `adapter/chips.py` has the same figures.
 """
 
 from __future__ import annotations

@@ -112,9 +112,12 @@ def _repaired(request: Request, progress: Progress) -> Request:
         repairs = verification.repairs(request.weights)
         if not repairs:
             made = verification.already_made(request.weights)
+            left = verification.left_alone(made)
             for check in made:
                 print(f"already repaired in the working copy for {check}: commit it (git commit -a)")
-            print("".join(f"{text}\n" for text in verification.left_alone(made)), end="")
+            print("".join(f"{text}\n" for text in left), end="")
+            if not (made or left or request.pending):
+                print("nothing to repair: no finding is one that --fix repairs", file=sys.stderr)
             return replace(request, pending=True) if made else request
         print(fix.diff(repairs), end="")
         for repair in repairs:

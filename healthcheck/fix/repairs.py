@@ -60,7 +60,7 @@ def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) ->
     return tuple(
         f"not repaired for {result.id} ({REPAIRED[result.id]}): {_why_not(result, changed)}"
         for result in results
-        if result.outcome is Outcome.FAIL and result.id in REPAIRED
+        if result.outcome in {Outcome.FAIL, Outcome.WARN} and result.id in REPAIRED
     )
 
 

@@ -137,9 +137,9 @@ def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
 
 
 def test_what_is_left_alone_is_said() -> None:
-    said = left_alone([result("plan/port"), result("plan/flags"), result("plan/host", Outcome.PASS)])
-    assert len(said) == 1
-    assert "plan/port" in said[0]
+    wrong = [result("plan/port"), result("plan/served-name", Outcome.WARN)]
+    said = left_alone([*wrong, result("plan/flags"), result("plan/host", Outcome.PASS)])
+    assert ["plan/port" in said[0], "plan/served-name" in said[1], len(said)] == [True, True, 2]
 
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:

@@ -22,14 +22,18 @@ def root(tmp_path: Path) -> Path:
     return repository(tmp_path / "r", {"deploy.sh": SCRIPT})
 
 
-def verify(root: Path, *options: str) -> tuple[int, str, dict[str, str]]:
-    file = root.parent / "report.json"
+def ran(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        (sys.executable, "-m", "healthcheck", "verify", root, "--weights", WEIGHTS, "--until", "plan",
-         "--json", file, *options),
+        (sys.executable, "-m", "healthcheck", "verify", root, "--weights", WEIGHTS, "--until", "plan", *options),
         capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
+    return done
+
+
+def verify(root: Path, *options: str) -> tuple[int, str, dict[str, str]]:
+    file = root.parent / "report.json"
+    done = ran(root, "--json", str(file), *options)
     return done.returncode, done.stdout, json.loads(file.read_text()) if file.is_file() else {}
 
 
@@ -63,6 +67,29 @@ def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
     assert "plain words" not in said
     assert "plan/port failed" in report["headline"]
     assert (root / "deploy.sh").read_text() == SCRIPT.replace("exec", "# mine\nexec")
+
+
+def test_where_there_is_nothing_to_repair_that_is_said(root: Path):
+    (root / "deploy.sh").write_text(SCRIPT.replace("8001", "8000"))
+    git(root, "commit", "-qam", "right")
+    done = ran(root, "--fix", "--quiet")
+    assert done.returncode == 0
+    assert done.stderr == "nothing to repair: no finding is one that --fix repairs\n"
+
+
+def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_them(root: Path):
+    right = SCRIPT.replace("8001", "8000").encode()
+    (root / "deploy.sh").write_bytes(right)
+    git(root, "commit", "-qam", "right")
+    (root / "deploy.sh").write_bytes(right.replace(b"\n", b"\r\n"))
+    done = ran(root, "--fix", "--quiet")
+    assert done.returncode == 0
+    (line,) = [
+        line for line in done.stdout.splitlines() if line.startswith("not repaired for repo/deploy-sh-syntax")
+    ]
+    subprocess.run(("sh", "-c", line.rpartition("by hand: ")[2]), cwd=root, check=True)
+    assert (root / "deploy.sh").read_bytes() == right
+    assert ran(root, "--fix", "--quiet").stderr.startswith("nothing to repair")
 
 
 def test_a_json_report_on_standard_output_is_nothing_but_json(root: Path):
