@@ -1,6 +1,7 @@
 """Deadlines that hold whatever a server does: a watcher shuts the socket when one passes.
 
-A socket's own time-out counts from the last byte, so a server that sends one byte a minute never meets it.
+A socket's own time-out counts from the last byte, so a server that sends one byte a minute never meets it. Time in
+which this process got no processor does not count: what came meanwhile is still to be read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from types import TracebackType
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+_TICK_S = 0.25
+_STALL_S = 0.5
+"""A watcher that wakes later than this had no processor."""
 
 
 class Guard:
@@ -53,21 +58,25 @@ class Guard:
         """An event came: the time to the next one counts from now."""
         wait_s = self._between_events_s
         with self._changed:
-            earlier = time.monotonic() + wait_s < self._next[0]
             self._next = (time.monotonic() + wait_s, f"no further event within {wait_s:g} s")
-            if earlier:
-                self._changed.notify()
 
     def _watch(self) -> None:
         with self._changed:
             while not self._over:
                 deadline, reason = min(self._end, self._next)
-                left = deadline - time.monotonic()
-                if left <= 0:
+                now = time.monotonic()
+                if now >= deadline:
                     self.reason = reason
                     self._shut()
                     return
-                self._changed.wait(left)
+                wake = min(deadline, now + _TICK_S)
+                self._changed.wait(wake - now)
+                self._forgive(time.monotonic() - wake)
+
+    def _forgive(self, late_s: float) -> None:
+        """Put the deadlines off by the time that this process did not run."""
+        if late_s > _STALL_S:
+            self._end, self._next = ((deadline + late_s, reason) for deadline, reason in (self._end, self._next))
 
     def _shut(self) -> None:
         if self._socket is not None:
