@@ -129,7 +129,11 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
 def _request(options: argparse.Namespace) -> Request:
     if options.weights is None and not options.url and Stage(options.until) is not Stage.REPO:
-        raise UsageError("--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH")
+        enough = " (what deploy.sh reads there is enough for --until plan, such as config.json)"
+        raise UsageError(
+            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH"
+            f"{enough if Stage(options.until) is Stage.PLAN else ''}; without it, --until repo"
+        )
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
         raise UsageError("--url looks at a running server only: --until is endpoint or probe")
     judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
