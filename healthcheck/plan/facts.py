@@ -51,6 +51,7 @@ class ServerCommand:
         served_names: under which the model is served, the engine's default included; empty where it is unknown.
         api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
         missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
+        missing_variables: environment variables ("NAME=value") that name files which were not there either.
         hub_names: options with the models beside the weights that they name as a hub does ("--tokenizer org/name").
         options: every option of the command line and of its configuration file by long name without dashes in
             front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
@@ -71,6 +72,7 @@ class ServerCommand:
     api_key: str | None = None
     where: str = ""
     missing_files: tuple[str, ...] = ()
+    missing_variables: tuple[str, ...] = ()
     hub_names: tuple[str, ...] = ()
     config_problem: str = ""
     unread_config: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
+from healthcheck.plan import named_files
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.sandbox.job import Record
@@ -40,6 +41,7 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
         host=host if isinstance(host, str) else None,
         served_names=(served,) if isinstance(served, str) else (),
         where=where,
+        missing_variables=tuple(named_files.missing_by_variable(record)),
         options=tls,
     )
 

@@ -1,4 +1,4 @@
-"""Files and models that options of a server name, beside the weights that it serves."""
+"""Files and models that a server's options and environment name, beside the weights that it serves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from healthcheck.plan.options import UNRESOLVED, CommandLine
-from healthcheck.plan.sandbox.job import Record
+from healthcheck.plan.sandbox.job import FILE_VARIABLES, Record
 
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
@@ -35,6 +35,14 @@ def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> It
     for name, model in _models(line, options, record):
         if model.startswith(("/", "./", "../")):
             yield f"--{name} {model}"
+
+
+def missing_by_variable(record: Record) -> Iterator[str]:
+    """The environment variables ("NAME=value") whose file was not there when the server was started."""
+    for name in sorted(FILE_VARIABLES & record.env.keys()):
+        value = record.env[name]
+        if value and UNRESOLVED not in value and value not in record.paths:
+            yield f"{name}={value}"
 
 
 def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:

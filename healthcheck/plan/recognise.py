@@ -65,6 +65,7 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         api_key=_key(engine, options, record.env),
         where=where,
         missing_files=tuple(named_files.missing(line, options, record)),
+        missing_variables=tuple(named_files.missing_by_variable(record)),
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=_config_problem(engine, line, record),
         unread_config=_unread(line, record),

@@ -83,7 +83,11 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     file, _, line = said.where.partition(":")
     number = int(line) if file == contract.ENTRY_POINT else script.find_line(plan.script, [said.name])
     folder = script.folder_at(plan.script, number, said.name) if number else ""
-    place = str(PurePosixPath(folder, said.name))
+    return is_in_the_image(str(PurePosixPath(folder, said.name)))
+
+
+def is_in_the_image(place: str) -> bool:
+    """Whether an absolute path is one where the official vllm-ascend image may have something."""
     return place.startswith(IMAGE_SOURCES) or place in IMAGE_FOLDERS
 
 

@@ -12,9 +12,10 @@ from healthcheck.plan import blame, script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.remedies import BASH_ONLY, is_foreign, is_of_the_image, remedy
+from healthcheck.plan.remedies import BASH_ONLY, is_foreign, is_in_the_image, is_of_the_image, remedy
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS
 from healthcheck.plan.start import limits_of_the_sandbox
+from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
 
@@ -24,6 +25,11 @@ _PROVIDED = re.compile(
     r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
 )
 _NEEDED = {"torch", "torch-npu", "torch_npu", "vllm", "vllm-ascend", "vllm_ascend"}
+_VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
+"""Variables without whose file vLLM ends at once (vllm/logger.py).
+
+Others depend on what reads them: torch_npu goes on without a table of ranks (ProcessGroupHCCL::createHCCLCommEx).
+"""
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
@@ -59,6 +65,7 @@ def self_contained(plan: LaunchPlan) -> Findings:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)
     yield from _missing_option_files(plan)
+    yield from _missing_variable_files(plan)
     yield from _hub_names(plan)
     yield from _emptied(plan)
     yield from _image_folders(plan, [each for each in said if each not in excused])
@@ -189,14 +196,34 @@ def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
     server = plan.server
     for spelled in server.missing_files if server else ():
         name = spelled.replace("=", " ", 1).partition(" ")[2]
-        yield fail(
+        say = warn if is_in_the_image(name) else fail
+        yield say(
             expected=_EXPECTED,
             seen=f"{spelled}: there is no such file when the server starts",
-            fix=f"commit {name.removeprefix(f'{plan.root}/')}, or correct the path"
-            if not name.startswith(plan.model_path)
-            else "name a file that the weights have, or ship it in the repository",
+            fix=_ship(plan, name),
             where=_option_place(plan, spelled),
         )
+
+
+def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
+    servers = [server for server in plan.servers if server.foreground]
+    for setting, engine in dict.fromkeys((each, s.engine) for s in servers for each in s.missing_variables):
+        name, _, value = setting.partition("=")
+        opened = engine == "vllm" and name in _VLLM_OPENS and not is_in_the_image(value)
+        say = fail if opened else warn
+        yield say(
+            expected=_EXPECTED,
+            seen=f"{shortened(setting, NAME_CHARACTERS)}: there is no such file when the server starts"
+            + ("" if opened else "; whether that ends it depends on what reads it"),
+            fix=f"{_ship(plan, value)}; or do not export {name}",
+            where=_option_place(plan, setting),
+        )
+
+
+def _ship(plan: LaunchPlan, name: str) -> str:
+    if name.startswith(plan.model_path):
+        return "name a file that the weights have, or ship it in the repository"
+    return f"commit {name.removeprefix(f'{plan.root}/')}, or correct the path"
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

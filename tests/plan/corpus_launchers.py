@@ -57,6 +57,11 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
         'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 '
         "--chat-template qwen2-vl"
     )),
+    case("files-of-variables", sh("""
+        export VLLM_LOGGING_CONFIG_PATH="$PWD/conf/log.json" RANK_TABLE_FILE=/tmp/ranks.json
+        echo '{}' > "$RANK_TABLE_FILE"
+        MOONCAKE_CONFIG_PATH=$MODEL_PATH/config.json LMCACHE_CONFIG_FILE= exec vllm serve "$MODEL_PATH" --port 8000
+        """), files={"conf/log.json": "{}"}),
     case("reads-from-a-file", bash('read -r line < "$MODEL_PATH/config.json"\nexec vllm serve "$MODEL_PATH"')),
 )  # fmt: skip
 
@@ -97,5 +102,12 @@ WRONG_LAUNCHERS: tuple[Case, ...] = (
     case("template-not-shipped", sh('vllm serve "$MODEL_PATH" \\\n  --chat-template=./chat.jinja'), SELF,
          says="deploy.sh:3"),
     case("template-not-in-the-weights", sh('vllm serve "$MODEL_PATH" --chat-template "$MODEL_PATH/x.jinja"'), SELF),
+    case("template-of-the-image", sh('vllm serve "$MODEL_PATH" --chat-template /vllm-workspace/vllm/examples/t.jinja'),
+         {"plan/self-contained": "warn"}, says="no such file"),
+    case("logging-not-shipped", sh('export VLLM_LOGGING_CONFIG_PATH=conf/log.json\nvllm serve "$MODEL_PATH"'), SELF,
+         says="deploy.sh:2", fix="commit conf/log.json, or correct the path; or do not export VLLM_LOGGING_CONFIG_PATH"),
+    case("logging-behind-a-front", sh('VLLM_LOGGING_CONFIG_PATH=./log.json vllm serve "$MODEL_PATH" &\nwait'), SELF),
+    case("ranks-not-shipped", sh('export RANK_TABLE_FILE=/data/hccl_8p.json\nvllm serve "$MODEL_PATH" -tp 8'),
+         {"plan/self-contained": "warn"}, says="RANK_TABLE_FILE=/data/hccl_8p.json: there is no such file"),
     case("plug-in-not-shipped", sh('vllm serve "$MODEL_PATH" --tool-parser-plugin ./parser.py'), SELF),
 )  # fmt: skip

@@ -14,6 +14,12 @@ IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/worksp
 Source: its Dockerfile.
 """
 
+FILE_VARIABLES = frozenset((
+    "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
+    "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
+))  # fmt: skip
+"""Environment variables that name a file which a library opens."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

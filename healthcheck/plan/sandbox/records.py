@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from healthcheck.plan.sandbox import processes
-from healthcheck.plan.sandbox.job import Job, Record
+from healthcheck.plan.sandbox.job import FILE_VARIABLES, Job, Record
 
 _RECORD_BYTES = 512 * 1024
 _CONFIG_BYTES = 256 * 1024
@@ -94,6 +94,8 @@ class Records:
         if len(parts) < 4 or not parts[1].isdigit():
             return None
         kind, pid, cwd, *argv = parts
+        environment = processes.environment(int(pid)) if kind != "exec" else {}
+        named = {environment[name] for name in FILE_VARIABLES & environment.keys()}
         read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
         texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
         return Record(
@@ -101,8 +103,8 @@ class Records:
             pid=int(pid),
             cwd=cwd,
             argv=tuple(argv),
-            env=processes.environment(int(pid)) if kind != "exec" else {},
-            paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts)),
+            env=environment,
+            paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts) | named),
             texts=texts,
             cut=tuple(name for name, data in read.items() if len(data) > _CONFIG_BYTES),
         )
