@@ -175,16 +175,22 @@ def activity(pids: Iterable[int]) -> Activity:
     return Activity(cpu_s=cpu_s, io_bytes=io_bytes)
 
 
-def kill(victims: Collection[Process], wait_s: float = 5.0) -> tuple[Process, ...]:
-    """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait."""
+def kill(victims: Collection[Process], wait_s: float = 20.0) -> tuple[Process, ...]:
+    """SIGKILL these very processes (a reused pid is spared); gives those that are still there after the wait.
+
+    They are looked at once more when the wait is over, as this process may not have run during all of it.
+    """
     for victim in victims:
         with contextlib.suppress(psutil.Error):
             if victim.same(process(victim.pid)):
                 psutil.Process(victim.pid).kill()
     end = time.monotonic() + wait_s
     left = tuple(victims)
-    while left and time.monotonic() < end:
+    while left:
+        over = time.monotonic() >= end
         left = tuple(victim for victim in left if victim.same(process(victim.pid)))
+        if over:
+            break
         time.sleep(0.02 if left else 0)
     return left
 

@@ -84,13 +84,13 @@ class RealMachine:
         try:
             if largest:
                 with open(largest, "rb") as file:
-                    return _timed_reading(file, of=str(largest))
+                    return _speed(file, of=str(largest))
             with tempfile.TemporaryFile(dir=folder) as file:
                 for _ in range(WRITTEN_BYTES // BLOCK_BYTES):
                     file.write(os.urandom(BLOCK_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
-                return _timed_reading(file, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
+                return _speed(file, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
         except OSError:
             return None
 
@@ -186,6 +186,14 @@ def _sizes(folder: str) -> Iterator[tuple[int, str]]:
             with contextlib.suppress(OSError):
                 if entry.is_file(follow_symlinks=True):
                     yield entry.stat().st_size, entry.path
+
+
+def _speed(file: IO[bytes], *, of: str) -> ReadSpeed:
+    """The faster of two readings where the first was held up, by the disk or for want of a processor."""
+    first = _timed_reading(file, of=of)
+    if first.seconds < 2 * READ_S:
+        return first
+    return max(first, _timed_reading(file, of=of), key=lambda reading: reading.bytes_per_s)
 
 
 def _timed_reading(file: IO[bytes], *, of: str) -> ReadSpeed:

@@ -65,7 +65,7 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
 def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:
     """Whether a server on the port answers a request for the model list, whatever it says."""
     there = tuple(listener for listener in listeners if listener.port == port)
-    return Client(base_url(there, port), Limits(connect_s=2, total_s=5)).models().status != 0
+    return Client(base_url(there, port), Limits(connect_s=10, total_s=10)).models().status != 0
 
 
 def is_answer(chat: Exchange) -> bool:

@@ -21,6 +21,8 @@ from healthcheck.records import JsonValue
 
 MARKER = "NPU_ADAPTER_LAUNCH"
 """Set in the environment of deploy.sh: whatever it starts can be told from other processes by its value."""
+STARTING_S = 60.0
+"""For a bare Python on a machine that is busy loading; the end of its output is noticed at once."""
 ORPHAN_GRACE_S = 5.0
 """What processes get to end by themselves when the kit is gone: somebody killed it, so they want it over."""
 
@@ -82,7 +84,7 @@ class Supervisor:
             "grace_s": ORPHAN_GRACE_S,
         }
         self._tell(dump_line(launch))
-        while self.pid is None and not self.failure and self._hear(10.0):
+        while self.pid is None and not self.failure and self._hear(STARTING_S):
             pass
         if self.pid is None and not self.failure:
             raise KitFailure("the process that supervises deploy.sh did not start")

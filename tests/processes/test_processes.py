@@ -85,3 +85,11 @@ def test_a_reused_pid_is_spared():
     finally:
         other.kill()
         other.wait()
+
+
+def test_who_is_gone_is_no_survivor_though_nobody_looked_in_time():
+    other = subprocess.Popen(["sleep", "600"])
+    victim = processes.process(other.pid)
+    other.kill()
+    other.wait()
+    assert processes.kill([victim], wait_s=0) == ()
