@@ -14,6 +14,7 @@ from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.remedies import is_of_the_image
 from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.sandbox.tools import is_stood_in
+from healthcheck.plan.shares import overcommitted
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
@@ -43,7 +44,9 @@ def starts_server(plan: LaunchPlan) -> Findings:
     downloaded or really launched.
 
     Where no server is recorded, the message says how the script ended and what it said last. A backslash with a
-    space behind it ends a command early: what follows is then no option of it any more.
+    space behind it ends a command early: what follows is then no option of it any more. Of several vLLM servers on
+    the same devices, whose --gpu-memory-utilization (0.9 or more where it is not given) is above 1 together, the
+    later ones end for want of memory.
     """
     if not plan.servers:
         yield _never(plan)
@@ -56,6 +59,8 @@ def starts_server(plan: LaunchPlan) -> Findings:
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
+    if too_much := overcommitted(plan):
+        yield too_much
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:

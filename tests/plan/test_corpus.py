@@ -13,11 +13,12 @@ from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
 from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
+from tests.plan.corpus_several import RIGHT_SEVERAL, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_wrong import WRONG
 
-RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS, *RIGHT_PUBLISHED)
-ALL = (*RIGHT, *SILENT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED)
+RIGHT = (*WRITTEN, *KEPT, *AROUND, *ENGINES, *PYTHON, *RIGHT_LAUNCHERS, *RIGHT_PUBLISHED, *RIGHT_SEVERAL)
+ALL = (*RIGHT, *SILENT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED, *WRONG_SEVERAL)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

@@ -1,0 +1,42 @@
+"""deploy.sh repositories that start several servers: whether there is memory for all of them."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case
+
+NEVER = {"plan/starts-server": "fail"}
+SECOND = 'vllm serve "$MODEL_PATH" --port 8001'
+
+
+def both(name: str, first: str = "", second: str = "", third: str = "", expected: dict[str, str] | None = None,
+         says: str = "") -> Case:  # fmt: skip
+    deploy = bash(f'{first} {SECOND} {second} &\nvllm serve "$MODEL_PATH" --port 8000 {third} &\nwait')
+    return case(f"several-{name}", deploy, expected, says=says)
+
+
+HALF = "--gpu-memory-utilization 0.5"
+RIGHT_SEVERAL: tuple[Case, ...] = (
+    both("halves", second=HALF, third="--gpu-memory-utilization=0.5"),
+    both("other-devices", first="ASCEND_RT_VISIBLE_DEVICES=4,5,6,7", second="-tp 4", third="-tp 4"),
+    both("sleeps", second="--enable-sleep-mode"),
+    both("fixed-cache", second="--kv-cache-memory-bytes 1000000"),
+    both("devices-of-the-machine", first="D=$(npu-smi info -l | grep -c 'NPU ID')\nexport ASCEND_RT_VISIBLE_DEVICES=$((D - 1))\n"),
+    both("unknown-share", second='--gpu-memory-utilization "$UTIL"'),
+    case("several-one-after-the-other", bash(f'{SECOND} &\nP=$!\nsleep 9\nkill $P\nwait $P\nexec vllm serve "$MODEL_PATH"')),
+    case("several-ranks", bash("""
+        for rank in 0 1; do
+            vllm serve "$MODEL_PATH" --data-parallel-size 2 --data-parallel-rank $rank --port $((8000 + rank)) &
+        done
+        wait
+        """)),
+)  # fmt: skip
+
+WRONG_SEVERAL: tuple[Case, ...] = (
+    both("default", expected=NEVER, says="2 servers on device 0 ask for 1.8 of its memory"),
+    both("named-and-default", second=HALF, third="--tensor-parallel-size 1", expected=NEVER, says="1.4"),
+    both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=NEVER,
+         says="on device 2"),
+    both("overlap", first="ASCEND_RT_VISIBLE_DEVICES=1", third="-tp 2", expected=NEVER, says="on device 1"),
+    case("several-embedding", bash(f'{SECOND} --task embed &\nexec vllm serve "$MODEL_PATH" --config c.yaml'), NEVER,
+         files={"c.yaml": "gpu-memory-utilization: 0.85\n"}, says="1.75"),
+)  # fmt: skip
