@@ -17,6 +17,7 @@ from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
 from healthcheck.probe.statistics.correlation import clustering
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
+from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import SCHEMA, Finding, JsonValue, Level
 from healthcheck.report.words import plain, sentence
 
@@ -73,14 +74,16 @@ def lines_of(reading: Reading) -> Iterator[str]:
 
 
 def _table(reading: Reading) -> Iterator[str]:
+    shown = {name: figure for name, figure in _printed(reading).items() if name != "-"}
     columns = {
-        "AISBench printed": {**(reading.emulated or {}), **_printed(reading)},
-        "true": _column(reading.truth),
-        "answered requests only": _column(reading.answered) if reading.unanswered else {},
-        "true, regraded": _column(reading.regraded),
+        "AISBench printed": shown,
+        "AISBench would print": {} if shown else reading.emulated or {},
+        "true": _column(reading.truth, reading.repeats),
+        "answered requests only": _column(reading.answered, reading.repeats) if reading.unanswered else {},
+        "true, regraded": _column(reading.regraded, reading.repeats),
     }
     columns = {title: cells for title, cells in columns.items() if cells}
-    names = list(dict.fromkeys(name for cells in columns.values() for name in cells if name != "-"))
+    names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
     if not names:
         return
     wide = max(map(len, names))
@@ -92,9 +95,10 @@ def _table(reading: Reading) -> Iterator[str]:
     if reading.truth:
         level = f"{reading.truth.estimates[0].level:.0%}"
         yield f"percent, in brackets the {level} interval for other {LIKE_THESE}"
-        again = reading.truth.estimate(f"avg@{reading.repeats}", THIS_BANK)
+        average = f"avg@{reading.repeats}" if reading.repeats > 1 else accuracy_name(1)
+        again = reading.truth.estimate(average, THIS_BANK)
         if again:
-            yield f"avg@{reading.repeats} for {THIS_BANK}: {_percent(again)}"
+            yield f"{average} for {THIS_BANK}: {_percent(again)}"
     yield from _votes(reading)
     yield ""
 
@@ -119,14 +123,15 @@ def _printed(reading: Reading) -> dict[str, str]:
     return {**written, **reading.task.printed}
 
 
-def _column(summary: Summary | None) -> dict[str, str]:
-    """The service's four rows."""
+def _column(summary: Summary | None, repeats: int) -> dict[str, str]:
+    """The service's four rows; of fewer than `repeats` samples the averages are the same, pass and cons are not."""
     if summary is None:
         return {}
-    names = [e.name for e in summary.estimates if e.name.startswith("accuracy")][:1]
-    if summary.repeats > 1:
-        names += [f"{name}@{summary.repeats}" for name in ("avg", "pass", "cons")]
-    return {name: _percent(estimate) for name in names if (estimate := summary.estimate(name))}
+    n = summary.repeats
+    names = {accuracy_name(repeats): accuracy_name(n)}
+    if repeats > 1:
+        names |= {f"avg@{repeats}": f"avg@{n}", **{name: name for name in (f"pass@{n}", f"cons@{n}")}}
+    return {row: _percent(estimate) for row, name in names.items() if (estimate := summary.estimate(name))}
 
 
 def _percent(estimate: Estimate) -> str:

@@ -6,6 +6,7 @@ named; sizes are those that decompression really gives, not those that a header 
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import zipfile
@@ -66,7 +67,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         root, below = place
         total += len(data)
         files = by_root.setdefault(root, {})
-        files[below] = data
+        files[below] = data.removeprefix(codecs.BOM_UTF8)  # what editors put there
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
             raise UsageError(f"{path} holds more than {MAX_TOTAL_BYTES} bytes or {MAX_FILES} files: no such report")
     if not by_root:

@@ -153,11 +153,13 @@ def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Gra
 
 
 def _problem(answered: Answered) -> Problem | None:
-    """The problem as the kit's grader wants it; None where the answer is no number."""
+    """The problem as the kit's grader wants it; None where there is no answer to hold a text against."""
     answer = client_gold(answered.gold).strip()
     problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer)
     if answered.references:
         return replace(problem, kind="soft", references=tuple(r.answer for r in answered.references))
+    if not answer:
+        return None
     try:
         grade(problem, "")
     except ValueError:
@@ -168,7 +170,7 @@ def _problem(answered: Answered) -> Problem | None:
 def _rule(task: ClientTask) -> Rule | None:
     """The client's rule: by the configuration, or where there is none by the answers; None for an unknown one."""
     soft = any(answer.references for answer in task.answered)
-    if not task.answered:
+    if task.without_gold == len(task.answered):
         return None
     if task.evaluator.endswith("TEXTEvaluator"):
         return _by_references if soft else None

@@ -50,11 +50,15 @@ def _failures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if not task.answered:
         asked = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
+        lost = bool(task.results) or any(text != "-" for text in task.printed.values())
         yield fail(
             expected="predictions to recompute the figures from",
             seen=f"there are none{': ' + asked if asked else ''}"
-            + ("; the summary has “-”: every request failed" if "-" in task.printed.values() else ""),
-            fix="look into logs/infer for the first error, and run `npu-adapter verify` on the repository",
+            + ("; the summary has “-”: every request failed" if "-" in task.printed.values() else "")
+            + (", though the report's own figures were made from some" if lost else ""),
+            fix="download the report again"
+            if lost
+            else "look into logs/infer for the first error, and run `npu-adapter verify` on the repository",
         )
     if reading.grid and reading.unanswered:
         total = len(reading.grid) * reading.repeats
@@ -62,13 +66,24 @@ def _failures(reading: Reading) -> Iterator[Finding]:
         reasons = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
         yield fail(
             expected=f"{total} predictions ({len(reading.grid)} problems × {reading.repeats})",
-            seen=f"{reading.unanswered} are missing, of problems {_some(hurt)}; AISBench counted them as wrong "
-            f"answers and shows no failures{'; errors: ' + reasons if reasons else ''}",
-            fix="find out why the server did not answer; the column “answered requests only” is without them",
+            seen=f"{reading.unanswered} are missing, of problems {_some(hurt)}; {_counted_as(reading)}"
+            f"{'; errors: ' + reasons if reasons else ''}",
+            fix="download the report again; until then trust the column “answered requests only”"
+            if task.damaged_lines or reading.problems_implied is None
+            else "find out why the server did not answer; the column “answered requests only” is without them",
             evidence={"missing": reading.unanswered, "problems": [*hurt[:100]]},
         )
     elif reading.grid and task.failed:
         yield note(f"{len(task.failed)} requests failed first and were answered when the run was resumed")
+
+
+def _counted_as(reading: Reading) -> str:
+    """What became of the requests without a prediction, as far as the report shows it."""
+    if reading.task.damaged_lines:
+        return f"{reading.task.damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong"
+    if reading.problems_implied is None:
+        return "the printed figures were made with other predictions than these; “true” counts them as wrong"
+    return "AISBench counted them as wrong answers and shows no failures"
 
 
 def _figures(reading: Reading) -> Iterator[Finding]:
@@ -183,11 +198,14 @@ def _grading(reading: Reading) -> Iterator[Finding]:
     gifted = [s for s in reading.samples if s.kit is not None and not s.kit.correct and s.client]
     if reading.emulated is None:
         if reading.task.answered:
-            grader = reading.task.evaluator or "unknown here"
-            yield note(
-                f"the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked"
-            )
+            yield _ungraded(reading)
         return
+    if reading.task.without_gold:
+        yield warn(
+            expected="the right answer beside every prediction",
+            seen=f"{reading.task.without_gold} predictions have none (gold), and count as wrong",
+            fix="download the report again",
+        )
     if robbed:
         yield warn(
             expected="right answers counted as right",
@@ -199,6 +217,18 @@ def _grading(reading: Reading) -> Iterator[Finding]:
         )
     if gifted:
         yield note(f"{len(gifted)} answers were graded right that do not seem so: {_misread(gifted)}")
+
+
+def _ungraded(reading: Reading) -> Finding:
+    """Why nothing could be recomputed from the predictions that are there."""
+    if reading.task.without_gold == len(reading.task.answered):
+        return warn(
+            expected="the right answer beside every prediction",
+            seen="no prediction has one (gold): nothing can be recomputed from them",
+            fix="download the report again",
+        )
+    grader = reading.task.evaluator or "unknown here"
+    return note(f"the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked")
 
 
 def _repeats(reading: Reading) -> Iterator[Finding]:
@@ -230,6 +260,11 @@ def _damage(reading: Reading) -> Iterator[Finding]:
             seen=f"{task.damaged_lines} lines of predictions are damaged and were passed over",
             fix="download the report again",
         )
+    if task.doubled_lines:
+        yield note(f"{task.doubled_lines} lines of predictions are there twice, and count once")
+    surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
+    if surplus:
+        yield note(f"{surplus} predictions are more than {reading.repeats} of a problem: the first count")
     if task.missing_folders and "-" not in task.printed.values():
         yield warn(
             expected="configs, predictions, results, summary",
@@ -248,7 +283,8 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
     n, truth = reading.repeats, reading.truth
     found = [truth.estimate(f"{name}@{n}") if truth else None for name in ("pass", "avg", "cons")]
     agreement = next((e.value for e in reading.votes if e.name == f"agreement@{n}"), None)
-    if n > 1 and all(found):
+    whole = not reading.unanswered and reading.problems_implied is not None
+    if n > 1 and all(found) and whole:
         passed, avg, cons = (estimate.value for estimate in found if estimate)
         row = profile(passed, avg, cons, agreement)
         if row:

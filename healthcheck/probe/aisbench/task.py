@@ -55,7 +55,8 @@ class ClientTask:
     """What a report says about one model on one data set.
 
     Attributes:
-        answered: in the order of the file; of a request that was answered twice, the first.
+        answered: in the order of the file; of a request that was answered twice, the first. One without a gold
+            answer has that of its problem's other samples.
         results: the figures of the `results` file, percent; None without the file.
         details: AISBench's dumped groups of correctness, None where they were not dumped.
         printed: metric to text of the newest summary; "-" in it means that everything failed.
@@ -63,6 +64,7 @@ class ClientTask:
         summaries: how many summaries there are; more than one after a resumed run.
         config: sections of the newest configuration.
         damaged_lines: lines of predictions that could not be read.
+        doubled_lines: lines of predictions that came before.
         passed_over: files that were not read, and why.
     """
 
@@ -78,6 +80,7 @@ class ClientTask:
     summaries: int
     config: Mapping[str, JsonValue] = field(default_factory=dict)
     damaged_lines: int = 0
+    doubled_lines: int = 0
     missing_folders: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
 
@@ -104,6 +107,11 @@ class ClientTask:
             if isinstance(value, str):
                 return value
         return ""
+
+    @property
+    def without_gold(self) -> int:
+        """The predictions that cannot be graded, because no sample of their problem has its right answer."""
+        return sum(not (answer.gold or answer.references) for answer in self.answered)
 
     def setting(self, *path: str) -> JsonValue:
         """A value from the model's configuration."""
@@ -144,14 +152,18 @@ def _task(
     attempted = _attempted(report, model, dataset)
     if not lines:
         records = [record for record in attempted if record.get("success") is True]
-    results, details = _results(report.files.get(f"results/{base}.json"))
+    written = report.files.get(f"results/{base}.json")
+    results, details = _results(written)
+    torn = () if results is not None or not written else (f"'results/{base}.json': no whole JSON object",)
     version, figures = printed.get((model, dataset), ("", {}))
     unanswered = [record for record in attempted if record.get("success") is False]
+    successes = [record for record in records if record.get("success") is not False]
+    once = _once(successes)
     return ClientTask(
         root=report.root,
         model=model,
         dataset=dataset,
-        answered=_answered(records),
+        answered=_answered(once),
         failed=tuple(
             FailedRequest(id=_id(record), error=str(record.get("error_info") or "no reason given"))
             for record in (failed or unanswered)
@@ -163,12 +175,13 @@ def _task(
         summaries=summaries,
         config=_newest_config(report),
         damaged_lines=damaged,
+        doubled_lines=len(successes) - len(once),
         missing_folders=tuple(
             folder
             for folder in ("predictions", "results", "summary")
             if not any(name.startswith(f"{folder}/") for name in report.files)
         ),
-        passed_over=report.passed_over,
+        passed_over=(*report.passed_over, *torn),
     )
 
 
@@ -223,24 +236,30 @@ def _id(record: Mapping[str, JsonValue]) -> int:
     return number
 
 
-def _answered(records: list[dict[str, JsonValue]]) -> tuple[Answered, ...]:
-    seen, answers = set[str](), list[Answered]()
+def _once(records: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
+    """Without the lines that are there already."""
+    seen, kept = set[str](), list[dict[str, JsonValue]]()
     for record in records:
         uuid = record.get("uuid")
-        if record.get("success") is False or (isinstance(uuid, str) and uuid in seen):
-            continue
-        if isinstance(uuid, str):
+        if not isinstance(uuid, str):
+            kept.append(record)
+        elif uuid not in seen:
             seen.add(uuid)
-        text, gold = record.get("prediction"), record.get("gold")
-        answers.append(
-            Answered(
-                id=_id(record),
-                text=text if isinstance(text, str) else "",
-                gold=gold if isinstance(gold, str) else "",
-                references=_references(gold),
-            )
+            kept.append(record)
+    return kept
+
+
+def _answered(records: list[dict[str, JsonValue]]) -> tuple[Answered, ...]:
+    golds = {_id(record): record["gold"] for record in records if record.get("gold")}
+    return tuple(
+        Answered(
+            id=_id(record),
+            text=text if isinstance(text := record.get("prediction"), str) else "",
+            gold=gold if isinstance(gold := record.get("gold") or golds.get(_id(record)), str) else "",
+            references=_references(gold),
         )
-    return tuple(answers)
+        for record in records
+    )
 
 
 def _references(gold: JsonValue) -> tuple[Reference, ...]:
