@@ -86,7 +86,7 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     lost = sum(flip.lost for flip in result.flips)
     won = len(result.flips) - lost
     yield ""
-    yield f"{lost} problems lost, {won} won (mostly right in one run, mostly wrong in the other)"
+    yield f"problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)"
     for flip in result.flips[:_FLIPS_SHOWN]:
         yield from _flip(flip)
     if len(result.flips) > _FLIPS_SHOWN:
@@ -102,10 +102,10 @@ def _verdict(whole: Comparison) -> str:
             f"undecided: {whole.problems} problems are too few for an interval (at least {LEAST_PROBLEMS}, better "
             f"120){changed if test.changed_p < _SMALL else ''}"
         )
-    between = f"{100 * whole.difference.low:+.1f} to {100 * whole.difference.high:+.1f}"
+    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
     if whole.shift is Shift.NO_WORSE:
         smaller = f"; a smaller loss is shown (95 % interval {between})" if whole.loss_shown else ""
-        bound = f"one-sided 95 % bound {100 * whole.lower_bound:+.1f}"
+        bound = f"one-sided 95 % bound {points(whole.lower_bound)}"
         return f"no worse: a loss of {margin} is excluded ({bound}){smaller}"
     if whole.beyond_margin:
         return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
@@ -120,13 +120,18 @@ def _verdict(whole: Comparison) -> str:
 def _row(part: Comparison) -> str:
     difference = part.difference
     interval = (
-        f"{100 * difference.value:+.1f} [{100 * difference.low:+.1f}, {100 * difference.high:+.1f}]"
+        f"{points(difference.value)} [{points(difference.low)}, {points(difference.high)}]"
         if difference and not part.too_few
         else "too few problems"
     )
     shares = f"{100 * part.first:>6.2f}  {100 * part.second:>6.2f}"
     tests = f"{_p(part.tests[-1].changed_p):>7}  {100 * part.minimal_detectable:>6.1f}"
     return f"{plain(part.tier)[:10]:<10}  {part.problems:>8}  {shares}   {interval:<22} {tests}"
+
+
+def points(difference: float) -> str:
+    """A difference of two shares in points, with its sign; nothing is +0.0, also from below."""
+    return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
 def _p(value: float) -> str:

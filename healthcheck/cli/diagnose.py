@@ -48,7 +48,7 @@ def _text(found: Diagnosis, name: str) -> Iterable[str]:
         yield f"  in {name}:"
         yield from _quoted(found.cause.lines)
     else:
-        yield f"no known failure in the {found.lines} lines of {name}"
+        yield f"no known failure in {name} ({found.lines} line{'' if found.lines == 1 else 's'})"
     if found.block and not found.cause:
         yield "the last error block:"
         yield from _quoted(found.block)

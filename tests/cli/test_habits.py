@@ -17,6 +17,7 @@ import pytest
 
 from healthcheck import __version__, cli
 from healthcheck.cli import main
+from healthcheck.cli.compare import points
 from tests.support.port import the_port
 from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT
@@ -311,6 +312,20 @@ def test_a_drive_that_is_not_there_is_explained(capsys: pytest.CaptureFixture[st
         main(["diagnose", "Q:\\logs\\deploy.log"])
     assert stop.value.code == 2
     assert "/mnt/q/logs/deploy.log" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"), [(-0.0004, "+0.0"), (0.0, "+0.0"), (-0.0006, "-0.1"), (0.05, "+5.0")]
+)
+def test_a_difference_of_nothing_has_one_sign(difference: float, said: str) -> None:
+    assert points(difference) == said
+
+
+@pytest.mark.parametrize(("text", "said"), [("all is well\n", "(1 line)"), ("all\nis well\n", "(2 lines)")])
+def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.log").write_text(text)
+    assert main(["diagnose", str(tmp_path / "x.log")]) == 3
+    assert capsys.readouterr().out == f"no known failure in {tmp_path / 'x.log'} {said}\n"
 
 
 def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
