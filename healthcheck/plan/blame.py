@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from healthcheck.plan import script
 from healthcheck.plan.facts import LaunchPlan
@@ -48,13 +49,18 @@ def traced(stderr: str) -> tuple[str, ...]:
 
 def stop(plan: LaunchPlan) -> Stop:
     """Where the run ended, as its trace tells it."""
-    commands = plan.run.traced
+    return stopped(plan.script, plan.run.traced)
+
+
+@lru_cache(maxsize=8)
+def stopped(text: str, commands: tuple[str, ...]) -> Stop:
+    """Where a run of deploy.sh, whose text this is, ended after the commands."""
     at = next((at for at in range(len(commands) - 1, -1, -1) if not _ENDS.match(commands[at])), None)
     behind = commands[at + 1 if at is not None else 0 :]
-    ends = next((lines[0] for each in behind if len(lines := _lines_of(plan.script, each)) == 1), 0)
+    ends = next((lines[0] for each in behind if len(lines := _lines_of(text, each)) == 1), 0)
     if at is None:
         return Stop(command=commands[-1] if commands else "", lines=(ends,) if ends else ())
-    lines = _lines_of(plan.script, commands[at])
+    lines = _lines_of(text, commands[at])
     before = [line for line in lines if line <= ends]
     return Stop(command=commands[at], lines=(before[-1],) if before else lines)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, check, fail, warn
-from healthcheck.plan import advice
+from healthcheck.plan import advice, blame, script
 from healthcheck.plan.check_address import host, one_port_each, port
 from healthcheck.plan.check_model import model_path, served_name
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.sandbox.watch import PATIENCE_S
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
 from healthcheck.plan.start import starts_server
 from healthcheck.plan.surroundings import self_contained
@@ -143,6 +144,10 @@ def foreground(plan: LaunchPlan) -> Findings:
     A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
     100 GB and then asks every problem five times. How long that takes is unknown, so a limit is a warning.
 
+    The same holds for a script that waits for its server and ends where that is not ready in time: a rehearsal in
+    which the server never gets ready shows how long it waits. Ten minutes, as vLLM waits for its own engine
+    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
+
     Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
     """
     server = served(plan)
@@ -163,6 +168,23 @@ def foreground(plan: LaunchPlan) -> Findings:
             fix="leave out the time limit (timeout …, timeout=…) around the server",
             where=server.where,
         )
+    yield from _gives_up(plan)
+
+
+def _gives_up(plan: LaunchPlan) -> Findings:
+    """A script that ends where the server is not ready soon enough."""
+    run = plan.loading_run
+    if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
+        return
+    stop = blame.stopped(plan.script, run.traced)
+    line = script.line_at(plan.script, stop.line) or stop.command
+    yield warn(
+        expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",
+        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} where the server is not "
+        f"ready by then: “{line}”",
+        fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
+        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,
+    )
 
 
 CHECKS: tuple[Check[LaunchPlan], ...] = (

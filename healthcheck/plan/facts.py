@@ -22,6 +22,7 @@ class RecordedCommand:
         where: "deploy.sh:7" where the line was found, else empty.
         source: "shell" for an executed program, "python" for a call that a Python launcher made.
         alive: it still ran when the rehearsal ended.
+        texts: the text of configuration files and lists of packages among its arguments, by the name given.
     """
 
     program: str
@@ -31,6 +32,7 @@ class RecordedCommand:
     where: str = ""
     source: str = "shell"
     alive: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,7 @@ class ShellRun:
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
             with an error; empty where they are unknown.
+        slept_s: how long it meant to sleep in total. `asked`: it asked the server whether it is ready.
     """
 
     shell: str
@@ -107,6 +110,8 @@ class ShellRun:
     stderr_after: str = ""
     traced: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
+    slept_s: float = 0.0
+    asked: bool = False
     seconds: float = 0.0
 
 
@@ -122,6 +127,7 @@ class LaunchPlan:
         model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
         root: where the copy of the submission was; recorded paths below it are the submission's own.
         run: the run that the verdict rests on; `others` are those under other shells.
+        loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
         script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
@@ -139,6 +145,7 @@ class LaunchPlan:
     run: ShellRun
     others: tuple[ShellRun, ...] = ()
     spaced_run: ShellRun | None = None
+    loading_run: ShellRun | None = None
     script: str = ""
     settings: str = ""
     unresolved: tuple[str, ...] = ()

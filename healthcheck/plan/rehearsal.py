@@ -25,6 +25,7 @@ AWKWARD_NAME = "模型 权重 v1.5"
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
+_SLEEPS = re.compile(r"\bsleep\b")
 Box = Callable[[box.Setting], tuple[Job, Recording]]
 
 
@@ -62,6 +63,7 @@ class _Rehearsal:
             awkward = pool.submit(self._take, shells[0], AWKWARD_NAME)
             takes = list(pool.map(lambda shell: self._take(shell, plain_name), shells))
         first = takes[0]
+        loading = self._loading(first, shells[0], plain_name)
         spaced = awkward.result() if first.run.servers else None
         return LaunchPlan(
             server=_answering(first.run.servers),
@@ -74,6 +76,7 @@ class _Rehearsal:
             run=replace(first.run, traced=self._traced(first, shells[0], plain_name)),
             others=tuple(take.run for take in takes[1:]),
             spaced_run=spaced.run if spaced else None,
+            loading_run=loading,
             script=self.text,
             settings=self._settings(),
             unresolved=first.run.unresolved,
@@ -108,7 +111,15 @@ class _Rehearsal:
         again = self._once((*shell, "-x"), name)
         return blame.traced(again.run.stderr) if again.run.exit_status == take.run.exit_status else ()
 
-    def _once(self, shell: tuple[str, ...], name: str) -> _Take:
+    def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
+        """What a script that waits for its server does when the server never gets ready, with its last commands."""
+        waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
+        if take.recording.ended_by != "server" or not waits:
+            return None
+        run = self._once((*shell, "-x"), name, answers=False).run
+        return replace(run, traced=blame.traced(run.stderr))
+
+    def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
         setting = box.Setting(
             source=self.tree,
             script=contract.ENTRY_POINT,
@@ -116,6 +127,7 @@ class _Rehearsal:
             weights=self.weights,
             weights_name=name,
             limits=self.limits,
+            answers=answers,
         )
         job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
@@ -131,6 +143,7 @@ class _Rehearsal:
                 where=script.where_is(self.text, record.argv),
                 source="python" if record.kind == "python" else "shell",
                 alive=record.alive,
+                texts=record.texts,
             )
             for record in recording.records
         )
@@ -144,6 +157,8 @@ class _Rehearsal:
             commands=commands,
             servers=servers,
             unresolved=tuple(_unresolved(commands)),
+            slept_s=recording.slept_s,
+            asked=recording.asked,
             seconds=recording.seconds,
         )
 

@@ -304,10 +304,15 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
 
 
 def _installs_package(command: RecordedCommand, package: str) -> bool:
-    """Whether one of its words is the package: a name with a version or an extra, a wheel, a folder, an address."""
+    """Whether one of its words is the package: a name with a version or an extra, a wheel, a folder, an address.
+
+    The words are those of its command line and of the lists of packages that it names; `.` is its folder.
+    """
     name = re.escape(package.lower().replace("_", "-"))
     form = re.compile(rf"(?:^|/){name}(?:$|[=<>~!\[@; /]|-\d|\.git)")
-    return any(form.search(word.lower().replace("_", "-")) for word in command.argv[2:])
+    words = [command.cwd if word == "." else word for word in command.argv[2:]]
+    words += [line.strip() for text in command.texts.values() for line in text.splitlines()]
+    return any(form.search(word.lower().replace("_", "-")) for word in words)
 
 
 def _environment_scripts(plan: LaunchPlan) -> Iterator[Finding]:

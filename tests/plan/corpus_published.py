@@ -293,6 +293,18 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
          {"plan/chat-api": "fail"}),
     case("uninstalls", sh("pip install -q torch-npu-tools torch\npip uninstall -y torch_npu\npip install vllm-plugin\n" + SERVE),
          {"plan/self-contained": "fail"}, says="it is removed"),
+    case("uninstalls-and-lists-another", sh("pip uninstall -y vllm\npip install -r requirements.txt\n" + SERVE),
+         {"plan/self-contained": "fail"}, files={"requirements.txt": "# vllm\nvllm-plugin==1\n"}, says="it is removed"),
+    *(
+        case(f"reinstalls-by-{name}", sh(f"pip uninstall -y vllm torch_npu\n{again}\n{SERVE}"), {"plan/self-contained": "warn"},
+             files={"requirements.txt": "# ours\nvllm==0.23.0\nTorch-NPU==2.10.0\n", "vllm/setup.py": "", "vllm/pyproject.toml": ""},
+             says="and installed again: pip")
+        for name, again in {
+            "a-list": "pip install -r requirements.txt",
+            "a-list-elsewhere": "cp requirements.txt /tmp/all.txt\npip install -q --requirement=/tmp/all.txt",
+            "its-folder": "pip install torch_npu\ncd vllm\npip install -e .",
+        }.items()
+    ),
     *(
         case(f"own-file-after-{name}", bash(f"{steps}\n. ./env.sh\nexec {SERVE}"),
              {"plan/self-contained": "fail", "plan/starts-server": "warn"}, says="env.sh", fix="commit env.sh")

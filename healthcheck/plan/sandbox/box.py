@@ -27,7 +27,10 @@ WITHOUT_NAMESPACES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What is rehearsed: a script of the tree `source`, under a shell, with weights shown by a chosen name."""
+    """What is rehearsed: a script of the tree `source`, under a shell, with weights shown by a chosen name.
+
+    Without `answers`, a server that is started never gets ready.
+    """
 
     source: Path
     script: str
@@ -35,6 +38,7 @@ class Setting:
     weights: Path
     weights_name: str
     limits: Limits
+    answers: bool = True
 
 
 def rehearse(setting: Setting) -> tuple[Job, Recording]:
@@ -95,6 +99,7 @@ def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
         libraries=_shared_library(),
         packages=tuple(_packages()),
         isolated=isolated,
+        answers=setting.answers,
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else plain.environment(job)

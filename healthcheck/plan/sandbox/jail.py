@@ -155,6 +155,8 @@ def _run(job: Job, writable_proc: int | None = None) -> Recording:
         notes=tuple(sorted(watch.records.notes)),
         seconds=time.monotonic() - began,
         stderr_after=after,
+        asked=watch.records.asked(),
+        slept_s=watch.records.slept_s(),
     )
 
 

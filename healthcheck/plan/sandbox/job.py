@@ -51,6 +51,7 @@ class Job:
         python: the interpreter behind the stand-ins; `stdlib` its standard library folders.
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         isolated: with namespaces.
+        answers: a recorded server answers who asks it; without, it is one that loads for ever.
     """
 
     shell: tuple[str, ...]
@@ -66,6 +67,7 @@ class Job:
     libraries: tuple[str, ...]
     packages: tuple[str, ...]
     isolated: bool
+    answers: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -105,6 +107,8 @@ class Recording:
     Attributes:
         ended_by: as in facts.ShellRun, or "setup" where the sandbox failed.
         stderr_after: what was said after the server was ended for the rehearsal's sake.
+        asked: a program asked a recorded server, or would have.
+        slept_s: how long all programs together meant to sleep.
     """
 
     ended_by: str
@@ -115,3 +119,5 @@ class Recording:
     notes: tuple[str, ...]
     seconds: float
     stderr_after: str = ""
+    asked: bool = False
+    slept_s: float = 0.0

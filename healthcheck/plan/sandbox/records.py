@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import socket
@@ -35,6 +36,7 @@ class Records:
 
     def __init__(self, job: Job) -> None:
         self._kit, self._limit, self._isolated = job.kit, job.limits.records, job.isolated
+        self._answers = job.answers
         self._weights = Weights(job.model_path)
         self._seen: set[str] = set()
         self._listening: set[int] = set()
@@ -78,6 +80,10 @@ class Records:
                 total += float(number) * units.get(value[-1], 1)
         return total
 
+    def asked(self) -> bool:
+        """Whether a program asked a recorded server, or one that loads for ever."""
+        return os.path.exists(f"{self._kit}/asked")
+
     def _age(self, name: str) -> int:
         try:
             return os.stat(f"{self._kit}/records/{name}").st_mtime_ns
@@ -112,7 +118,8 @@ class Records:
     def _serve(self, record: Record) -> None:
         text = " ".join([*record.argv, *record.texts.values()])
         wanted = {int(number) for pair in _PORT.findall(text) for number in pair if number}
-        for port in sorted({port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS))[:20]:
+        ports = {port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS)
+        for port in sorted(ports)[:20] if self._answers else ():
             if port not in self._listening:
                 self._listening.add(port)
                 self._listen(port)
@@ -128,7 +135,7 @@ class Records:
             listener.close()
             return
         Path(f"{self._kit}/ports/{port}").write_text(str(listener.getsockname()[1]), encoding="ascii")
-        threading.Thread(target=_answer_all, args=(listener,), daemon=True).start()
+        threading.Thread(target=_answer_all, args=(listener, f"{self._kit}/asked"), daemon=True).start()
 
 
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -173,11 +180,12 @@ def _sizes(folder: str) -> dict[str, int]:
     return found
 
 
-def _answer_all(listener: socket.socket) -> None:
+def _answer_all(listener: socket.socket, asked: str) -> None:
     """Be a healthy server to whoever asks."""
     while True:
         try:
             connection, _ = listener.accept()
+            Path(asked).touch()
             with connection:
                 connection.settimeout(1)
                 connection.recv(65536)
@@ -206,13 +214,20 @@ def _named_in(texts: dict[str, str]) -> set[str]:
     return found
 
 
+def _requirement_files(argv: list[str]) -> set[str]:
+    """The lists of packages that pip is given."""
+    behind = {after for word, after in itertools.pairwise(argv) if word in {"-r", "--requirement"}}
+    return behind | {word.partition("=")[2] for word in argv if word.startswith("--requirement=")}
+
+
 def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
     """Configuration files by the name that they were given by; one byte more than is kept shows that it was cut."""
     found = {}
+    lists = _requirement_files(argv)
     for value in _candidates(argv):
         place = os.path.join(cwd, value)
         try:
-            if _CONFIG_NAME.search(value) and os.path.isfile(place):
+            if (_CONFIG_NAME.search(value) or value in lists) and os.path.isfile(place):
                 with open(place, "rb") as file:
                     found[value] = file.read(_CONFIG_BYTES + 1)
         except (OSError, ValueError):

@@ -81,6 +81,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/standins")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
+    if not job.answers:
+        Path(f"{kit}/loading").touch()
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = (

@@ -17,6 +17,8 @@ _SERVED_S = 2.0
 """A script that is still busy so long after its server came up stays, as a supervising loop does."""
 _SUPERVISED_S = 3600.0
 """Or one that meant to sleep for an hour since then."""
+PATIENCE_S = 600.0
+"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
 _ORPHANS_S = 2.0
 _STUCK_S = 3.0
 _AFTERWARDS_S = 0.2
@@ -163,6 +165,8 @@ class Watch:
             return "server"
         if pids & servers:
             supervised_s = self.records.slept_s() - self._slept_before_s
+            if not self._job.answers:
+                return "server" if calm_s > _CALM_S or supervised_s >= PATIENCE_S else ""
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
                 return "server"
             return ""

@@ -26,6 +26,11 @@ def main() -> int:
         _save(name, arguments, url, b"")
         return 0
     body = _exchange(int(local[2] or 80), local[3] or "/")
+    for delay_s in _pauses_s(arguments):
+        if body:
+            break
+        note.sleep(delay_s)
+        body = _exchange(int(local[2] or 80), local[3] or "/")
     if not body:
         if "%{http_code}" in " ".join(arguments):
             sys.stdout.write("000")
@@ -46,6 +51,19 @@ def _exchange(port: int, path: str) -> bytes:
     except OSError:
         return b""
     return data.partition(b"\r\n\r\n")[2]
+
+
+def _pauses_s(arguments: list[str]) -> list[float]:
+    """The pauses between the attempts that curl makes at a server which refuses the connection."""
+    options = dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    if not {"--retry-connrefused", "--retry-all-errors"} & options.keys():
+        return []
+    retries, delay, most = (options.get(name, "") for name in ("--retry", "--retry-delay", "--retry-max-time"))
+    count = min(int(retries), 1000) if retries.isdigit() else 0
+    pauses = [float(delay) if delay.isdigit() and int(delay) else min(2.0**n, 600.0) for n in range(count)]
+    while most.isdigit() and int(most) and sum(pauses) > int(most):
+        pauses.pop()
+    return pauses
 
 
 def _save(name: str, arguments: list[str], url: str, body: bytes) -> None:

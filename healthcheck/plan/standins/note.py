@@ -30,9 +30,13 @@ def serve(name: str, arguments: Sequence[str]) -> None:
     """Record a server and be one: say what a server says, then stay."""
     record("server", name, *arguments)
     for line in (
-        f"INFO: Started server process [{os.getpid()}]",
-        "INFO: Application startup complete.",
-        "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)",
+        ()
+        if os.path.exists(f"{_KIT}/loading")
+        else (
+            f"INFO: Started server process [{os.getpid()}]",
+            "INFO: Application startup complete.",
+            "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)",
+        )
     ):
         print(line, file=sys.stderr, flush=True)
     while True:

@@ -27,6 +27,7 @@ case "$name:${1:-}" in
         exit 0 ;;
 esac
 record server "$@"
+if [ -e @KIT@/loading ]; then read -r forever <@KIT@/forever; fi
 echo "INFO: Started server process [$$]" >&2
 echo "INFO: Waiting for application startup." >&2
 echo "INFO: Application startup complete." >&2

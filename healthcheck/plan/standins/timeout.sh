@@ -8,7 +8,7 @@ for argument; do
         :-*) ;;
         value:*) after= ;;
         *)
-            export REHEARSED_TIME_LIMIT="$argument"
+            export REHEARSED_TIME_LIMIT="$argument" REHEARSED_TIMER=$$
             break ;;
     esac
 done

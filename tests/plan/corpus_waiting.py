@@ -1,0 +1,69 @@
+"""deploy.sh repositories that wait until their server is ready, for long enough or not."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import bash, case, sh
+
+SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+HEALTH = "http://127.0.0.1:8000/health"
+IMPATIENT = {"plan/foreground": "warn"}
+LOOP = """
+{serve} > vllm.log 2>&1 &
+pid=$!
+for i in $(seq 1 {count}); do
+    if {test}; then ready=1; break; fi
+    sleep {pause}
+done
+if [ -z "${{ready:-}}" ]; then echo "not ready" >&2; kill $pid; exit 1; fi
+wait $pid
+"""
+POLL = f"""
+import os, subprocess, sys, time, urllib.request
+server = subprocess.Popen(["vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000"])
+for _ in range(COUNT):
+    try:
+        urllib.request.urlopen("{HEALTH}", timeout=2)
+        break
+    except OSError:
+        time.sleep(5)
+else:
+    server.terminate()
+    sys.exit("the server did not start")
+server.wait()
+"""
+CURL = f"curl -sf -o /dev/null {HEALTH}"
+
+
+def loop(count: int, pause: str, test: str = CURL) -> str:
+    return bash(LOOP.format(serve=SERVE, count=count, pause=pause, test=test))
+
+
+RIGHT_WAITING = (
+    case("waits-for-long", loop(360, "5")),
+    case("waits-in-minutes", loop(30, "1m")),
+    case("waits-for-ever", sh(f"{SERVE} &\nuntil {CURL}; do sleep 5; done\necho ready\nwait")),
+    case("waits-while-it-lives", bash(
+        f"{SERVE} &\npid=$!\nwhile ! {CURL}; do kill -0 $pid || exit 1; sleep 3; done\nwait $pid")),
+    case("waits-and-goes-on", bash(LOOP.format(serve=SERVE, count=3, pause=1, test=CURL).replace("kill $pid; exit 1", ":"))),
+    case("waits-beside", sh(f"(sleep 30; {CURL} && echo ready) &\nexec {SERVE}")),
+    case("waits-with-a-limit", bash(f"{SERVE} &\ntimeout 1800 bash -c 'until {CURL}; do sleep 5; done' || exit 1\nwait")),
+    case("waits-by-curl", sh(f"{SERVE} &\ncurl -s --retry 400 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait")),
+    case("waits-in-python", sh("exec python3 run.py"), files={"run.py": POLL.replace("COUNT", "720")}),
+)  # fmt: skip
+
+WRONG_WAITING = (
+    case("sleeps-then-asks", sh(f"{SERVE} &\nsleep 60\ncurl -f {HEALTH} || exit 1\nwait"), IMPATIENT,
+         says="after waiting 60 s where the server is not ready by then: “curl -f"),
+    case("asks-at-once", sh(f"set -e\n{SERVE} &\nsleep 0\n{CURL}\nwait"), IMPATIENT, says="it ends at once"),
+    case("gives-up", loop(30, "2"), IMPATIENT, says="after waiting 60 s", fix="at least 600 s"),
+    case("gives-up-on-the-log", loop(60, "5", 'grep -q "startup complete" vllm.log'), IMPATIENT, says="after waiting 300 s"),
+    case("gives-up-by-nc", loop(10, "0.5m", "nc -z localhost 8000"), IMPATIENT, says="after waiting 300 s"),
+    case("gives-up-by-code", loop(20, "3", f'[ "$(curl -s -o /dev/null -w "%{{http_code}}" {HEALTH})" = 200 ]'), IMPATIENT,
+         says="after waiting 60 s"),
+    case("gives-up-by-limit", bash(f"{SERVE} &\ntimeout 5m bash -c 'until {CURL}; do sleep 2; done' || exit 1\nwait"),
+         IMPATIENT, says="after waiting 300 s"),
+    case("gives-up-by-curl", sh(f"{SERVE} &\ncurl -s --retry 10 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait"),
+         IMPATIENT, says="after waiting 50 s"),
+    case("gives-up-in-python", sh("exec python3 run.py"), IMPATIENT, files={"run.py": POLL.replace("COUNT", "24")},
+         says="after waiting 120 s"),
+)  # fmt: skip
