@@ -86,20 +86,45 @@ def folder_at(text: str, number: int, name: str) -> str:
 def _folders(text: str) -> tuple[tuple[int, str], ...]:
     """Where in the text the folder may change, and to which."""
     code = shell.read(text[: shells.MAX_SCRIPT_BYTES])
-    changes = {c.start: c.words for c in code.commands() if c.words[0].text in _CHANGES_FOLDER}
-    folder, outer, before, found = "", [""], shell.Kind.NEWLINE, [(-1, "")]
-    for token in (token for token in code.tokens if not token.depth):
-        if token.start in changes:
-            folder = _entered(folder, changes[token.start])
+    tokens = [token for token in code.tokens if not token.depth]
+    commands = {command.start: command.words for command in code.commands()}
+    leaves: dict[str, str] = {}
+    """The functions that change the folder, with the one in which they end."""
+    folder, outer, found = "", [("", "", 0)], [(-1, "")]
+    changes = 0
+    for at, token in enumerate(tokens):
+        words = commands.get(token.start, ())
+        name = words[0].text if words else ""
+        if name in _CHANGES_FOLDER:
+            folder, changes = _entered(folder, words), changes + 1
+        elif name in leaves and not _is_apart(tokens[at : at + len(words) + 8], words[-1]):
+            folder, changes = leaves[name], changes + 1
         elif token.text in {"(", "{"}:
-            outer.append(folder)
-        elif token.text == ")" and before is not shell.Kind.PATTERN and len(outer) > 1:
-            folder = outer.pop()
-        elif token.text == "}" and len(outer) > 1 and outer.pop() != folder:
-            folder = ""
-        before = token.kind
+            function = _defined(tokens[max(0, at - 6) : at]) if token.text == "{" else ""
+            outer.append((folder, function, changes))
+        elif token.text == ")" and tokens[at - 1].kind is not shell.Kind.PATTERN and len(outer) > 1:
+            folder, *_ = outer.pop()
+        elif token.text == "}" and len(outer) > 1:
+            around, function, before = outer.pop()
+            if function and changes > before:
+                leaves[function] = folder
+            folder = around if function or around == folder else ""
         found.append((token.start, folder))
     return tuple(found)
+
+
+def _defined(before: Sequence[shell.Token]) -> str:
+    """The function whose body begins behind these tokens, "" where it is none."""
+    words = [token.text for token in before if token.kind is not shell.Kind.NEWLINE]
+    if words[-2:] == ["(", ")"]:
+        return words[-3] if len(words) > 2 else ""
+    return words[-1] if words[-2:-1] == ["function"] else ""
+
+
+def _is_apart(tokens: Sequence[shell.Token], last: shell.Token) -> bool:
+    """Whether the command that ends with this word runs in a shell of its own; `tokens` begin with it."""
+    behind = next((token.text for token in tokens if token.start >= last.end), "")
+    return behind in {"|", "|&", "&"}
 
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:

@@ -160,6 +160,15 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         "file-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend\n. tools/env.sh\n" + SERVE),
         {"plan/self-contained": "warn"}, says="its folders are empty",
     ),
+    *(
+        case(f"file-of-the-image-after-{name}", bash(f"set -e\n{steps}\n. tools/env.sh\n" + SERVE),
+             {"plan/self-contained": "warn"}, says="its folders are empty")
+        for name, steps in {
+            "a-function": "enter() {\n  cd /vllm-workspace/vllm-ascend\n}\nenter",
+            "a-function-in-bash": "function enter { local x=1; cd /vllm-workspace/vllm-ascend; }\nenter now || exit 1",
+            "two-functions": "out() { cd /; }\nenter()\n{\n  cd /vllm-workspace/vllm\n}\nout; enter",
+        }.items()
+    ),
     case(
         "script-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend && bash examples/run.sh\n" + SERVE),
         {"plan/self-contained": "warn"}, says="its folders are empty", fix="do without it",
@@ -313,6 +322,8 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
             "a-subshell-on-one-line": "(cd /vllm-workspace/vllm && case x in y) true ;; esac)",
             "a-function": "prepare() {\n  cd /vllm-workspace/vllm\n}\n(prepare)",
             "a-visit": "cd /vllm-workspace/vllm\ncd -",
+            "a-function-not-called": "prepare() {\n  cd /vllm-workspace/vllm\n}",
+            "a-function-in-a-pipe": "prepare() { cd /vllm-workspace/vllm; }\nprepare | cat",
         }.items()
     ),
     case(
