@@ -111,6 +111,12 @@ def _verdict(whole: Comparison) -> str:
         return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
     if whole.shift is Shift.WORSE:
         return f"worse: B lost accuracy (95 % interval {between}); whether more than the margin of {margin} is open"
+    if whole.difference.low > -whole.margin:
+        return (
+            f"undecided: too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
+            f"{100 * whole.lower_bound:+.1f}, as if two more did){changed if test.changed_p < _SMALL else ''}; "
+            "use more problems"
+        )
     return (
         f"undecided: neither a loss nor its absence is shown (95 % interval {between}, margin {margin})"
         f"{changed if test.changed_p < _SMALL else ''}; use more problems"

@@ -78,6 +78,20 @@ def test_one_sample_a_problem_uses_mcnemar_and_is_undecided(
     assert [test["name"] for test in tests] == ["CMH by problem", "exact McNemar"]
 
 
+def test_one_lost_of_sixty_does_not_exclude_that_more_would_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = replace(SETTINGS, samples=1)
+    first, second = (
+        recorded(tmp_path / "a", 1.0, settings=once),
+        recorded(tmp_path / "b", 1.0, settings=once, fail=1),
+    )
+    assert main(["compare", str(first), str(second), "--margin", "0.06"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("undecided: too few problems differ to exclude a loss of 6.0 points")
+    assert "-1.7 [-5.0, +1.7]" in said
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

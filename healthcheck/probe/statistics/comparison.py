@@ -25,6 +25,11 @@ from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
 
 LEAST_PROBLEMS = 20
 """With fewer problems the paired t interval covers too little (at 8, down to .73)."""
+FEW_DIFFER = 20
+"""With fewer problems that differ, those that are lost say little of how many more there might be.
+
+Of 60 answers at temperature 0 of which 5 % are lost, the plain bound excludes a loss of 5 % in 19 cases of 100.
+"""
 
 
 class Shift(enum.Enum):
@@ -57,7 +62,8 @@ class Comparison:
     Attributes:
         first, second: avg@n of each run, in which problems weigh alike.
         difference: second minus first, with its two-sided interval; None for fewer than two problems.
-        lower_bound: one-sided 95 % bound of the difference, held against the margin.
+        lower_bound: one-sided 95 % bound of the difference, held against the margin. Where few problems differ, two
+            more that do, one each way, widen it; it may then lie below the interval.
         margin: the loss that does not matter.
         shift: NO_WORSE where a loss of the margin is excluded (the bound is above it), even if a smaller one is
             shown; else WORSE where a loss is shown (the whole interval is below zero), which need not exceed the
@@ -170,8 +176,9 @@ def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple
         return None, -1.0
     mean = math.fsum(differences) / problems
     spread, method = math.sqrt(_variance(differences) / problems), "paired t over problems"
+    wider = math.sqrt(_variance([*differences, -1.0, 1.0]) / problems)
     if not spread:  # no two problems differ: not certainty, so two that do are assumed
-        spread, method = math.sqrt(_variance([*differences, -1.0, 1.0]) / problems), "paired t, plus-2"
+        spread, method = wider, "paired t, plus-2"
     half = t_quantile((1 + level) / 2, problems - 1) * spread
     estimate = Estimate(
         name="difference of avg@n",
@@ -184,7 +191,8 @@ def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple
         problems=problems,
         samples=samples,
     )
-    return estimate, max(-1.0, mean - t_quantile(level, problems - 1) * spread)
+    few = sum(map(bool, differences)) < FEW_DIFFER
+    return estimate, max(-1.0, mean - t_quantile(level, problems - 1) * (wider if few else spread))
 
 
 def _shift(difference: Estimate | None, bound: float, margin: float) -> Shift:
