@@ -22,7 +22,7 @@ PYTHON: tuple[Case, ...] = (
             "wait.py": """
             import sys, time
             import requests
-            for _ in range(100):
+            for _ in range(1000):
                 try:
                     if requests.get("http://127.0.0.1:8000/health", timeout=3).status_code == 200:
                         sys.exit(0)
