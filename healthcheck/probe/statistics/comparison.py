@@ -126,7 +126,7 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
         lower_bound=bound,
         margin=margin,
         shift=_shift(difference, bound, margin),
-        minimal_detectable=_detectable(first, second),
+        minimal_detectable=_detectable(first, second, differences),
         tests=tuple(tests),
         too_few=problems < LEAST_PROBLEMS,
     )
@@ -167,7 +167,7 @@ def minimal_detectable(
     between problems (0 for the same model).
     """
     variance = omega**2 + 2 * accuracy * (1 - accuracy) * (1 - rho) / repeats
-    return (normal_quantile(0.95) + normal_quantile(power)) * math.sqrt(variance / problems)
+    return _found(variance, problems, power)
 
 
 def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple[Estimate | None, float]:
@@ -208,10 +208,18 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _detectable(first: Counts, second: Counts) -> float:
+def _found(variance: float, problems: int, power: float = 0.8) -> float:
+    """The drop that is found with this power, from the variance of a problem's difference."""
+    return (normal_quantile(0.95) + normal_quantile(power)) * math.sqrt(variance / problems)
+
+
+def _detectable(first: Counts, second: Counts, differences: Sequence[float]) -> float:
+    """From the runs' own ICC; without one, from the differences. Never as if no two problems could differ."""
+    known = [rho for rho in (icc(first), icc(second)) if rho is not None]
+    if not known:
+        return _found(_variance([*differences, -1.0, 1.0]), len(first))
     pooled = (*first, *second)
     share = sum(c / n for n, c in pooled) / len(pooled)
-    known = [rho for rho in (icc(first), icc(second)) if rho is not None]
-    rho = max(0.0, min(known)) if known else 0.0
     repeats = len(pooled) / sum(1 / n for n, _ in pooled)
-    return minimal_detectable(accuracy=share, rho=rho, repeats=repeats, problems=len(first))
+    drop = minimal_detectable(accuracy=share, rho=max(0.0, min(known)), repeats=repeats, problems=len(first))
+    return max(drop, _found(_variance([*(0.0 for _ in first), -1.0, 1.0]), len(first)))

@@ -91,6 +91,14 @@ def test_minimal_detectable_drops_of_the_reference(problems: int, n: int, points
     assert 100 * drop == pytest.approx(points, abs=0.06)
 
 
+@pytest.mark.parametrize("runs", [[(5, 5)] * 60, [(5, 5)] * 30 + [(5, 0)] * 30, [(1, 1)] * 40 + [(1, 0)] * 20])
+def test_runs_without_any_difference_find_no_smaller_drop_than_their_bound_excludes(
+    runs: list[tuple[int, int]],
+) -> None:
+    result = compare(runs, runs, margin=0.05)
+    assert -result.lower_bound < result.minimal_detectable < 0.1
+
+
 def test_the_same_model_is_no_worse_and_a_broken_one_is() -> None:
     shares = shares_of(4, 120)
     reference = drawn(5, shares)
