@@ -92,9 +92,10 @@ def _table(reading: Reading) -> Iterator[str]:
     for name in names:
         cells = "".join(f"  {columns[title].get(name, ''):<{widths[title]}}" for title in columns)
         yield f"{name:<{wide}}{cells}".rstrip()
+    intervals = reading.truth or reading.regraded
+    if intervals:
+        yield f"percent, in brackets the {intervals.estimates[0].level:.0%} interval for other {LIKE_THESE}"
     if reading.truth:
-        level = f"{reading.truth.estimates[0].level:.0%}"
-        yield f"percent, in brackets the {level} interval for other {LIKE_THESE}"
         average = f"avg@{reading.repeats}" if reading.repeats > 1 else accuracy_name(1)
         again = reading.truth.estimate(average, THIS_BANK)
         if again:

@@ -12,9 +12,11 @@ from healthcheck.probe import figures
 from healthcheck.probe.aisbench.grader import client_grade
 from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
 from healthcheck.probe.aisbench.metrics import client_results, printed
+from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.problems import Problem, instruction, prompt
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.metrics import hard
 from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue
 
@@ -54,10 +56,8 @@ def client_figures(run: ProbeRun) -> dict[str, float]:
     rows = figures.grid(run).rows
     if not rows:
         return {}
-    matrix = [[int(_client_correct(run, place)) for place in row] for row in rows]
-    numeric = all(problem.kind == "number" for problem in run.problems)
-    scores = None if numeric else [[run.grades[place].score for place in row] for row in rows]
-    return client_results(matrix, scores)
+    scores = [[_client_score(run, place) for place in row] for row in rows]
+    return client_results(hard(scores), scores)
 
 
 def finish(run: ProbeRun) -> None:
@@ -104,12 +104,22 @@ def gold(problem: Problem) -> str:
     return f"{problem.worked}\n#### {problem.answer}".lstrip()
 
 
-def _client_correct(run: ProbeRun, place: int) -> bool:
+def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
+    """What the client reads from an answer, and its score; None where its grader for such answers is unknown."""
+    if problem.kind == "number":
+        opinion = client_grade(client_text(sample), gold(problem))
+        return opinion.extracted, float(opinion.correct)
+    if problem.kind == "soft":
+        persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
+        return client_soft(client_text(sample), persons)
+    return None
+
+
+def _client_score(run: ProbeRun, place: int) -> float:
+    """The client's score of a sample; the kit's own where its grader is unknown."""
     sample = run.samples[place]
-    problem = run.problems[sample.problem]
-    if sample.error or problem.kind != "number":
-        return run.grades[place].correct
-    return client_grade(client_text(sample), gold(problem)).correct
+    reading = None if sample.error else client_reading(run.problems[sample.problem], sample)
+    return reading[1] if reading else run.grades[place].score
 
 
 def _report(run: ProbeRun) -> ClientReport:
@@ -155,13 +165,18 @@ def _prediction(run: ProbeRun, place: int) -> Prediction:
         uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
         origin_prompt=_turns(problem),
         prediction=client_text(sample),
-        gold=gold(problem),
+        gold=gold(problem) if problem.kind != "soft" else _persons(problem),
     )
 
 
 def _failure(run: ProbeRun, place: int) -> Failure:
     sample = run.samples[place]
     return Failure(id=sample.problem, origin_prompt=_turns(run.problems[sample.problem]), error=sample.error)
+
+
+def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
+    """The answer column in the manner of TextVQA."""
+    return [{"answer": said, "answer_id": place} for place, said in enumerate(problem.references)]
 
 
 def _turns(problem: Problem) -> Sequence[dict[str, JsonValue]]:

@@ -155,8 +155,8 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
 
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
     caveats = []
-    if first.settings.samples != second.settings.samples:
-        before, now = first.settings.samples, second.settings.samples
+    before, now = grid(first).repeats, grid(second).repeats
+    if before != now:
         caveats.append(f"the numbers of samples differ: {before} and {now} for each problem")
     if shared < len(first.problems):
         caveats.append(f"only {shared} of {len(first.problems)} problems have samples in both runs")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from healthcheck.probe import figures
-from healthcheck.probe.aisbench.grader import client_grade
 from healthcheck.probe.aisbench.metrics import printed
-from healthcheck.probe.export import client_figures, client_text, gold
+from healthcheck.probe.export import client_figures, client_reading
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
 from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
@@ -257,11 +257,12 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
 
 
 def _client(problem: Problem, sample: Sample) -> str:
-    """What the service's client reads from an answer; "" where its grader is not the one for number problems."""
-    if sample.error or problem.kind != "number":
+    """What the service's client reads from an answer; "" where its grader is unknown."""
+    reading = None if sample.error else client_reading(problem, sample)
+    if reading is None:
         return ""
-    read = client_grade(client_text(sample), gold(problem))
-    return _note(f"{read.extracted} ({'right' if read.correct else 'wrong'})")
+    read, score = reading
+    return _note(f"{read} ({'right' if score > HARD_THRESHOLD else 'wrong'})")
 
 
 def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:

@@ -120,6 +120,19 @@ def test_half_right_is_neither_lost_nor_won(tmp_path: Path, capsys: pytest.Captu
     assert {flip["second"][0] for flip in flips} <= {0, 2}
 
 
+def test_samples_that_differ_are_those_that_were_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = replace(SETTINGS, samples=1)
+    first, second = recorded(tmp_path / "a", 0.9, settings=once), recorded(tmp_path / "b", 0.9)
+    journal = second / JOURNAL
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:70]))
+    main(["compare", str(first), str(second)])
+    said = capsys.readouterr().out
+    assert "numbers of samples differ" not in said
+    assert "exact McNemar" in said
+
+
 def test_failures_are_named_as_a_caveat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9, fail=3)
     main(["compare", str(first), str(second)])

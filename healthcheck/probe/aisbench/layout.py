@@ -30,14 +30,14 @@ class Prediction:
         uuid: 32 hex digits, different for each repeat.
         origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
         prediction: the server's text; reasoning, where it was separate, comes before "</think>".
-        gold: the raw answer column, for GSM8K the rationale with "#### 18".
+        gold: the raw answer column, for GSM8K the rationale with "#### 18", for TextVQA several persons' answers.
     """
 
     id: int
     uuid: str
     origin_prompt: OriginPrompt
     prediction: str
-    gold: str
+    gold: str | Sequence[Mapping[str, JsonValue]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
