@@ -67,6 +67,7 @@ def as_json(result: TwoRuns) -> dict[str, object]:
         "comparisons": result.comparisons,
         "flips": short,
         "caveats": result.caveats,
+        "runs": result.runs,
     }
 
 
@@ -74,6 +75,9 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     """The comparison for a terminal."""
     whole = result.comparisons[0]
     yield from textwrap.wrap(_verdict(whole), _COLUMNS, subsequent_indent="  ")
+    yield ""
+    for letter, described in zip("AB", result.runs, strict=True):
+        yield from textwrap.wrap(f"{letter}: {plain(described)}", _COLUMNS, subsequent_indent="   ")
     yield ""
     yield "tier        problems    A, %    B, %   B - A, points [95 %]         p   finds"
     for part in result.comparisons:

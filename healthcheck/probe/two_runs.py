@@ -46,11 +46,13 @@ class TwoRuns:
         comparisons: of all problems, then of each tier.
         flips: lost problems first, the largest differences first.
         caveats: what weakens the comparison without forbidding it.
+        runs: which runs these are: folder, model, samples that were compared.
     """
 
     comparisons: tuple[Comparison, ...]
     flips: tuple[Flip, ...]
     caveats: tuple[str, ...]
+    runs: tuple[str, str]
 
 
 def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns:
@@ -77,6 +79,7 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
         ),
         flips=_flips(first, second, rows_first, rows_second),
         caveats=tuple(_caveats(first, second, len(shared))),
+        runs=(_described(first), _described(second)),
     )
 
 
@@ -166,6 +169,11 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
         if run.stopped:
             caveats.append(f"the {place} run ended early ({run.stopped}): its average leans to what ended it")
     return caveats
+
+
+def _described(run: ProbeRun) -> str:
+    chosen = grid(run)
+    return f"{run.folder.name}: {run.settings.model}, {len(chosen.rows)} problems × {chosen.repeats}"
 
 
 def _bank(run: ProbeRun) -> str:

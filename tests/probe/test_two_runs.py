@@ -45,6 +45,7 @@ def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.Captur
     assert main(["compare", str(first), str(second), "--margin", "0.1"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("no worse: a loss of 10.0 points is excluded")
+    assert "\nA: a: m, 60 problems × 5\nB: b: m, 60 problems × 5\n" in said
     assert all(tier in said for tier in ("all", "easy", "medium", "hard"))
 
 
