@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.records import EXTRA_FIELDS, Interview, answered, every_stream, model_cards
+from healthcheck.endpoint.records import (
+    CLIENT_WAITS_S,
+    EXTRA_FIELDS,
+    Interview,
+    answered,
+    every_stream,
+    model_cards,
+)
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
 
 _MODELS = f"GET {contract.MODELS_PATH}"
-_CLIENT_WAITS_S = 5
 _DENIALS = frozenset({401, 403})
 
 
@@ -69,9 +75,9 @@ def models(interview: Interview) -> Findings:
             fix="serve GET /v1/models; `vllm serve` does",
             where=_MODELS,
         )
-    elif answer.seconds > _CLIENT_WAITS_S:
+    elif answer.seconds > CLIENT_WAITS_S:
         yield warn(
-            expected=f"the list within {_CLIENT_WAITS_S} s: the evaluation client waits no longer",
+            expected=f"the list within {CLIENT_WAITS_S} s: the evaluation client waits no longer",
             seen=f"it took {answer.seconds:.1f} s",
             fix="answer /v1/models without waiting for the model",
             where=_MODELS,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.endpoint.arrivals import MEASURABLE_S, Shape, bursts, shapes, unclear
 from healthcheck.endpoint.prompts import FILLER_WORDS
 from healthcheck.endpoint.records import (
     Interview,
@@ -20,10 +21,7 @@ from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
 
 _DENIALS = frozenset({401, 403})
-_MEASURABLE_S = 0.4
-_SLOW_S = 1.0
-_TELLING_WORDS, _TELLING_EVENTS = 32, 8
-_BURST_SHARE = 0.05
+_TELLING_WORDS = 32
 
 
 @check(
@@ -202,6 +200,7 @@ def stream_incremental(interview: Interview) -> Findings:
 
     A burst means that something collects the answer: a wrapper that awaits the whole text, a proxy that buffers.
     Nothing then moves on the connection for as long as the answer takes, and whatever waits for data gives up.
+    One burst alone says nothing: a machine that is too busy to read makes one of any stream.
 
     Repair: send each token as it comes, and switch buffering off in anything in front (nginx: proxy_buffering off).
     Simulated by: npu-adapter simulate --fault burst
@@ -209,8 +208,7 @@ def stream_incremental(interview: Interview) -> Findings:
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     telling = [(e, c) for e, c in streams if words_in(c) >= _TELLING_WORDS]
     whole = [(e, c) for e, c in telling if c.deltas == 1]
-    timed = [e for e, c in streams if c.deltas >= _TELLING_EVENTS and e.arrivals_s[-1] >= _MEASURABLE_S]
-    bursts = [e for e in timed if e.arrivals_s[-1] - e.arrivals_s[0] < _BURST_SHARE * e.arrivals_s[-1]]
+    held_back = bursts(interview)
     fix = "send each token as it comes; switch buffering off in whatever stands before the server"
     if whole and len(whole) == len(telling):
         yield fail(
@@ -220,31 +218,29 @@ def stream_incremental(interview: Interview) -> Findings:
             fix=fix,
             where=asked(whole[0][0]),
         )
-    elif bursts and len(bursts) == len(timed) and _not_by_chance(interview, bursts):
-        last = max(bursts, key=lambda e: e.arrivals_s[-1])
+    elif held_back:
+        last = max(held_back, key=lambda e: e.arrivals_s[-1])
         yield fail(
             expected="text from the first second on",
             seen=f"nothing for {last.arrivals_s[0]:.1f} s, then all of it within "
-            f"{last.arrivals_s[-1] - last.arrivals_s[0]:.2f} s, in each of {len(bursts)} answers",
+            f"{last.arrivals_s[-1] - last.arrivals_s[0]:.2f} s, in each of {len(held_back)} answers",
             fix=fix,
             where=asked(last),
         )
-    elif not timed:
-        raise NotApplicable(f"no answer took the {_MEASURABLE_S} s that it takes to tell a stream from a burst")
+    elif Shape.STEADY not in shapes(interview):
+        yield from _untold(interview, fix)
 
 
-def _not_by_chance(interview: Interview, bursts: list[Exchange]) -> bool:
-    """Whether a busy machine, which can hold back an instant answer too, does not explain the bursts.
-
-    A burst that came with nothing beside it does, and one whose wait grew with the length of the answer.
-    """
-    alone = (interview.opening.exchange, *interview.streams)
-    short, long = interview.limited, interview.long
-    if any(exchange in bursts for exchange in alone):
-        return True
-    if short is None or long is None or not (short.arrivals_s and long.arrivals_s):
-        return False
-    return long.arrivals_s[0] > max(_SLOW_S, 3 * short.arrivals_s[0])
+def _untold(interview: Interview, fix: str) -> Findings:
+    """No answer came by and by, and none shows for sure that the server held it back."""
+    if unclear(interview):
+        yield unsettled(
+            expected="text from the first second on",
+            seen="a long answer came all at once, and the same with a pause in it: the machine may be too busy",
+            fix=f"try again when less runs beside; {fix}",
+        )
+    elif Shape.TORN not in shapes(interview):
+        raise NotApplicable(f"no answer took the {MEASURABLE_S} s that it takes to tell a stream from a burst")
 
 
 @check(

@@ -13,6 +13,8 @@ from healthcheck.wire.client import Exchange
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 STREAM_OPTIONS = "stream_options"
 _SLACK = 8
+CLIENT_WAITS_S = 5
+"""How long the evaluation client waits for /v1/models."""
 WORDS_PER_TOKEN = 1.5
 """The most that a tokenizer makes of usual text: some have tokens of two words."""
 
@@ -82,6 +84,7 @@ class Interview:
         streams, plains: the same prompt at temperature 0, streamed and plain, alternately and alone.
         sampled: one prompt at temperature 1. `hot`: at temperature 2, asked where those were all alike.
         limited: the prompt of `streams` with max_tokens 8. `long`: a long answer, without regard to its end.
+        again: the long answer once more, where it seemed to come all at once.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         foreign, foreign_plain: a prompt with characters of several bytes.
         to_the_end: a greeting with room for thoughts, asked where no answer had text.
@@ -101,6 +104,7 @@ class Interview:
     crowd: Crowd | None = None
     limited: Exchange | None = None
     long: Exchange | None = None
+    again: Exchange | None = None
     stopped: Exchange | None = None
     stop_word: str = ""
     sampled: tuple[Exchange, ...] = ()
@@ -132,7 +136,7 @@ def every_stream(interview: Interview) -> Iterator[Exchange]:
     talk, crowd, shown = interview.conversation, interview.crowd, interview.shown
     asked = (
         *(opening.exchange for opening in interview.openings[-1:]),
-        *interview.streams, interview.limited, interview.long, interview.stopped,
+        *interview.streams, interview.limited, interview.long, interview.again, interview.stopped,
         *interview.sampled, *interview.hot, interview.foreign, interview.to_the_end,
         *((talk.alone, talk.same, talk.history, talk.system, talk.shots, talk.far) if talk else ()),
         *(exchange for exchanges in (crowd.rounds if crowd else ()) for exchange in exchanges),

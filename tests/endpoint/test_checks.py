@@ -50,18 +50,55 @@ def test_the_weight_path_is_asked_for_to_the_letter(listed: bytes, outcome: Outc
     assert checks_reach.model_name.judge(facts).outcome is outcome
 
 
+QUICK, STEADY, TORN, BURST = (0.05,), (0.1, 0.5, 1.0), (0.1, 7.0, 7.01), (2.0, 2.01)
+
+
 @pytest.mark.parametrize(
-    ("seconds", "outcome"),
+    ("opening", "others", "outcome"),
     [
-        ((0.1, 0.5, 1.0), Outcome.PASS),
-        ((3.0, 3.4, 4.0), Outcome.PASS),
-        ((2.0,), Outcome.FAIL),
-        ((2.0, 2.01), Outcome.FAIL),
-        ((0.05,), Outcome.SKIP),
+        (STEADY, QUICK, Outcome.PASS),
+        ((3.0, 3.4, 4.0), QUICK, Outcome.PASS),
+        (QUICK, QUICK, Outcome.SKIP),
+        ((2.0,), (2.0,), Outcome.FAIL),
+        (BURST, BURST, Outcome.FAIL),
+        (TORN, BURST, Outcome.FAIL),
+        (BURST, QUICK, Outcome.SKIP),
+        (BURST, STEADY, Outcome.PASS),
     ],
 )
-def test_a_burst_is_told_from_a_late_first_token(seconds: tuple[float, ...], outcome: Outcome) -> None:
-    assert checks_stream.stream_incremental.judge(interview(streamed(seconds=seconds))).outcome is outcome
+def test_a_burst_is_told_from_a_late_first_token_and_from_a_machine_that_was_too_busy_to_read(
+    opening: tuple[float, ...], others: tuple[float, ...], outcome: Outcome
+) -> None:
+    facts = interview(streamed(seconds=opening), streams=(streamed(seconds=others),) * 2)
+    result = checks_stream.stream_incremental.judge(facts)
+    assert (result.outcome, result.settled) == (outcome, True)
+
+
+@pytest.mark.parametrize(
+    ("long", "again", "outcome", "settled"),
+    [
+        ((5.0, 5.01), (5.0, 5.01), Outcome.FAIL, True),
+        ((9.0, 9.01), (5.0, 5.01), Outcome.FAIL, True),
+        ((9.0, 9.01), (0.1, 3.0, 5.0), Outcome.PASS, True),
+        ((9.0, 9.01), QUICK, Outcome.SKIP, True),
+        ((5.0, 9.0), (5.0, 5.01), Outcome.SKIP, False),
+        ((0.9, 0.91), (0.9, 0.91), Outcome.SKIP, True),
+    ],
+)
+def test_where_only_the_long_answer_takes_its_time_it_takes_two_bursts(
+    long: tuple[float, ...], again: tuple[float, ...], outcome: Outcome, *, settled: bool
+) -> None:
+    """An instant answer that a busy machine held back twice does not wait longer for being longer."""
+    quick = streamed(seconds=(0.2,))
+    facts = interview(
+        quick,
+        streams=(quick, quick),
+        limited=streamed(seconds=(3.0,)),
+        long=streamed(seconds=long),
+        again=streamed(seconds=again),
+    )
+    result = checks_stream.stream_incremental.judge(facts)
+    assert (result.outcome, result.settled) == (outcome, settled)
 
 
 def test_a_stream_without_finish_reason_fails_and_one_without_done_warns() -> None:
