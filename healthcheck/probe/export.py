@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.files import write_atomically
 from healthcheck.probe import figures
-from healthcheck.probe.aisbench.grader import client_grade
+from healthcheck.probe.aisbench.grader import client_gold, client_grade
 from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
 from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.problems import Problem, instruction, prompt
 from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.statistics.metrics import hard
+from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue
+
+_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
+"""Answers in words, which data sets of questions have, are not for its grader of numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +47,9 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
         problem = run.problems[sample.problem]
         if sample.error or problem.kind != "number":
             continue
-        opinion = client_grade(client_text(sample), gold(problem))
-        if opinion.correct != grade.correct:
-            found.append(
-                Misread(text=sample.text, expected=problem.answer, read=opinion.extracted, right=grade.correct)
-            )
+        reading = client_reading(problem, sample)
+        if reading and (reading[1] > HARD_THRESHOLD) != grade.correct:
+            found.append(Misread(text=sample.text, expected=problem.answer, read=reading[0], right=grade.correct))
     return tuple(found)
 
 
@@ -106,7 +108,7 @@ def gold(problem: Problem) -> str:
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
     """What the client reads from an answer, and its score; None where its grader for such answers is unknown."""
-    if problem.kind == "number":
+    if problem.kind == "number" and _DIGITS.fullmatch(client_gold(gold(problem)).strip()):
         opinion = client_grade(client_text(sample), gold(problem))
         return opinion.extracted, float(opinion.correct)
     if problem.kind == "soft":

@@ -18,6 +18,9 @@ from healthcheck.probe.aisbench.metrics import (
     printed,
     true_matrix,
 )
+from healthcheck.probe.export import client_reading
+from healthcheck.probe.problems import Problem
+from healthcheck.probe.records import Sample
 from healthcheck.probe.statistics.summary import summarize
 from tests.support.shared import shared
 
@@ -158,3 +161,19 @@ def test_golden_results_are_reproduced_to_the_last_bit(run: str) -> None:
     (result,) = folder.glob("results/*/*.json")
     stored = json.loads(result.read_text("utf-8"))
     assert client_results(matrix) == {name: stored[name] for name in client_results(matrix)}
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "read"),
+    [
+        ("18", "It is 18.", ("18", 1.0)),
+        ("1,234", "It is 1,234.", ("234", 0.0)),
+        ("Paris", "Paris", None),  # its grader of numbers is not the one for words
+        ("7 (seven)", "7", None),
+    ],
+)
+def test_an_answer_in_words_is_not_held_against_the_grader_of_numbers(
+    answer: str, text: str, read: tuple[str, float] | None
+) -> None:
+    problem = Problem(id="qa/1", family="qa", tier="", question="?", answer=answer)
+    assert client_reading(problem, Sample(order=0, problem=0, repeat=0, text=text)) == read
