@@ -12,7 +12,7 @@ from healthcheck.plan.facts import LaunchPlan
 
 _TRACED = re.compile(r"\++ (?P<command>\S.*)$")
 _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
-_ENDS = re.compile(r"(?:exit|return|echo|printf)\b")
+_ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b")
 """What comes behind a test that has failed."""
 _WORD = re.compile(r"[^\s;\"']+")
 _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")

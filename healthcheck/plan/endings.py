@@ -10,6 +10,7 @@ from healthcheck import contract
 from healthcheck.plan import blame, script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.refusals import refused
 from healthcheck.plan.remedies import is_of_the_image, remedy
 
 END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
@@ -29,6 +30,7 @@ _TAIL_LINES = 3
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 _OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+_FEW_RIGHTS = "the rehearsal may change little outside the submission, and root in the service's image may"
 _EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
 _OF_DEVICES = re.compile(
     r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
@@ -97,6 +99,19 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         fix=f"correct {found['said']}" if of_the_settings else f"as it says: {found['said'].rpartition(': ')[2]}",
         where="adapter.toml",
         open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
+    )
+
+
+def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A step that only root can do: that it failed here says nothing about the submission."""
+    words = last_words(plan.run)
+    if not words or not refused(plan, words[-1]):
+        return None
+    line = blame.stop(plan).line
+    return Ending(
+        fix="leave that step out where the server does without it",
+        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+        open_because=_FEW_RIGHTS,
     )
 
 
@@ -178,6 +193,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _line_ends,
     _limit,
     _refusal,
+    _refused,
     _missing,
     _read_only,
     _traceback,

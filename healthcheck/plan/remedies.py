@@ -11,7 +11,7 @@ from healthcheck.nearest import hint
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_SOURCES
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
 from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
 from healthcheck.repo import packages
 
@@ -76,6 +76,11 @@ def is_foreign(name: str) -> bool:
     return name.rpartition("/")[2] in _FOREIGN
 
 
+def is_environment(said: Complaint) -> bool:
+    """Whether it is a file of an environment that is to be activated."""
+    return said.kind == "file" and _ENVIRONMENT.search(said.name) is not None
+
+
 def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
     if said.kind != "file":
@@ -88,7 +93,7 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
 
 def is_in_the_image(place: str) -> bool:
     """Whether an absolute path is one where the official vllm-ascend image may have something."""
-    return place.startswith(IMAGE_SOURCES) or place in IMAGE_FOLDERS
+    return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
 
 
 def _module(name: str) -> str:

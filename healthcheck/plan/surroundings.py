@@ -12,7 +12,15 @@ from healthcheck.plan import blame, script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.remedies import BASH_ONLY, is_foreign, is_in_the_image, is_of_the_image, remedy
+from healthcheck.plan.refusals import refused
+from healthcheck.plan.remedies import (
+    BASH_ONLY,
+    is_environment,
+    is_foreign,
+    is_in_the_image,
+    is_of_the_image,
+    remedy,
+)
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS
 from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.processes import shortened
@@ -59,7 +67,7 @@ def self_contained(plan: LaunchPlan) -> Findings:
         said = tuple(each for each in said if not each.guarded)
     excused = limits_of_the_sandbox(plan, said)
     for each in said:
-        if each in excused or "#!" in each.name or r"\r" in each.name:
+        if each in excused or "#!" in each.name or r"\r" in each.name or refused(plan, each.text):
             continue  # line ends and first lines have their own findings
         if (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))
@@ -84,12 +92,20 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     if said.kind == "file" and serves and not said.where and "python" not in said.text:
         if not script.is_written(plan.script, said.name):
             yield warn(expected=_EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
-    elif is_of_the_image(plan, said):
+    elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
         yield warn(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
-    elif said.kind == "command" and (said.name in BASH_ONLY or (serves and not is_foreign(said.name))):
+    elif said.kind == "command" and (said.name in BASH_ONLY or serves):
         yield warn(expected=_EXPECTED, seen=f"{said.name} is not there: {said.text}", fix=fix, where=said.where)
     else:
         yield fail(expected=_EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
+
+
+def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether a step of the shell's failed for something outside the submission, and deploy.sh went on."""
+    if said.kind == "command":
+        return is_foreign(said.name)
+    outside = said.name.startswith("/") and not said.name.startswith((f"{plan.root}/", f"{plan.model_path}/"))
+    return said.kind == "file" and bool(said.where) and (outside or is_environment(said))
 
 
 def _image_folders(plan: LaunchPlan, reported: Sequence[Complaint]) -> Iterator[Finding]:

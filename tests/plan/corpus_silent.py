@@ -93,6 +93,21 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
     ),
     case("installed-editable", sh(f"set -e\npip install -e tools\npython3 -m mytools.look{SERVE}"),
          files={"tools/pyproject.toml": "", "tools/src/mytools/__init__.py": "", "tools/src/mytools/look.py": "import six, urllib3\n"}),
+    *(
+        case(f"installed-by-{name}", sh(f"set -e\n{how}\npython3 -c 'import mytools'{SERVE}"),
+             files={"tools/setup.py": "", "tools/mytools.py": ""})
+        for name, how in (("folder", "pip install ./tools"), ("here", "cd tools\npip install -e .[all]\ncd .."))
+    ),
+    case("installed-cuda", sh(f"set -e\npip install flash-attn\npython3 -c 'import flash_attn'{SERVE}"), NEEDS, fix="made for CUDA"),
+    case("module-of-a-library", sh(f"set -e\npython3 -m torch.utils.collect_env{SERVE}")),
+    case("module-of-vllm", sh(f"set -e\npython3 -m vllm.collect_env\npython3 -m vllm.benchmarks.latency --help{SERVE}")),
+    case("server-by-runpy", sh("""
+        exec python3 -c '
+        import os, runpy, sys
+        sys.argv = ["server", "--model", os.environ["MODEL_PATH"], "--port", "8000"]
+        runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")
+        '
+        """.replace("\n        ", "\n"))),
     case("installed-editable-wrong", sh(f"set -e\npip install -e tools\npython3 -m mytools.look{SERVE}"), NEEDS,
          files={"tools/pyproject.toml": "", "tools/src/mytools/__init__.py": "", "tools/src/mytools/look.py": "import apex\n"}),
 )  # fmt: skip

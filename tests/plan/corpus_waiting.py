@@ -33,6 +33,38 @@ server.wait()
 """
 CURL = f"curl -sf -o /dev/null {HEALTH}"
 
+CLOCK = """
+{serve} &
+pid=$!
+begin={now}
+until {test}; do
+    [ $(({now} - begin)) -lt {limit} ] || {{ echo "too late"; kill $pid; exit 1; }}
+    sleep 4
+done
+wait $pid
+"""
+PYTHON_CLOCK = POLL.replace(
+    "for _ in range(COUNT):", "deadline = time.monotonic() + COUNT\nwhile time.monotonic() < deadline:"
+)
+PYTHON_ASYNC = """
+import asyncio, os, sys, urllib.request
+async def main():
+    server = await asyncio.create_subprocess_exec("vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000")
+    for _ in range(30):
+        try:
+            urllib.request.urlopen("http://127.0.0.1:8000/health")
+            return await server.wait()
+        except OSError:
+            await asyncio.sleep(4)
+    server.kill()
+    return 1
+sys.exit(asyncio.run(main()))
+"""
+
+
+def clock(now: str, limit: int) -> str:
+    return bash(CLOCK.format(serve=SERVE, now=now, limit=limit, test=CURL))
+
 
 def loop(count: int, pause: str, test: str = CURL) -> str:
     return bash(LOOP.format(serve=SERVE, count=count, pause=pause, test=test))
@@ -48,6 +80,9 @@ RIGHT_WAITING = (
     case("waits-beside", sh(f"(sleep 30; {CURL} && echo ready) &\nexec {SERVE}")),
     case("waits-with-a-limit", bash(f"{SERVE} &\ntimeout 1800 bash -c 'until {CURL}; do sleep 5; done' || exit 1\nwait")),
     case("waits-by-curl", sh(f"{SERVE} &\ncurl -s --retry 400 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait")),
+    case("waits-by-the-clock", clock("$(date +%s)", 1800)),
+    case("waits-by-seconds", clock("$SECONDS", 1800)),
+    case("waits-by-pythons-clock", sh("exec python3 run.py"), files={"run.py": PYTHON_CLOCK.replace("COUNT", "3600")}),
     case("waits-in-python", sh("exec python3 run.py"), files={"run.py": POLL.replace("COUNT", "720")}),
 )  # fmt: skip
 
@@ -64,6 +99,12 @@ WRONG_WAITING = (
          IMPATIENT, says="after waiting 300 s"),
     case("gives-up-by-curl", sh(f"{SERVE} &\ncurl -s --retry 10 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait"),
          IMPATIENT, says="after waiting 50 s"),
+    case("gives-up-by-the-clock", clock("$(date +%s)", 240), IMPATIENT, says="[ $(($(date +%s) - begin)) -lt 240 ]"),
+    case("gives-up-by-seconds", clock("$SECONDS", 240), IMPATIENT, says="where the server is not ready by then: “[ $(("),
+    case("gives-up-by-pythons-clock", sh("exec python3 run.py"), IMPATIENT, says="run.py",
+         files={"run.py": PYTHON_CLOCK.replace("COUNT", "240")}),
+    case("gives-up-between-tasks", sh("exec python3 run.py"), IMPATIENT, says="after waiting 120 s",
+         files={"run.py": PYTHON_ASYNC}),
     case("gives-up-in-python", sh("exec python3 run.py"), IMPATIENT, files={"run.py": POLL.replace("COUNT", "24")},
          says="after waiting 120 s"),
 )  # fmt: skip

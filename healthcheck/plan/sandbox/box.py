@@ -104,7 +104,8 @@ def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else plain.environment(job)
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
-    return replace(job, environment={**base, **ours})
+    clock = {} if job.answers else {"BASH_ENV": f"{job.kit}/{tools.LOADING}"}
+    return replace(job, environment={**base, **ours, **clock})
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:

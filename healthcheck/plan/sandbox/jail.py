@@ -107,14 +107,13 @@ def _is_real_root() -> bool:
 
 
 def _give_away(new_root: str, submission: str) -> None:
-    places = [f"{new_root}/root", f"{new_root}/.kit/forever", f"{new_root}/usr/local/Ascend"]
+    places = [f"{new_root}/.kit/forever", f"{new_root}/usr/local/Ascend"]
     for top in (new_root + submission, f"{new_root}/usr/local/Ascend"):
         for folder, _, files in os.walk(top):
             places += [folder, *(os.path.join(folder, name) for name in files)]
     places += [f"{new_root}/.kit", f"{new_root}/.kit/records"]
     places += [new_root + folder for folder in (IMAGE_SOURCES, *IMAGE_FOLDERS)]
-    for name in ("", "opt", "srv", "mnt", "home", "run", "var", "var/log", "etc", "tmp", "usr/local", "dev/shm"):
-        places.append(f"{new_root}/{name}")
+    places += [f"{new_root}/{name}" for name in root.OF_ROOT]
     for place in places:
         os.chown(place, STRANGER, STRANGER, follow_symlinks=False)
 

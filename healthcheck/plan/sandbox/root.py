@@ -17,11 +17,29 @@ _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "os-release",
     "mime.types", "protocols", "services", "terminfo", "inputrc",
 )  # fmt: skip
+_ETC_FOLDERS = ("default", "profile.d", "security", "sysctl.d")
+_ETC_TEXTS = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "group": "root:x:0:\n",
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "hostname": f"{HOST_NAME}\n",
+    "resolv.conf": "",
+    "environment": "",
+    "sysctl.conf": "",
+    "security/limits.conf": "",
+    "profile": "",
+    "bash.bashrc": "",
+}
+_START_FILES = ("root/.profile", "root/.bashrc")
+OF_ROOT = (
+    "", "opt", "srv", "mnt", "home", "run", "var", "var/log", "tmp", "dev/shm", "root", *_START_FILES,
+    "etc", *(f"etc/{name}" for name in (*_ETC_FOLDERS, *_ETC_TEXTS)),
+    "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
+)  # fmt: skip
+"""What root may change in an image, and so the rehearsed program here: all of it made for the sandbox alone."""
 _PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _LARGE_FILE_BYTES = 16 * 1024**2
-_PASSWD = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
 def build(job: Job, new_root: str) -> None:
@@ -155,12 +173,12 @@ def _etc(new_root: str) -> None:
             kernel.bind_read_only(source, target)
         elif os.path.isfile(source) and os.path.getsize(source) < 1024**2:
             shutil.copyfile(source, target)
-    texts = {"passwd": _PASSWD, "group": "root:x:0:\n", "hosts": _HOSTS, "hostname": f"{HOST_NAME}\n"}
-    texts["resolv.conf"] = ""
-    for name, text in texts.items():
+    for name in _ETC_FOLDERS:
+        os.mkdir(f"{new_root}/etc/{name}")
+    for name, text in _ETC_TEXTS.items():
         Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
     shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")
-    for start_file in ("etc/profile", "etc/bash.bashrc", "root/.profile", "root/.bashrc"):
+    for start_file in _START_FILES:
         Path(f"{new_root}/{start_file}").touch()
 
 

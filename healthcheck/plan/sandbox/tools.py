@@ -39,12 +39,19 @@ STAND_INS = {
     "timeout.sh": ("timeout",),
     "address.sh": ("hostname", "ip", "ifconfig"),
     "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
+    "granted.sh": (
+        "useradd", "adduser", "userdel", "usermod", "groupadd", "addgroup", "groupdel", "groupmod", "chpasswd",
+        "chown", "chgrp",
+    ),
 }  # fmt: skip
 WHERE_MISSING = {
     "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "pidof")}
+ONLY_LOADING = {"date.sh": ("date",)}
+LOADING = "loading"
+"""There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
@@ -82,7 +89,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
-        Path(f"{kit}/loading").touch()
+        shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = (
@@ -124,4 +131,5 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     wanted = list(STAND_INS.items())
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
+    wanted += () if job.answers else ONLY_LOADING.items()
     return wanted if job.isolated else [*wanted, *ONLY_PLAIN.items()]

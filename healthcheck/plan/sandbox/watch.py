@@ -126,7 +126,8 @@ class Watch:
             return
 
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
-        signature = tuple(sorted((process.pid, process.cpu_ticks) for process in family))
+        processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
+        signature = (self.records.slept_s(), *processes_now)
         napping = self.records.napping()
         running = any(p.state in "RD" or p.pid in napping for p in family)
         if busy or running or signature != self._signature:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from healthcheck.plan.standins import note
 from healthcheck.plan.standins.permissive import Anything, Base
+
+SERVER_MODULES = (
+    "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
+    "swift.cli.deploy", "llamafactory", "text_generation_launcher", "mindie", "mindspeed", "aphrodite",
+    "mlc_llm", "tabbyapi", "litellm", "transformers.commands", "vllm_omni", "vllm_ascend", "ktransformers",
+    "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
+)  # fmt: skip
+"""What `python -m` starts a server with, and the modules below."""
+_ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
 
 
 class Arguments(argparse.Namespace):
@@ -190,6 +200,15 @@ def _pretrained(name: str) -> Any:
     return Pretrained if name[0].isupper() else Anything(f"transformers.{name}")
 
 
+def serves(module: str) -> bool:
+    """Whether the module, run as a program, is a server."""
+    return not _ENDS_BY_ITSELF.search(module) and any(
+        module == known or module.startswith(f"{known}.") for known in SERVER_MODULES
+    )
+
+
 def run_module(name: str) -> None:
-    """What `runpy.run_module` of an engine does."""
-    note.serve("python3", ["-m", name, *sys.argv[1:]])
+    """What `runpy.run_module` of a library that is not here does."""
+    if serves(name):
+        note.serve("python3", ["-m", name, *sys.argv[1:]])
+    note.record("exec", "python3", "-m", name, *sys.argv[1:])

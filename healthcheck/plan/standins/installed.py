@@ -10,6 +10,9 @@ from healthcheck.plan.standins import made
 
 _FILE_BYTES = 256 * 1024
 _FILES = ("-r", "--requirement")
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_CUDA_ONLY = {"flash_attn", "xformers", "cupy", "flashinfer", "sgl_kernel", "tensorrt", "tensorrt_llm"}
+"""Who asks for them does not get them: they neither build nor load without CUDA."""
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 """What follows a project's name in those of its archives and repositories."""
@@ -19,7 +22,7 @@ def names() -> frozenset[str]:
     """Their names as modules would have them: lower case, underscores."""
     words = [*_lines("requirements.txt"), *_of_installations()]
     found = (match[1] for word in words if (match := _NAME.match(word)))
-    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found)
+    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found) - _CUDA_ONLY
 
 
 def _lines(path: str) -> list[str]:
@@ -47,6 +50,6 @@ def folders() -> Sequence[str]:
     for folder, words in made.installations():
         for word in words:
             place = os.path.join(folder, word.partition("[")[0])
-            if not word.startswith("-") and os.path.exists(f"{place}/pyproject.toml"):
+            if not word.startswith("-") and any(os.path.exists(f"{place}/{name}") for name in _PROJECT):
                 found += [place, f"{place}/src"]
     return found

@@ -17,6 +17,8 @@ from healthcheck.plan.standins.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
 """Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
+_PROGRAM = ".__main__"
+"""What `python -m` looks for in a package."""
 _LATE = {
     **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.standins.commandline"),
     **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.standins.clients"),
@@ -48,18 +50,22 @@ class Loader(importlib.abc.Loader):
             module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
         module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
+        module.__dict__["__file__"] = f"{_PLACES.get(top, SITE)}/{module.__name__.replace('.', '/')}/__init__.py"
 
     def get_code(self, name: str) -> CodeType:
         """What runpy runs in `python -m name`."""
-        return compile(
-            f"import {name.split('.', maxsplit=1)[0]} as m\nm.run_as_main({name!r})", f"<{name}>", "exec"
-        )
+        top, module = name.split(".", maxsplit=1)[0], name.removesuffix(_PROGRAM)
+        return compile(f"import {top} as m\nm.run_as_main({module!r})", f"<{name}>", "exec")
 
     def is_package(self, name: str) -> bool:
         return False
 
 
 _VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
+
+SITE = "/usr/local/lib/python3/site-packages"
+"""Where a stand-in says that it is installed: nothing is there."""
+_PLACES = {"vllm": "/vllm-workspace/vllm", "vllm_ascend": "/vllm-workspace/vllm-ascend"}
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -80,7 +86,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return shipped
         if top not in self._names and top.lower() not in installed.names():
             return None
-        return importlib.machinery.ModuleSpec(name, Loader(), is_package=True)
+        return importlib.machinery.ModuleSpec(name, Loader(), is_package=not name.endswith(_PROGRAM))
 
 
 def install(kit: str) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 ADDRESS = "10.213.37.2"
 """Of the rehearsed machine: private, and one that nobody writes into a script."""
 HOST_NAME = "rehearsed-machine"
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
+_A_DAY_S = 80_000
+"""As long as a sleep that is meant to keep a program there for good."""
 _really_sleep = time.sleep
+_clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
+_passed_s = 0.0
+"""How long this program meant to sleep."""
 
 
 def record(kind: str, name: str, *arguments: str) -> None:
@@ -43,20 +48,46 @@ def serve(name: str, arguments: Sequence[str]) -> None:
         _really_sleep(3600)
 
 
-def sleep(seconds: float) -> None:
-    """Stand in for time.sleep: a moment for others to start, and nothing once a server runs."""
+def keep_time() -> None:
+    """From now on, where no server ever gets ready, sleeping takes time on the clocks of this program."""
+
+    def ahead(clock: Callable[[], float]) -> Callable[[], float]:
+        return lambda: clock() + _passed_s
+
+    if os.path.exists(f"{_KIT}/loading"):
+        for name, clock in _clocks.items():
+            setattr(time, name, ahead(clock))
+
+
+def slept(seconds: float) -> None:
+    """Note how long the program meant to sleep."""
+    global _passed_s  # noqa: PLW0603 - there is one time
+    _passed_s += seconds
     with open(f"{_KIT}/slept", "a", encoding="ascii") as file:
         file.write(f"{float(seconds):f}\n")
-    if seconds >= 80_000:
-        _really_sleep(seconds)
-    if os.path.exists(f"{_KIT}/serving"):
-        _really_sleep(0.0005)
-        return
+
+
+def sleep(seconds: float) -> None:
+    """Stand in for time.sleep: a moment for others to start, and nothing once a server runs."""
+    slept(seconds)
     nap = f"{_KIT}/napping/{os.getpid()}"
-    with open(nap, "wb"):
-        _really_sleep(min(seconds, 0.15))
+    if not _is_serving() and seconds < _A_DAY_S:
+        with open(nap, "wb"):
+            pass
+    _really_sleep(nap_s(seconds))
     if os.path.exists(nap):
         os.unlink(nap)
+
+
+def nap_s(seconds: float) -> float:
+    """How long a sleep really takes."""
+    if seconds >= _A_DAY_S:
+        return seconds
+    return 0.0005 if _is_serving() else min(seconds, 0.15)
+
+
+def _is_serving() -> bool:
+    return os.path.exists(f"{_KIT}/serving")
 
 
 def real_port(port: int) -> int:

@@ -63,7 +63,8 @@ def _asyncio_sleep(module: ModuleType) -> None:
     really_sleep = module.__dict__["sleep"]
 
     async def sleep(delay: float, result: Any = None) -> Any:
-        return await really_sleep(min(delay, 0.05) if delay < 80_000 else delay, result)
+        note.slept(delay)
+        return await really_sleep(note.nap_s(delay), result)
 
     module.__dict__["sleep"] = sleep
 

@@ -13,14 +13,8 @@ from collections.abc import Callable
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import apps, modules, note, permissive, pip, webservers
+from healthcheck.plan.standins import apps, engines, modules, note, permissive, pip, webservers
 
-_SERVER_MODULES = (
-    "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
-    "swift.cli.deploy", "llamafactory", "text_generation_launcher", "mindie", "mindspeed", "aphrodite",
-    "mlc_llm", "tabbyapi", "litellm", "transformers.commands", "vllm_omni", "vllm_ascend", "ktransformers",
-    "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
-)  # fmt: skip
 _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
     "spacy", "pre_commit", "setuptools",
@@ -72,6 +66,7 @@ def _pose_as_python(kit: str, invoked: str) -> None:
         if entry:
             sys.path.insert(0, entry)
     time.sleep = note.sleep  # type: ignore[assignment]
+    note.keep_time()
     modules.install(kit)
 
 
@@ -152,7 +147,7 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
         special = lambda: _app_server(top, arguments)  # noqa: E731
     elif top in _TOOL_MODULES and not local:
         special = lambda: _tool(name, module, arguments)  # noqa: E731
-    elif not local and any(module == known or module.startswith(f"{known}.") for known in _SERVER_MODULES):
+    elif not local and engines.serves(module):
         special = lambda: _known_server(name, module, arguments)  # noqa: E731
     if special:
         special()
