@@ -37,7 +37,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     listener = threading.Thread(target=lambda: heard.append(pipe.read_bytes()))
     listener.start()
     write_atomically(pipe, b"words")
-    listener.join(timeout=10)
+    listener.join(timeout=60)
     assert heard == [b"words"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

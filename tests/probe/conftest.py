@@ -12,7 +12,7 @@ from healthcheck.simulator.bank import known
 from healthcheck.simulator.behaviour import Behaviour
 
 Probe = Callable[..., ProbeRun]
-QUICK = Patience(connect_s=5, silence_s=1, answer_s=5, attempts=3, first_wait_s=0.01, strikes=8)
+QUICK = Patience(connect_s=5, silence_s=60, answer_s=120, attempts=3, first_wait_s=0.01, strikes=8)
 
 
 def behaviour(**other: object) -> Behaviour:

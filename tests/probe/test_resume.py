@@ -51,7 +51,7 @@ def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tu
             )
             wait_for_lines(parts / "logs/samples.jsonl", 25 * number, process)
             process.send_signal(sign)
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=120)
             assert process.returncode == (-sign if sign is signal.SIGKILL else 3), said.decode()
             before = {sample.order: sample for sample in read(parts / "logs/samples.jsonl")}
             assert 0 < len(before) < 120
@@ -74,7 +74,7 @@ def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path
         )
         wait_for_lines(tmp_path / "run/logs/samples.jsonl", 30, process)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=30)
+        out, error = process.communicate(timeout=120)
     assert process.returncode == 3, error.decode()
     report = json.loads((tmp_path / "run/report.json").read_text())
     assert report["verdict"] == "inconclusive"

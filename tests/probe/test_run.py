@@ -83,8 +83,9 @@ def test_the_folder_holds_the_run(probe: Probe) -> None:
      ("never-answers", "timed out"), ("stalls", "timed out")],
 )  # fmt: skip
 def test_failed_requests_are_named_and_never_silently_wrong(probe: Probe, fault: str, text: str) -> None:
+    patience = replace(QUICK, silence_s=1) if text == "timed out" else QUICK
     with Simulator(behaviour(faults=(fault,))) as server:
-        run = probe(server.url)
+        run = probe(server.url, patience=patience)
     result = judged(run)["probe/completes"]
     assert result.outcome is Outcome.FAIL
     assert text in seen(result)
@@ -121,6 +122,29 @@ def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) 
     assert figure["avg@3"]["value"] == pytest.approx(35 / 36)
     assert figure["without failures"]["value"] == 1.0
     assert figure["failed requests"] == 1
+
+
+def test_where_nothing_was_answered_no_answer_is_blamed(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("chat-500",))) as server:
+        run = probe(server.url)
+    figure = metrics(run)
+    assert "without failures" not in figure
+    assert figure["the service's client will print"] == {}
+    assert judged(run)["probe/completes"].outcome is Outcome.FAIL
+    assert judged(run)["probe/accuracy"].outcome is Outcome.PASS
+    rows = (run.folder / "summary/side_by_side.md").read_text()
+    assert "no request was answered" in rows
+    (summary,) = (run.folder / "summary").glob("summary_*.csv")
+    assert summary.read_text().splitlines()[1].endswith(",-")
+
+
+def test_answers_that_are_all_reasoning_are_told_from_garbage(probe: Probe) -> None:
+    with Simulator(behaviour(faults=("reasoning-only",))) as server:
+        run = probe(server.url)
+    (told,) = judged(run)["probe/degenerate"].findings
+    assert "empty: 36 of 36" in told.seen
+    assert "--reasoning-parser" in told.fix
+    assert "first is ''" not in seen(judged(run)["probe/accuracy"])
 
 
 def test_max_tokens_leaves_room_for_the_prompt(probe: Probe) -> None:

@@ -67,7 +67,7 @@ def test_descendants_marks_and_activity():
         assert processes.activity([parent.pid, below[0].pid]).cpu_s > 0
         assert processes.process(parent.pid).command.startswith(sys.executable)
         assert processes.kill([*below]) == ()
-        parent.wait(20)
+        parent.wait(60)
     finally:
         parent.kill()
         parent.wait()

@@ -19,7 +19,7 @@ from healthcheck.service.watch import Stillness
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
 
 (port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
-IDLE = Patience(deadline_s=60, silence_s=3, answer_s=3, tick_s=0.1)
+IDLE = Patience(deadline_s=120, silence_s=8, answer_s=8, tick_s=0.1)
 """Waits until nothing moves any more, however long a server takes to start on a busy machine."""
 
 
@@ -56,7 +56,7 @@ CASES = {
     "ends at once": ("exit 0", LaunchOutcome.EXITED, "left no process"),
     "a missing program": ("exec nosuchprogram serve", LaunchOutcome.EXITED, "command not found"),
     "its shell is missing": ("#!/nosuch/shell\nexit 0", LaunchOutcome.NOT_STARTED, "/nosuch/shell"),
-    "a daemon that dies": ("sleep 0.7 &\nexit 0", LaunchOutcome.BACKGROUNDED, "in the background"),
+    "a daemon that dies": ("sleep 6 &\nexit 0", LaunchOutcome.BACKGROUNDED, "in the background"),
     "another port": (
         "echo 'Uvicorn running on http://0.0.0.0:OTHER'; exec SERVER OTHER",
         LaunchOutcome.OTHER_PORT,
@@ -80,11 +80,14 @@ CASES = {
 }
 
 
+UNSAID = {LaunchOutcome.SILENT, LaunchOutcome.OTHER_PORT}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
     script, outcome, said = CASES[case]
     other = str(free_port())
-    patience = IDLE if outcome in {LaunchOutcome.SILENT, LaunchOutcome.OTHER_PORT} else QUICK
+    patience = QUICK if "OTHER" in script.partition("exec")[0] or outcome not in UNSAID else IDLE
     with service(tmp_path, script.replace("OTHER", other), patience=patience) as running:
         launch = running.launch
     assert launch.outcome is outcome
@@ -104,10 +107,21 @@ def test_a_deadline_ends_the_wait_for_a_server_that_is_busy(tmp_path):
 
 def test_a_cause_in_a_file_of_deploy_sh_s_own_is_found(tmp_path):
     """`nohup … > server.log` leaves the kit's log empty."""
+    said, looked_at = tmp_path / "said", tmp_path / "looked at"
     script = (
-        "(echo 'RuntimeError: Cannot find any model weights with `w`'; sleep 1; exit 1) > server.log 2>&1\nexit 1"
+        f"(echo 'RuntimeError: Cannot find any model weights with `w`'; touch '{said}'\n"
+        f"until [ -e '{looked_at}' ]; do sleep 0.1; done) > server.log 2>&1\nexit 1"
     )
-    with service(tmp_path, script) as running:
+
+    class Looking(Silent):
+        seen = False
+
+        def update(self, text, *, done=0, total=0):
+            if self.seen:
+                looked_at.touch()
+            self.seen = said.exists()
+
+    with service(tmp_path, script, progress=Looking()) as running:
         launch = running.launch
     assert launch.diagnosis.cause.failure.id == "weights-none"
     assert "server.log:1: RuntimeError: Cannot find" in text(starts.judge(launch))
@@ -144,7 +158,7 @@ def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path)
     ],
 )
 def test_a_server_that_takes_requests_and_does_nothing_is_given_up_early_and_named(tmp_path, mode, heard):
-    quiet = Patience(deadline_s=600, silence_s=600, answer_s=3, tick_s=0.1)
+    quiet = Patience(deadline_s=600, silence_s=600, answer_s=8, tick_s=0.1)
     with service(tmp_path, f"exec SERVER PORT {mode}", patience=quiet) as running:
         launch = running.launch
     assert launch.outcome is LaunchOutcome.SILENT

@@ -135,7 +135,7 @@ def test_the_command_serves_until_a_signal_and_ends_cleanly(number: signal.Signa
         assert found
         assert Client(found.group()).models().status == 200
         process.send_signal(number)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_the_command_lists_its_faults() -> None:

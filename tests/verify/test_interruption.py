@@ -44,7 +44,7 @@ def test_during_loading(adapter: Path, weights: Path, tmp_path: Path, port) -> N
     process = start(adapter, weights, out, "--env", path)
     wait_for(mark.exists, process)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=150)
     assert process.returncode == 3, output
     assert "Traceback" not in output
     assert json.loads((out / "report.json").read_text("utf-8"))["verdict"] == "inconclusive"
@@ -58,7 +58,7 @@ def test_during_the_probe(adapter: Path, weights: Path, tmp_path: Path, port) ->
     process = start(adapter, weights, out, "--problems", "3000", "--concurrency", "2")
     wait_for(lambda: journal.is_file() and len(journal.read_bytes().splitlines()) > 20, process)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=150)
     assert process.returncode == 3, output
     assert "Traceback" not in output
     report = json.loads((out / "report.json").read_text("utf-8"))

@@ -137,7 +137,7 @@ def test_a_server_that_does_not_start(
     (engine / "vllm").write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
     (engine / "vllm").chmod(0o755)
     seen = verify(
-        adapter, "--weights", weights, "--deadline", "8", "--env", f"PATH={engine}:/usr/local/bin:/usr/bin:/bin"
+        adapter, "--weights", weights, "--deadline", "15", "--env", f"PATH={engine}:/usr/local/bin:/usr/bin:/bin"
     )
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"service/starts"}), seen.output
     assert quoted in seen.check("service/starts")["detail"]

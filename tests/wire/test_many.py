@@ -80,7 +80,7 @@ def test_a_request_can_be_cancelled_at_any_moment(turns: int) -> None:
 
 def test_silence_ends_an_answer() -> None:
     with server(listens) as url, pytest.raises(TimeoutError, match=r"nothing came for 0\.3 s"):
-        streamed(url, Waits(connect_s=5, silence_s=0.3, answer_s=60))
+        streamed(url, Waits(connect_s=30, silence_s=0.3, answer_s=60))
 
 
 def test_an_answer_that_trickles_ends_too() -> None:
@@ -89,7 +89,7 @@ def test_an_answer_that_trickles_ends_too() -> None:
         server(says(head, *[b": wait\n\n"] * 400, pause_s=0.05)) as url,
         pytest.raises(TimeoutError, match="no end after 1 s"),
     ):
-        streamed(url, Waits(connect_s=5, silence_s=30, answer_s=1))
+        streamed(url, Waits(connect_s=30, silence_s=30, answer_s=1))
 
 
 def test_nothing_is_waited_for_after_done() -> None:
@@ -114,7 +114,7 @@ def test_signs_of_life_after_done_do_not_keep_an_answer_open() -> None:
             time.sleep(0.1)
 
     with server(pings) as url:
-        timed = streamed(url, Waits(connect_s=5, silence_s=30, answer_s=60))
+        timed = streamed(url, Waits(connect_s=30, silence_s=30, answer_s=60))
     assert timed.reply.completion
     assert timed.reply.completion.done
 
