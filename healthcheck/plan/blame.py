@@ -68,7 +68,11 @@ def stopped(text: str, commands: tuple[str, ...]) -> Stop:
 def _lines_of(text: str, command: str) -> tuple[int, ...]:
     """The lines that have most of a command's words; a shell shows the values of variables, not their names."""
     words = set(_WORD.findall(command))
-    scores = {number: len(words & set(_WORD.findall(line))) for number, line in script.code_lines(text)}
+    given = re.match(r"\w+=", command)
+    scores = {
+        number: len(words & set(_WORD.findall(line))) + (given is not None and line.lstrip().startswith(given[0]))
+        for number, line in script.code_lines(text)
+    }
     best = max(scores.values(), default=0)
     return tuple(sorted(number for number, score in scores.items() if score == best)) if best else ()
 

@@ -176,7 +176,9 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     run = plan.loading_run
     if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
         return
-    stop = blame.stopped(plan.script, run.traced)
+    servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
+    behind = tuple(command for command in run.traced if not command.startswith(servers))
+    stop = blame.stopped(plan.script, behind)
     line = script.line_at(plan.script, stop.line) or stop.command
     yield warn(
         expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",

@@ -60,6 +60,30 @@ PYTHON: tuple[Case, ...] = (
         },
     ),
     case(
+        "python-click-group",
+        sh("exec python3 run.py --quiet serve-model --port 7000"),
+        files={
+            "run.py": """
+            import os, click
+            @click.group()
+            @click.option("--quiet", is_flag=True)
+            @click.pass_context
+            def cli(context, quiet):
+                context.obj = {"quiet": quiet}
+            @cli.command()
+            @click.option("--port", default=0, type=int)
+            @click.option("--model", envvar="MODEL_PATH", required=True)
+            def serve_model(port, model):
+                os.execvp("vllm", ["vllm", "serve", model, "--port", str(port + 1000)])
+            @cli.group("tools")
+            def tools():
+                raise RuntimeError("not asked for")
+            if __name__ == "__main__":
+                cli()
+            """
+        },
+    ),
+    case(
         "python-typer",
         sh("exec python3 run.py"),
         files={

@@ -96,7 +96,7 @@ WRONG_WAITING = (
     case("gives-up-by-code", loop(20, "3", f'[ "$(curl -s -o /dev/null -w "%{{http_code}}" {HEALTH})" = 200 ]'), IMPATIENT,
          says="after waiting 60 s"),
     case("gives-up-by-limit", bash(f"{SERVE} &\ntimeout 5m bash -c 'until {CURL}; do sleep 2; done' || exit 1\nwait"),
-         IMPATIENT, says="after waiting 300 s"),
+         IMPATIENT, says="bash -c"),
     case("gives-up-by-curl", sh(f"{SERVE} &\ncurl -s --retry 10 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait"),
          IMPATIENT, says="after waiting 50 s"),
     case("gives-up-by-the-clock", clock("$(date +%s)", 240), IMPATIENT, says="[ $(($(date +%s) - begin)) -lt 240 ]"),
@@ -105,6 +105,8 @@ WRONG_WAITING = (
          files={"run.py": PYTHON_CLOCK.replace("COUNT", "240")}),
     case("gives-up-between-tasks", sh("exec python3 run.py"), IMPATIENT, says="after waiting 120 s",
          files={"run.py": PYTHON_ASYNC}),
+    case("gives-up-by-wget", sh(f"{SERVE} &\nwget --retry-connrefused --tries=30 --waitretry=1 -qO- {HEALTH} || exit 1\nwait"),
+         IMPATIENT, says="after waiting 29 s where the server is not ready by then: “wget"),
     case("gives-up-in-python", sh("exec python3 run.py"), IMPATIENT, files={"run.py": POLL.replace("COUNT", "24")},
          says="after waiting 120 s"),
 )  # fmt: skip

@@ -54,11 +54,18 @@ def _exchange(port: int, path: str) -> bytes:
 
 
 def _pauses_s(arguments: list[str]) -> list[float]:
-    """The pauses between the attempts that curl makes at a server which refuses the connection."""
-    options = dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    """The pauses between the attempts that curl and wget make at a server which refuses the connection."""
+    spread = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    options = dict(zip(spread, [*spread[1:], ""], strict=True))
     if not {"--retry-connrefused", "--retry-all-errors"} & options.keys():
         return []
     retries, delay, most = (options.get(name, "") for name in ("--retry", "--retry-delay", "--retry-max-time"))
+    if not retries:  # wget's names, and its own defaults
+        tries, longest = (
+            options.get(name, default) for name, default in (("--tries", "20"), ("--waitretry", "10"))
+        )
+        counts = tries.isdigit() and longest.isdigit()
+        return [min(n + 1.0, float(longest)) for n in range(min(int(tries), 1000) - 1)] if counts else []
     count = min(int(retries), 1000) if retries.isdigit() else 0
     pauses = [float(delay) if delay.isdigit() and int(delay) else min(2.0**n, 600.0) for n in range(count)]
     while most.isdigit() and int(most) and sum(pauses) > int(most):

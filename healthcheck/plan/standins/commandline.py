@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import sys
@@ -21,6 +22,7 @@ class Option:
         longest = max(names, key=len, default="")
         self.name = longest.lstrip("-").replace("-", "_").split("/")[0].lower()
         self.default = default() if callable(default) else default
+        self.type = more.get("type")
         variable = more.get("envvar")
         if isinstance(variable, str) and variable in os.environ:
             self.default = os.environ[variable]
@@ -38,11 +40,70 @@ class Command:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs:
             return self.function(*args, **kwargs)
-        declared = {option.name: option.default for option in self.options}
-        self.function(**values(self.function, declared, sys.argv[1:]))
+        self.run(sys.argv[1:])
         sys.exit(0)
 
-    main = __call__
+    def main(self, *_: Any, **__: Any) -> None:
+        self()
+
+    def run(self, argv: list[str]) -> None:
+        """Call the function with what the command line says."""
+        declared = {option.name: option.default for option in self.options}
+        numbers = {option.name for option in self.options if option.type is int}
+        given = values(self.function, declared, argv)
+        self.function(
+            **{
+                name: int(value) if name in numbers and isinstance(value, str) else value
+                for name, value in given.items()
+            }
+        )
+
+
+class Group(Command):
+    """A command that has others below it: its own function runs first."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self.commands: dict[str, Command] = {}
+
+    def command(self, name: Any = None, *_: Any, **__: Any) -> Any:
+        return self._adding(Command, name)
+
+    def group(self, name: Any = None, *_: Any, **__: Any) -> Any:
+        return self._adding(Group, name)
+
+    def add_command(self, command: Command, name: str | None = None) -> None:
+        self.commands[name or _dashed(command.function)] = command
+
+    def _adding(self, kind: type[Command], name: Any) -> Any:
+        def add(function: Any) -> Command:
+            made = function if isinstance(function, Command) else kind(function)
+            self.add_command(made, name if isinstance(name, str) else None)
+            return made
+
+        return add(name) if callable(name) else add
+
+    def run(self, argv: list[str]) -> None:
+        at = next((at for at, word in enumerate(argv) if word in self.commands), None)
+        super().run(argv[:at])
+        if at is not None:
+            self.commands[argv[at]].run(argv[at + 1 :])
+
+
+def _dashed(function: Callable[..., Any]) -> str:
+    return function.__name__.replace("_", "-")
+
+
+def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without its first parameter, the context of click."""
+    first, *others = inspect.signature(function).parameters.values()
+
+    @functools.wraps(function)
+    def call(**given: Any) -> Any:
+        return function(Anything(first.name), **given)
+
+    call.__dict__["__signature__"] = inspect.Signature(others)
+    return call
 
 
 def values(function: Callable[..., Any], declared: Mapping[str, Any], argv: list[str]) -> dict[str, Any]:
@@ -91,6 +152,10 @@ def _command(*args: Any, **_: Any) -> Any:
     return Command(args[0]) if args and callable(args[0]) else Command
 
 
+def _group(*args: Any, **_: Any) -> Any:
+    return Group(args[0]) if args and callable(args[0]) else Group
+
+
 class Typer:
     """An application of commands; with one command, that one is it."""
 
@@ -99,7 +164,7 @@ class Typer:
 
     def command(self, name: str | None = None, **_: Any) -> Callable[[Any], Any]:
         def add(function: Any) -> Any:
-            self.commands[name or function.__name__.replace("_", "-")] = function
+            self.commands[name or _dashed(function)] = function
             return function
 
         return add
@@ -134,8 +199,11 @@ def _typer_option(default: Any = _MISSING, *_: Any, **more: Any) -> Option:
 def parts(name: str) -> dict[str, Any]:
     """What matters of a command-line library by module name."""
     known: dict[str, dict[str, Any]] = {
-        "click": {"command": _command, "option": _declare, "argument": _declare, "echo": print},
+        "click": {
+            "command": _command, "group": _group, "option": _declare, "argument": _declare, "echo": print,
+            "pass_context": _with_context,
+        },
         "typer": {"Typer": Typer, "run": _run, "Option": _typer_option, "Argument": _typer_option, "echo": print},
         "fire": {"Fire": _fire},
-    }
+    }  # fmt: skip
     return known.get(name, {})

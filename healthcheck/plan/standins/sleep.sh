@@ -17,13 +17,13 @@ if [ -e @KIT@/loading ] && [ -n "${REHEARSED_TIMER:-}" ]; then
     [ ! -e "@KIT@/timer.$REHEARSED_TIMER" ] || read -r passed <"@KIT@/timer.$REHEARSED_TIMER"
     passed=$((passed + $(whole "$seconds")))
     echo $passed >"@KIT@/timer.$REHEARSED_TIMER"
-    [ $passed -lt "$(whole "$REHEARSED_TIME_LIMIT")" ] || kill -ALRM "$REHEARSED_TIMER"
+    if [ $passed -ge "$(whole "$REHEARSED_TIME_LIMIT")" ]; then kill -ALRM "$REHEARSED_TIMER" && ends=1; fi
 fi
-if [ ! -e @KIT@/serving ]; then
+if [ ! -e @KIT@/serving ] || [ -n "${ends:-}" ]; then
     for real in /.host/usr/bin/sleep /.host/bin/sleep /usr/bin/sleep /bin/sleep; do
         if [ -x $real ] && [ ! -L $real ]; then
             : >@KIT@/napping/$$
-            exec $real 0.15
+            exec $real ${ends:-0.15}
         fi
     done
 fi
