@@ -9,6 +9,7 @@ from pathlib import Path
 
 from healthcheck import provenance
 from healthcheck.cli import output, sampling
+from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.probe.folder import SETTINGS
@@ -23,8 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="the server's root, such as http://127.0.0.1:8000")
     sampling.arguments(parser)
     written = parser.add_argument_group("output")
-    written.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: probe-YYYYmmdd-HHMMSS)")
-    written.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in this folder")
+    written.add_argument("--out", type=new_place, metavar="DIR", help="run folder (default: probe-YYYYmmdd-HHMMSS)")
+    written.add_argument("--resume", type=place, metavar="DIR", help="continue the run in this folder")
     output.arguments(written)
 
 
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     if options.quiet or options.json == output.STDOUT:
         return published.status
     if isinstance(printed, dict):
-        print(f"{CLIENT}:\n  {', '.join(f'{name} {value:.2f}' for name, value in printed.items())}")
+        said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
+        print(f"{CLIENT}:\n  {said or '- (no request was answered)'}")
         if len(printed) > 1:
             print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
     if (folder / SETTINGS).exists():

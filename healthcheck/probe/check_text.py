@@ -19,6 +19,11 @@ _LONG_CHARACTERS = 40
 """A shorter text may well be right for many problems."""
 _STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
 """In a right answer these are rules of dashes, tables and round numbers."""
+_GARBAGE = (
+    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
+    "npu-adapter explain probe/degenerate says why"
+)
+_ALL_REASONING = "their text is all in the reasoning field: remove --reasoning-parser, or choose the one that fits"
 
 
 @check(
@@ -42,8 +47,9 @@ def degenerate(run: ProbeRun) -> Findings:
 
     Repair: try these in this order, and keep the first that ends it: --dtype bfloat16 (float16 overflows where
     bfloat16 does not), no quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no exchange
-    between NPUs). Where answers ignore the question or are in another script, check first that chat template and
-    tokenizer are those of the weights; where they differ at temperature 0, try --max-num-seqs 1 first.
+    between NPUs). Where all text is in the reasoning field, remove --reasoning-parser. Where answers ignore the
+    question or are in another script, check first that chat template and tokenizer are those of the weights; where
+    they differ at temperature 0, try --max-num-seqs 1 first.
     """
     answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
     if not answered:
@@ -69,8 +75,7 @@ def _sign(name: str, samples: list[Sample], total: int) -> Finding:
     return told(
         expected="answers that are text",
         seen=f"{name}: {len(samples)} of {total} answers, such as {excerpt(samples[0].text)}",
-        fix="try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
-        "npu-adapter explain probe/degenerate says why",
+        fix=_ALL_REASONING if all(sample.reasoning and not sample.text for sample in samples) else _GARBAGE,
         evidence={"detector": name, "samples": len(samples), "of": total},
     )
 

@@ -9,6 +9,7 @@ from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.check_text import degenerate, excerpt
+from healthcheck.probe.export import client_text
 from healthcheck.probe.facts import CLEAR
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.sampler import GAVE_UP
@@ -175,12 +176,13 @@ def _leaning(stopped: str) -> str:
 
 def _unjudged(run: ProbeRun, summary: Summary) -> Findings:
     """Where nothing was asked for."""
-    if summary.correct:
+    said = [sample for sample in run.samples if not sample.error]
+    if summary.correct or not said:
         yield note("measured, not judged: neither --reference nor --threshold says what would be enough")
     else:
         yield warn(
             expected="some right answers to grade-school problems",
-            seen=f"none of {summary.samples} is right; the first is {excerpt(run.samples[0].text)}",
+            seen=f"none of {summary.samples} is right; the first is {excerpt(client_text(said[0]))}",
             fix="look at the answers in predictions/: a wrong chat template or broken weights look like this",
         )
 

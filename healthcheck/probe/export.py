@@ -54,9 +54,9 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
 
 
 def client_figures(run: ProbeRun) -> dict[str, float]:
-    """What the client would write into its results: its grader, its grouping; empty where there is no sample."""
+    """What the client would write into its results: its grader, its grouping; empty where nothing was answered."""
     rows = figures.grid(run).rows
-    if not rows:
+    if all(run.samples[place].error for row in rows for place in row):
         return {}
     scores = [[_client_score(run, place) for place in row] for row in rows]
     return client_results(hard(scores), scores)
@@ -83,6 +83,8 @@ def side_by_side(run: ProbeRun) -> str:
         assert estimate
         interval = f"{100 * estimate.low:.2f} to {100 * estimate.high:.2f}"
         lines.append(f"| {name} | {figure} | {100 * estimate.value:.2f} | {interval} |")
+    if not client:
+        lines.append("| all | - | no request was answered | |")
     grouping = "groups samples of different problems for pass@n and cons@n, " if summary.repeats > 1 else ""
     lines += [
         "",

@@ -34,7 +34,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
     return {
         **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
         "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
-        "without failures": _json(_without_failures(run, chosen)),
+        **_without_failures(run, chosen),
         **counts,
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
         **_corrected(run, chosen, summary),
@@ -125,16 +125,19 @@ def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
     return per_problem(name, shares, plus_two_t(shares), len(chosen.flat))
 
 
-def _without_failures(run: ProbeRun, chosen: Grid) -> Estimate:
-    """Accuracy of the requests that were answered; its interval is for these problems again."""
+def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """Accuracy of the requests that were answered, if any; its interval is for these problems again."""
     answered = [place for place in chosen.flat if not run.samples[place].error]
+    if not answered:
+        return {}
     right = sum(run.grades[place].score for place in answered)
     interval = wilson(right, len(answered))
-    return Estimate(
-        name="without failures", value=right / len(answered) if answered else 0.0, low=interval.low,
-        high=interval.high, level=interval.level, method=interval.method, question=THIS_BANK,
-        problems=len(chosen.problems), samples=len(answered),
+    estimate = Estimate(
+        name="without failures", value=right / len(answered), low=interval.low, high=interval.high,
+        level=interval.level, method=interval.method, question=THIS_BANK, problems=len(chosen.problems),
+        samples=len(answered),
     )  # fmt: skip
+    return {estimate.name: _json(estimate)}
 
 
 def _summary(summary: Summary, votes: Sequence[Estimate]) -> dict[str, JsonValue]:
