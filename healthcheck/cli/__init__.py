@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -33,14 +34,20 @@ COMMANDS = {
 }
 EXIT_STATUSES = """\
 exit status:
-  0  ready           2  wrong usage        4  the kit itself failed
-  1  not ready       3  inconclusive: the evidence does not settle it, or something else was in the way
+  0  ready
+  1  not ready
+  2  wrong usage
+  3  inconclusive: the evidence does not settle it, or something else was in
+     the way
+  4  the kit itself failed
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
     with outlets.lasting():
+        if sys.flags.optimize > 1:
+            return _say("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)", 2)
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"
@@ -66,9 +73,25 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _say("interrupted", 3)
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        return _say(f"cannot go on: {error.strerror or error}{where}", KIT_FAILED)
+        return _of_the_system(error)
     return status
+
+
+def _of_the_system(error: OSError) -> int:
+    """A folder that was removed and a path that may not be looked at are no failure of the kit."""
+    if not error.filename and _removed_from_under_us():
+        return _say("the folder that this runs in was removed: change to one that is there", 2)
+    where = f" ({error.filename})" if error.filename else ""
+    status = 2 if where and isinstance(error, PermissionError) else KIT_FAILED
+    return _say(f"cannot go on: {error.strerror or error}{where}", status)
+
+
+def _removed_from_under_us() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 @contextlib.contextmanager
@@ -97,8 +120,8 @@ def parser_for(wanted: Collection[str]) -> Parser:
     """The parser of the command line; only the commands that are wanted have their options."""
     parser = Parser(
         prog="npu-adapter",
-        description="Scaffold, verify and validate model adapter repositories for Ascend NPU evaluation "
-        "services. A pass here is a pass there.",
+        description="Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
+        "evaluation services. A pass here is a pass there.",
         epilog=EXIT_STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

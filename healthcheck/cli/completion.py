@@ -6,20 +6,20 @@ import argparse
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from healthcheck import catalogue, cli
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import place
+from healthcheck.cli.places import new_place, place
 
 SHELLS = ("bash", "zsh", "fish")
 INSTALL = """\
 to use it now:   bash   eval "$(npu-adapter completion bash)"
                  zsh    eval "$(npu-adapter completion zsh)"
                  fish   npu-adapter completion fish | source
-for every shell: bash   npu-adapter completion bash > ~/.local/share/bash-completion/completions/npu-adapter
-                 zsh    npu-adapter completion zsh > a folder of $fpath/_npu-adapter
-                 fish   npu-adapter completion fish > ~/.config/fish/completions/npu-adapter.fish"""
+for every shell: write what it prints to
+                 bash   ~/.local/share/bash-completion/completions/npu-adapter
+                 zsh    _npu-adapter, in a folder of $fpath
+                 fish   ~/.config/fish/completions/npu-adapter.fish"""
 _CHECK_METAVARS = {"ID", "CHECK-ID"}
 
 
@@ -72,7 +72,7 @@ def _word(action: argparse.Action, checks: tuple[str, ...]) -> Word:
         .replace("%(default)g", str(action.default)),
         takes_value=action.nargs != 0,
         choices=choices,
-        files=action.type in {Path, place} or str(action.metavar) in {"FILE", "DIR", "R"},
+        files=action.type in {place, new_place} or str(action.metavar) in {"FILE", "DIR", "R"},
     )
 
 

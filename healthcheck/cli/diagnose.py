@@ -19,8 +19,9 @@ FOUND, NOTHING = 0, 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = (
-        "Find the cause of a failed launch in its log: the first specific failure that the kit knows, with the "
-        "lines, the cause, the fix and the source; else the last error block. The log may be of any size."
+        "Find the cause of a failed launch in its log: the first specific failure that\n"
+        "the kit knows, with the lines, the cause, the fix and the source; else the last\n"
+        "error block. The log may be of any size."
     )
     parser.epilog = exit_statuses(
         {0: "a cause was found", 2: "wrong usage, or a log that cannot be read", 3: "no cause was found"}

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 
 from healthcheck import scaffold
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.places import new_place
 from healthcheck.errors import UsageError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses({0: "made", 2: "wrong usage; nothing was made"})
-    parser.add_argument("destination", metavar="DEST", type=Path, help="a folder that does not exist, or is empty")
+    parser.add_argument(
+        "destination", metavar="DEST", type=new_place, help="a folder that does not exist, or is empty"
+    )
     parser.add_argument("--task", metavar="CODE", help="text-generation, image-text-to-text or any-to-any")
     parser.add_argument(
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"

@@ -5,6 +5,7 @@ A run goes on to its end then: its verdict and its files do not depend on who re
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import io
@@ -18,6 +19,23 @@ from healthcheck.errors import KIT_FAILED
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+ESCAPED = "npu-adapter-escaped"
+"""The error handler of both streams: no encoding is too narrow for what is said, no path too odd to be named."""
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """The byte that a path really has, as Python reads it; what the encoding lacks, as a backslash escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start]
+    if "\udc80" <= wrong <= "\udcff":
+        return bytes([ord(wrong) - 0xDC00]), error.start + 1
+    return wrong.encode("ascii", "backslashreplace").decode("ascii"), error.start + 1
+
+
+codecs.register_error(ESCAPED, _escaped)
 
 
 class Outlet(io.FileIO):
@@ -51,6 +69,8 @@ def lasting() -> Iterator[None]:
     if out is not sys.__stdout__ or err is not sys.__stderr__:
         yield
         return
+    if sys.stdin is None:  # it was closed, as with <&-
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - as long as the process
     outlet = _outlet(out)
     outlets = sys.stdout, sys.stderr = _text(outlet, out), _text(_outlet(err), err)
     try:
@@ -80,6 +100,6 @@ def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
     return io.TextIOWrapper(
         io.BufferedWriter(outlet),
         encoding=like.encoding if like else "utf-8",
-        errors=like.errors if like else "backslashreplace",
+        errors=ESCAPED,
         line_buffering=at_once,
     )

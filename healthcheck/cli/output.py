@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from healthcheck.cli.places import new_place
 from healthcheck.errors import KIT_FAILED, KitFailure, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
@@ -25,7 +26,7 @@ STDOUT = Path("-")
 def arguments(group: argparse._ActionsContainer) -> None:
     """Declare the options."""
     json_argument(group, "the report")
-    group.add_argument("--junit", type=Path, metavar="FILE", help="write the report as JUnit XML")
+    group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument(
         "--quiet", action="store_true", help="no progress; only what stands in the way, and the verdict"
@@ -37,7 +38,7 @@ def arguments(group: argparse._ActionsContainer) -> None:
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     """Declare `--json`, which means the same wherever it is."""
-    group.add_argument("--json", type=Path, metavar="FILE", help=f"write {what} as JSON; - is standard output")
+    group.add_argument("--json", type=new_place, metavar="FILE", help=f"write {what} as JSON; - is standard output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ def place(text: str) -> Path:
     r"""The path; where it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
 
     Raises:
-        ArgumentTypeError: a drive is named that is not mounted here, or this user may not look there.
+        ArgumentTypeError: it is empty, a drive is named that is not mounted here, or this user may not look there.
     """
     try:
         return _found(text)
@@ -21,8 +21,19 @@ def place(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from error
 
 
+def new_place(text: str) -> Path:
+    """The path of what is to be written.
+
+    Raises:
+        ArgumentTypeError: it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; is a variable unset?")
+    return Path(text)
+
+
 def _found(text: str) -> Path:
-    path = Path(text)
+    path = new_place(text)
     drive = _DRIVE.fullmatch(text)
     if path.exists() or ("\\" not in text and not drive):
         return path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 
 from healthcheck import provenance, stacks
 from healthcheck.cli import numbers, output
+from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
@@ -32,10 +32,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", default="", metavar="ROW",
                         help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
     output.arguments(parser)
-    parser.add_argument("--save", type=Path, metavar="FILE",
+    parser.add_argument("--save", type=new_place, metavar="FILE",
                         help="record the machine, without secrets and host names, for --replay")  # fmt: skip
     parser.add_argument(
-        "--replay", type=Path, metavar="FILE", help="look at a recorded machine instead of this one"
+        "--replay", type=place, metavar="FILE", help="look at a recorded machine instead of this one"
     )
 
 

@@ -30,8 +30,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=numbers.port, default=contract.PORT, help="0 takes a free one (default "
                         "%(default)s)")  # fmt: skip
     parser.add_argument("--model", default="simulated", metavar="NAME", help="the served model name")
-    parser.add_argument("--dialect", default="vllm", choices=sorted(DIALECTS), help="whose habits on the wire")
-    parser.add_argument("--fault", action="append", default=[], metavar="NAME", help="may be given more than once")
+    parser.add_argument("--dialect", default="vllm", choices=sorted(DIALECTS), metavar="NAME",
+                        help="whose habits on the wire (--list shows all; default %(default)s)")  # fmt: skip
+    parser.add_argument("--fault", action="append", default=[], metavar="NAME",
+                        help="may be given more than once (--list shows all)")  # fmt: skip
     parser.add_argument(
         "--accuracy", default="", metavar="easy=.9,medium=.7,hard=.5", help="share of right samples"
     )

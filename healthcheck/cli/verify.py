@@ -12,7 +12,7 @@ from pathlib import Path
 
 from healthcheck import contract, fix, hardware
 from healthcheck.cli import numbers, output, sampling
-from healthcheck.cli.places import place
+from healthcheck.cli.places import new_place, place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
 from healthcheck.probe.bank import refuse_problems
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the report folder (default: a new one here)")
+    parser.add_argument("--out", type=new_place, metavar="DIR", help="the report folder (default: a new one here)")
     output.arguments(parser)
     running = parser.add_argument_group("a server that already runs")
     running.add_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import shutil
 import sys
 import textwrap
 import time
@@ -102,7 +102,7 @@ def _print(console: Console, shown: RenderableType) -> None:
 
 
 def _width() -> int | None:
-    return None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "0")) or 120
+    return None if sys.stdout.isatty() else shutil.get_terminal_size((120, 0)).columns
 
 
 def _result(console: Console, result: CheckResult, others: int) -> None:
