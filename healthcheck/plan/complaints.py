@@ -60,7 +60,9 @@ _ELSEWHERE_TEXTS = (
     ("file", r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'"),
     ("file", r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'"),
     ("variable", r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$"),
-    ("file", r"^\w+: (?:cannot \w+ (?:file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir"),
+    ("file", (
+        r"^\w+: (?:can(?:no|')t \w+ (?:(?:regular )?file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir"
+    )),
     ("terminal", r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$"),
 )  # fmt: skip
 _Pattern = tuple[str, re.Pattern[str]]

@@ -1,4 +1,4 @@
-"""What the system refused the rehearsed program and need not refuse the service's, which may be root in its image."""
+"""What was refused to the rehearsed program, which is not the root that the service's may be in its image."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"(?<![\w.~/-])/[^\s:'\"‘’“”,;()]*")
-_STARTED_PROGRAM = re.compile(r"(?:^|: )(?:exec: )?(?!/)[^\s:]*/[^:]*: (?:cannot execute: )?Permission denied$")
-"""A program of the submission's own folder that is not executable."""
+_OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
+"""A place relative to the submission's folder, and a process of another user's."""
 
 
 def refused(plan: LaunchPlan, line: str) -> bool:
     """Whether a line says that something was refused outside the submission and the weights."""
-    if not _REFUSED.search(line) or _STARTED_PROGRAM.search(line):
+    if not _REFUSED.search(line) or _OWN.search(line):
         return False
     places = _PLACE.findall(line)
     own = (plan.root, plan.model_path, plan.spaced_model_path or plan.model_path)

@@ -57,7 +57,9 @@ def self_contained(plan: LaunchPlan) -> Findings:
     So it must not need arguments, a terminal or input, other environment variables, docker, sudo, conda or an
     environment at a fixed path, folders outside the repository, files that are not committed, or weights from the
     network. Give variables defaults (`: "${TP:=1}"`), commit what is used, and leave out `conda activate`: Python,
-    CANN and torch-npu are in the image.
+    CANN and torch-npu are in the image. Files that a variable names for a library to open (RANK_TABLE_FILE,
+    VLLM_LOGGING_CONFIG_PATH) count as well, and so do Python modules that neither the image has nor an installation
+    of requirements.txt or deploy.sh brings.
 
     What the rehearsal saw fail is reported with its line; a line that goes on without (`… || true`) is not.
     """

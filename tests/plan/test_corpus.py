@@ -15,6 +15,7 @@ from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
 from tests.plan.corpus_several import RIGHT_SEVERAL, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
+from tests.plan.corpus_steps import STEPS
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 
@@ -29,7 +30,7 @@ RIGHT = (
     *RIGHT_SEVERAL,
     *RIGHT_WAITING,
 )
-ALL = (*RIGHT, *SILENT, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED, *WRONG_SEVERAL, *WRONG_WAITING)
+ALL = (*RIGHT, *SILENT, *STEPS, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED, *WRONG_SEVERAL, *WRONG_WAITING)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

@@ -168,7 +168,7 @@ def _run(job: Job, file: str) -> Recording:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=environment,
-            timeout=job.limits.wall_s + 8,
+            timeout=job.limits.wall_s + _STARVED_S,
             check=False,
             start_new_session=True,
         )

@@ -11,6 +11,8 @@ from healthcheck.plan.sandbox.job import Job, Limits
 from healthcheck.plan.sandbox.records import Records
 
 _POLL_S = 0.01
+_LOOK_S = 0.1
+"""One look counts as no longer: on a machine without a processor to spare, what is watched waits too."""
 _CALM_S = 0.15
 """Nothing ran, started or was recorded for so long: everything waits for something."""
 _SERVED_S = 2.0
@@ -65,6 +67,19 @@ class Output:
         return (self._head + gap + self._tail).decode("utf-8", "replace")
 
 
+class _Clock:
+    """Seconds in which there was somebody to look."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._last = time.monotonic()
+
+    def look(self) -> None:
+        now = time.monotonic()
+        self.now_s += min(now - self._last, _LOOK_S)
+        self._last = now
+
+
 class Watch:
     """One rehearsed program and everything that it started."""
 
@@ -76,23 +91,24 @@ class Watch:
         self._slept_before_s = self._measured_s = 0.0
         self._at_first_bytes = 0 if job.isolated else plain.used_bytes(job)
         self._signature: object = None
-        self._calm_since = time.monotonic()
+        self._clock = _Clock()
+        self._calm_since = 0.0
 
     def until_known(self) -> Ending:
         """Wait until it is clear how the program ends."""
-        began = time.monotonic()
         while True:
             time.sleep(_POLL_S)
+            self._clock.look()
             for output in self._outputs:
                 output.drain()
             self._reap()
             new = self.records.collect()
             family = processes.below(os.getpid())
-            now = time.monotonic()
+            now = self._clock.now_s
             self._note_calm(family, now, busy=new > 0)
             if self.records.servers() and not self._served_at:
                 self._served_at, self._slept_before_s = now, self.records.slept_s()
-            why = self._exceeded(family, now - began) or self._settled(family, now)
+            why = self._exceeded(family, now) or self._settled(family, now)
             if why:
                 for output in self._outputs:
                     output.drain()
@@ -121,7 +137,7 @@ class Watch:
                 if not pid:
                     return
                 if pid == self._child:
-                    self._status, self._exited_at = os.waitstatus_to_exitcode(status), time.monotonic()
+                    self._status, self._exited_at = os.waitstatus_to_exitcode(status), self._clock.now_s
         except ChildProcessError:
             return
 
