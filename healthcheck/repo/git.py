@@ -93,7 +93,7 @@ class Shadow:
         self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
         alternates = self._git_dir / "objects" / "info" / "alternates"
         alternates.parent.mkdir(exist_ok=True)
-        alternates.write_bytes(os.fsencode(commit.objects) + b"\n")
+        alternates.write_bytes(_quoted(os.fsencode(commit.objects)) + b"\n")
         (self._git_dir / "shallow").write_text(commit.hash + "\n", encoding="ascii")
         self._run("update-ref", "--no-deref", "HEAD", commit.hash)
         self._run("read-tree", "HEAD")
@@ -204,6 +204,14 @@ def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
     with path.open("xb") as file:
         file.truncate(size_bytes)
     path.chmod(0o755 if executable else 0o644)
+
+
+def _quoted(path: bytes) -> bytes:
+    """A path as a line of its own, which git reads in C's quotes where the path itself has a line end."""
+    if b"\n" not in path:
+        return path
+    escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"' + escaped + b'"'
 
 
 def _blob(entry: bytes) -> Iterator[Blob]:

@@ -38,6 +38,13 @@ def test_the_commit_counts_and_not_the_working_copy(tmp_path: Path):
     assert not copy.exists()
 
 
+@pytest.mark.parametrize("name", ["a\nb", 'q"u\\\no\te', "\n", "-n", "a:b", "#", '"quoted"'])
+def test_a_repository_may_be_called_anything(tmp_path: Path, name: str):
+    root = repository(tmp_path / name / "r", {"deploy.sh": GOOD_SCRIPT})
+    with export(read_submission(root)) as copy:
+        assert (copy / "deploy.sh").read_text() == GOOD_SCRIPT
+
+
 def test_pending_changes_are_those_of_commit_a(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexit 1\n", "gone.txt": "", "kept.txt": ""})
     (root / "deploy.sh").write_text(GOOD_SCRIPT)
