@@ -288,7 +288,7 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
         passed, avg, cons = (estimate.value for estimate in found if estimate)
         row = profile(passed, avg, cons, agreement)
         if row:
-            yield note(f"{row.situation}: {row.next_steps}")
+            yield note(f"by its true figures: {row.situation}: {row.next_steps}")
 
 
 def _printed_figures(reading: Reading) -> tuple[float, float, float] | None:

@@ -117,7 +117,7 @@ def test_signs_in_the_texts(texts: list[list[str]], seen: str) -> None:
 def test_a_sound_report_has_next_to_nothing_said_about_it() -> None:
     texts = [[f"First {i} and {j}. The answer is {{}}" for j in range(5)] for i in range(6)]
     reading = reading_of(made(texts, results=client_results([[1] * 5] * 6)))
-    assert said(reading) == "reliable: nothing to repair"
+    assert said(reading) == "by its true figures: reliable: nothing to repair"
 
 
 def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
