@@ -15,6 +15,8 @@ from healthcheck.plan.sandbox.job import STANDARD_PATH, Job
 
 STRANGER = 0x6B69_0000 + os.getpid() % 65536
 """A user id that no one else has: what a root user's rehearsal runs under."""
+_CHOWN, _SETGID, _SETUID = 1 << 0, 1 << 6, 1 << 7
+"""Linux's capabilities of these names."""
 
 
 def build(job: Job) -> None:
@@ -24,7 +26,7 @@ def build(job: Job) -> None:
     os.makedirs(f"{job.scratch}/home")
     root.copy_tree(job.source, job.root)
     os.makedirs(os.path.dirname(job.weights_inside), exist_ok=True)
-    if os.geteuid() == 0 and not open_to_all(job.weights):
+    if _has_roots_rights() and not open_to_all(job.weights):
         root.copy_tree(job.weights, job.weights_inside)
     else:
         os.symlink(job.weights, job.weights_inside)
@@ -32,10 +34,17 @@ def build(job: Job) -> None:
     tools.install(job, job.kit, (f"{job.kit}/bin",))
     os.makedirs(f"{job.kit}/hook")
     shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
-    if os.geteuid() == 0:
+    if _has_roots_rights():
         for folder, names, files in os.walk(job.scratch):
             for name in (".", *names, *files):
                 os.chown(os.path.join(folder, name), STRANGER, STRANGER, follow_symlinks=False)
+
+
+def _has_roots_rights() -> bool:
+    """Whether this user may give files away and become another one; a container can leave its root without."""
+    status = Path("/proc/self/status").read_text("ascii", "replace")
+    held = int(status.partition("CapEff:")[2].split()[0], 16)
+    return os.geteuid() == 0 and held & (needed := _CHOWN | _SETGID | _SETUID) == needed
 
 
 def open_to_all(path: str) -> bool:
@@ -71,7 +80,7 @@ def used_bytes(job: Job) -> int:
 
 def drop_privileges(job: Job) -> None:
     """Become a user that no one else is, where that is possible; gain nothing by set-user-id programs."""
-    if os.geteuid() == 0 and not job.isolated:
+    if _has_roots_rights() and not job.isolated:
         os.setgroups([])
         os.setresgid(STRANGER, STRANGER, STRANGER)
         os.setresuid(STRANGER, STRANGER, STRANGER)
