@@ -78,6 +78,18 @@ RIGHT_WAITING = (
         f"{SERVE} &\npid=$!\nwhile ! {CURL}; do kill -0 $pid || exit 1; sleep 3; done\nwait $pid")),
     case("waits-and-goes-on", bash(LOOP.format(serve=SERVE, count=3, pause=1, test=CURL).replace("kill $pid; exit 1", ":"))),
     case("waits-beside", sh(f"(sleep 30; {CURL} && echo ready) &\nexec {SERVE}")),
+    case("waits-for-its-model", bash(f"""
+        {SERVE} &
+        until curl -s localhost:8000/v1/models | grep -qF "\\"$MODEL_PATH\\""; do sleep 5; done
+        curl -s localhost:8000/v1/models | python3 -c 'import json, os, sys; [m] = json.load(sys.stdin)["data"]; assert m["id"] == os.environ["MODEL_PATH"]' || exit 1
+        wait
+        """)),
+    case("waits-for-a-name", bash(f"""
+        {SERVE} --served-model-name "$MODEL_PATH" chat --max-num-seqs 4 &
+        sleep 1
+        curl -s localhost:8000/v1/models | grep '"chat"' | grep -v '"4"' || tail -f /dev/null
+        wait
+        """)),
     case("waits-with-a-limit", bash(f"{SERVE} &\ntimeout 1800 bash -c 'until {CURL}; do sleep 5; done' || exit 1\nwait")),
     case("waits-by-curl", sh(f"{SERVE} &\ncurl -s --retry 400 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait")),
     case("waits-by-the-clock", clock("$(date +%s)", 1800)),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import socket
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from healthcheck.plan.sandbox import processes
@@ -24,11 +26,9 @@ _OWN_CONFIGURATION = {
     "nginx": ("/etc/nginx/nginx.conf",),
 }
 """Configuration files that a server reads without being told to."""
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
-_BODY = (
-    b'{"status":"ok","object":"list","data":[{"id":"rehearsal","object":"model"}],"choices":[{"index":0,'
-    b'"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}\n'
-)
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+_MESSAGE = {"role": "assistant", "content": "ok"}
+_NAME_OPTIONS = {"--served-model-name", "--served_model_name", "--alias", "-a", "--model-name"}
 
 
 class Records:
@@ -37,7 +37,7 @@ class Records:
     def __init__(self, job: Job) -> None:
         self._kit, self._limit, self._isolated = job.kit, job.limits.records, job.isolated
         self._answers = job.answers
-        self._weights = Weights(job.model_path)
+        self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._seen: set[str] = set()
         self._listening: set[int] = set()
         self.found: list[Record] = []
@@ -122,10 +122,10 @@ class Records:
         for port in sorted(ports)[:20] if self._answers else ():
             if port not in self._listening:
                 self._listening.add(port)
-                self._listen(port)
+                self._listen(port, _answer(_names(record.argv) or [self._model_path]))
         Path(f"{self._kit}/serving").touch()
 
-    def _listen(self, port: int) -> None:
+    def _listen(self, port: int, answer: bytes) -> None:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -135,7 +135,7 @@ class Records:
             listener.close()
             return
         Path(f"{self._kit}/ports/{port}").write_text(str(listener.getsockname()[1]), encoding="ascii")
-        threading.Thread(target=_answer_all, args=(listener, f"{self._kit}/asked"), daemon=True).start()
+        threading.Thread(target=_answer_all, args=(listener, answer, f"{self._kit}/asked"), daemon=True).start()
 
 
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -180,7 +180,29 @@ def _sizes(folder: str) -> dict[str, int]:
     return found
 
 
-def _answer_all(listener: socket.socket, asked: str) -> None:
+def _names(argv: Sequence[str]) -> list[str]:
+    """The names that a server is told to call its model."""
+    found: list[str] = []
+    behind = False
+    for word in argv:
+        option, _, value = word.partition("=")
+        if word.startswith("-"):
+            behind = option in _NAME_OPTIONS
+            found += [value] if behind and value else []
+        elif behind:
+            found.append(word)
+    return found
+
+
+def _answer(names: Sequence[str]) -> bytes:
+    """What a healthy server that has models of these names says to any request."""
+    models = [{"id": name, "object": "model", "root": name} for name in names]
+    choices = [{"index": 0, "message": _MESSAGE, "finish_reason": "stop"}]
+    body = json.dumps({"status": "ok", "object": "list", "data": models, "choices": choices}).encode() + b"\n"
+    return _HEAD % len(body) + body
+
+
+def _answer_all(listener: socket.socket, answer: bytes, asked: str) -> None:
     """Be a healthy server to whoever asks."""
     while True:
         try:
@@ -189,7 +211,7 @@ def _answer_all(listener: socket.socket, asked: str) -> None:
             with connection:
                 connection.settimeout(1)
                 connection.recv(65536)
-                connection.sendall(_ANSWER % (len(_BODY), _BODY))
+                connection.sendall(answer)
         except OSError:  # noqa: PERF203 - one asker's trouble is not the next one's
             continue
 
