@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.plan import blame, script
 from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
-from healthcheck.plan.refusals import refused
+from healthcheck.plan.refusals import refused, refused_weights
 from healthcheck.plan.remedies import is_of_the_image, remedy
 
 END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
@@ -31,6 +31,7 @@ _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 _OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
 _FEW_RIGHTS = "the rehearsal may change little outside the submission, and root in the service's image may"
+_NOT_THE_REAL_ONE = "what raised it stands in for a library, and the real one may do otherwise"
 _EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
 _OF_DEVICES = re.compile(
     r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
@@ -42,6 +43,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """A word with a carriage return at its end, as dash and as bash say that they do not know it."""
+_LIBRARY = re.compile(r"/standins/(?:permissive|modules|engines|patches)\.py$")
 _NOT_THEIRS = ("<", "/.kit/", "/usr/lib/", "/usr/local/lib/")
 
 
@@ -126,6 +128,18 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     )
 
 
+def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """An error inside what stands in for a library: the real one may do otherwise."""
+    lines = plan.run.stderr.rstrip().splitlines()
+    frames = list(filter(None, map(_FRAME.match, lines)))
+    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    if not raised or not frames or not _LIBRARY.search(frames[-1]["file"]):
+        return None
+    theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
+    place = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    return Ending(fix=f"see to what raises {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
+
+
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     lines = plan.run.stderr.rstrip().splitlines()
     raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
@@ -162,7 +176,7 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
 
 def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_words(plan.run)
-    if not words or "Read-only file system" not in words[-1] or plan.model_path not in words[-1]:
+    if not words or not refused_weights(plan, words[-1]):
         return None
     return Ending(
         fix="change a copy: cp what is changed to a folder of your own",
@@ -194,8 +208,9 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _limit,
     _refusal,
     _refused,
-    _missing,
     _read_only,
+    _missing,
+    _stand_in,
     _traceback,
     _model_path,
     _other_devices,

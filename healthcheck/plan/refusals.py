@@ -14,6 +14,7 @@ _REFUSED = re.compile(
 _PLACE = re.compile(r"(?<![\w.~/-])/[^\s:'\"‘’“”,;()]*")
 _OWN = re.compile(r"(?<![\w./~-])[\w.-]+/|\bkill: ")
 """A place relative to the submission's folder, and a process of another user's."""
+_CHANGE = re.compile(r"\b(?:creat|open|touch|remov|mov|writ|chang|set|preserv|renam|Read-only)", re.IGNORECASE)
 
 
 def refused(plan: LaunchPlan, line: str) -> bool:
@@ -23,3 +24,8 @@ def refused(plan: LaunchPlan, line: str) -> bool:
     places = _PLACE.findall(line)
     own = (plan.root, plan.model_path, plan.spaced_model_path or plan.model_path)
     return not any(f"{place}/".startswith(f"{folder}/") for place in places for folder in own)
+
+
+def refused_weights(plan: LaunchPlan, line: str) -> bool:
+    """Whether a line says that something below MODEL_PATH may not be changed."""
+    return _REFUSED.search(line) is not None and _CHANGE.search(line) is not None and plan.model_path in line

@@ -12,7 +12,7 @@ from healthcheck.plan import blame, script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.refusals import refused
+from healthcheck.plan.refusals import refused, refused_weights
 from healthcheck.plan.remedies import (
     BASH_ONLY,
     is_environment,
@@ -69,6 +69,8 @@ def self_contained(plan: LaunchPlan) -> Findings:
         said = tuple(each for each in said if not each.guarded)
     excused = limits_of_the_sandbox(plan, said)
     for each in said:
+        if refused_weights(plan, each.text):
+            continue  # plan/starts-server says it where that ends deploy.sh
         if each in excused or "#!" in each.name or r"\r" in each.name or refused(plan, each.text):
             continue  # line ends and first lines have their own findings
         if (each.kind, each.name) not in seen:

@@ -17,6 +17,13 @@ DONE_BY_ROOT: tuple[Case, ...] = tuple(
         ("limits", 'echo "* soft nofile 65535" >> /etc/security/limits.conf'),
         ("hosts", "echo 127.0.0.1 node0 >> /etc/hosts"),
         ("links", "ln -s /usr/bin/env /usr/local/bin/an-env"),
+        ("links-a-program", "ln -sf /usr/bin/python3 /usr/bin/python"),
+        ("finds", "set -o pipefail\nX=$(find /usr/lib -name 'libjemalloc.so.*' 2>/dev/null | head -n 1)"),
+        ("asks-pip", "set -o pipefail\nL=$(pip show vllm | grep -i ^location | cut -d' ' -f2)"),
+        (
+            "asks-python",
+            "python3 -c 'import vllm_ascend, torch_npu as t; print(vllm_ascend.__path__[0], t.__file__)'",
+        ),
         ("edits-the-program", "sed -i 's/no line has this/x/' \"$(command -v vllm)\""),
     )
 )
@@ -31,6 +38,10 @@ REFUSED_HERE: tuple[Case, ...] = (
     ),
     case("refused-by-dash", sh(f"set -e\necho 1 > /usr/lib/extra.conf{SERVE}"), says=FEW_RIGHTS),
     case("refused-and-on", bash(f"touch /usr/lib/extra.conf\nulimit -n 1000000{SERVE}")),
+    case("refused-weights", bash(f'set -e\nsed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), says="below MODEL_PATH is unknown"),
+    case("found-nothing", bash(f"set -e\nfind /no/such/folder -name x{SERVE}"), NEEDS, says="find: ‘/no/such/folder’"),
+    case("origin", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").origin)')\n"
+                        f'cat "$F" >/dev/null{SERVE}'), WARNED, says="the official vllm-ascend image may have that file"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
     case("patched-vllm", bash('set -e\nP=$(python3 -c "import os, vllm; print(os.path.dirname(vllm.__file__))")\n'
                               f'cp requirements.txt "$P/model_executor/models/mine.py"{SERVE}'), WARNED,

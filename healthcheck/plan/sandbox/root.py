@@ -35,6 +35,7 @@ OF_ROOT = (
     "", "opt", "srv", "mnt", "home", "run", "var", "var/log", "tmp", "dev/shm", "root", *_START_FILES,
     "etc", *(f"etc/{name}" for name in (*_ETC_FOLDERS, *_ETC_TEXTS)),
     "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
+    "usr/bin", "usr/sbin",
 )  # fmt: skip
 """What root may change in an image, and so the rehearsed program here: all of it made for the sandbox alone."""
 _PROCESSORS = "/sys/devices/system"

@@ -39,6 +39,7 @@ STAND_INS = {
     "timeout.sh": ("timeout",),
     "address.sh": ("hostname", "ip", "ifconfig"),
     "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
+    "find.sh": ("find",),
     "granted.sh": (
         "useradd", "adduser", "userdel", "usermod", "groupadd", "addgroup", "groupdel", "groupmod", "chpasswd",
         "chown", "chgrp",

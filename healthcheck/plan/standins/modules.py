@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.standins import apps, engines, installed, patches
+from healthcheck.plan.standins import apps, engines, installed, patches, pip
 from healthcheck.plan.standins.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
@@ -39,7 +39,7 @@ class Loader(importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = Library(spec.name)
-        module.__path__ = []
+        module.__path__ = [os.path.dirname(spec.origin or "")]
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -50,7 +50,7 @@ class Loader(importlib.abc.Loader):
             module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
         module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
-        module.__dict__["__file__"] = f"{_PLACES.get(top, SITE)}/{module.__name__.replace('.', '/')}/__init__.py"
+        module.__file__ = module.__spec__.origin if module.__spec__ else None
 
     def get_code(self, name: str) -> CodeType:
         """What runpy runs in `python -m name`."""
@@ -63,8 +63,6 @@ class Loader(importlib.abc.Loader):
 
 _VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
 
-SITE = "/usr/local/lib/python3/site-packages"
-"""Where a stand-in says that it is installed: nothing is there."""
 _PLACES = {"vllm": "/vllm-workspace/vllm", "vllm_ascend": "/vllm-workspace/vllm-ascend"}
 
 
@@ -86,7 +84,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return shipped
         if top not in self._names and top.lower() not in installed.names():
             return None
-        return importlib.machinery.ModuleSpec(name, Loader(), is_package=not name.endswith(_PROGRAM))
+        place = f"{_PLACES.get(top, pip.SITE)}/{name.replace('.', '/')}/__init__.py"
+        return importlib.machinery.ModuleSpec(name, Loader(), origin=place, is_package=not name.endswith(_PROGRAM))
 
 
 def install(kit: str) -> None:

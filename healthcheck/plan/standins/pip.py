@@ -17,6 +17,8 @@ PROVIDED = {
     "vllm-ascend": "0.23.0",
 }  # fmt: skip
 """What the image of the newest final vllm-ascend brings, as far as a script asks for it by name."""
+SITE = "/usr/local/lib/python3/site-packages"
+"""Where what is stood in for says that it is installed: nothing is there."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _FILES = {
     "-r": "requirements",
@@ -43,7 +45,8 @@ def run(arguments: list[str]) -> int:
     if {"--version", "-V"} & set(arguments[:1]):
         print("pip 24.0")
     elif command == "show":
-        print(f"Name: {words[1] if len(words) > 1 else ''}\nVersion: 0.23.0")
+        name = words[1] if len(words) > 1 else ""
+        print(f"Name: {name}\nVersion: {PROVIDED.get(name, '0.23.0')}\nLocation: {SITE}\nRequires: ")
     elif command in {"list", "freeze"}:
         for name, version in PROVIDED.items():
             print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
