@@ -19,6 +19,8 @@ from healthcheck.plan.sandbox import plain, tools
 from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
 
 _ROOT = "/srv/submission"
+_STARVED_S = 60.0
+"""The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
 WITHOUT_NAMESPACES = (
     "the sandbox has no namespaces here: the network is not cut off, "
     "and programs at absolute paths are the real ones"
