@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -92,8 +96,34 @@ def test_it_ends_with_a_finding_and_leaves_nothing_running(
     plan = plan_of(tmp_path, deploy, weights, sandbox)
     assert plan.run.ended_by in endings
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
-    eventually(lambda: not strays(), 5)
+    eventually(lambda: not strays())
     assert not strays()
+
+
+def stop_what_is_rehearsed(for_s: float) -> None:
+    """Stop deploy.sh and the sandboxes around it as soon as it runs."""
+    family: list[psutil.Process] = []
+    end = time.monotonic() + 60
+    while not family and time.monotonic() < end:
+        with suppress(psutil.Error):
+            below = psutil.Process().children(recursive=True)
+            family = below if any(child.cmdline()[1:] == ["deploy.sh"] for child in below) else []
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for process in family:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+        time.sleep(for_s if number is signal.SIGSTOP else 0)
+
+
+@pytest.mark.slow
+def test_time_in_which_nothing_ran_is_none_of_the_rehearsals(tmp_path: Path, weights: Path) -> None:
+    computes = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+    stall = threading.Thread(target=stop_what_is_rehearsed, args=(6,))
+    stall.start()
+    deploy = sh(f'{computes}\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0')
+    plan = plan_of(tmp_path, deploy, weights, "namespaces", replace(SHORT, wall_s=5))
+    stall.join()
+    assert plan.run.ended_by == "server"
 
 
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
