@@ -12,6 +12,7 @@ _LEAST_BEGINNING = 3
 def hint(given: str, known: Iterable[str]) -> str:
     """A question with what may have been meant, beginning with a semicolon; empty where nothing is near."""
     names = list(known)
-    begun = [name for name in names if len(given) >= _LEAST_BEGINNING and name.startswith(given)]
+    long = len(given) >= _LEAST_BEGINNING
+    begun = [name for name in names if long and (name.startswith(given) or f"/{given}" in name)]
     near = begun[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
     return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -19,6 +19,7 @@ from types import ModuleType
 from healthcheck import yaml_text
 from healthcheck.errors import KitError, KitFailure, UsageError
 from healthcheck.files import read_bounded
+from healthcheck.nearest import hint
 from healthcheck.records import JsonValue
 
 INSTALL = "pip install 'npu-adapter-kit[scaffold]'"
@@ -77,7 +78,7 @@ def check_answers(answers: Mapping[str, str]) -> None:
             raise UsageError(f"the template does not ask for {name!r}; it asks for {', '.join(asked)}")
         choices = asked[name].choices
         if choices and answer not in choices:
-            raise UsageError(f"{name} is {answer!r}; the choices are {', '.join(choices)}")
+            raise UsageError(f"{name} is {answer!r}; the choices are {', '.join(choices)}{hint(answer, choices)}")
 
 
 def create(destination: Path, answers: Mapping[str, str], *, template: str | None, ask: bool) -> None:

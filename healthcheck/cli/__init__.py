@@ -62,6 +62,8 @@ def _run(arguments: list[str]) -> int:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         options.parser.unknown(unknown)
+    if options.parser is parser:
+        parser.error("the following arguments are required: COMMAND")
     try:
         status: int = options.run(options)
     except UsageError as error:
@@ -126,7 +128,8 @@ def parser_for(wanted: Collection[str]) -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, text in COMMANDS.items():
         command = commands.add_parser(
             name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES,
