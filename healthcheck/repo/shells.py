@@ -13,7 +13,7 @@ from pathlib import Path
 
 from healthcheck.files import write_atomically
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 30.0
 MAX_SCRIPT_BYTES = 256 * 1024
 LINE = re.compile(r"^[^:\n]*: (?:line )?(\d+): (.*)$", re.MULTILINE)
 

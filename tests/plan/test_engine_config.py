@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_
 from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
 from tests.plan import small_engine
+from tests.service.launching import eventually
 
 MODEL = "/data/models/Tiny"
 ROOT = "/workspace/submission"
@@ -169,9 +169,12 @@ def test_a_deadline_ends_it_with_all_that_it_started(ask: Ask):
     result = ask.result("--quantization", "slow", deadline_s=4)
     assert not result.settled
     assert "no end within 4 s" in result.findings[0].seen
-    time.sleep(0.2)
-    assert not [child for child in processes.descendants(os.getpid()) if "left-behind" in child.command]
-    assert not [found for found in processes.marked("HF_HUB_OFFLINE", "1") if "left-behind" in found.command]
+    assert eventually(
+        lambda: not any("left-behind" in child.command for child in processes.descendants(os.getpid()))
+    )
+    assert eventually(
+        lambda: not any("left-behind" in found.command for found in processes.marked("HF_HUB_OFFLINE", "1"))
+    )
 
 
 def test_what_libraries_print_is_no_answer(ask: Ask):
