@@ -100,6 +100,8 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
              files={"tools/setup.py": "", "tools/mytools.py": ""})
         for name, how in (("folder", "pip install ./tools"), ("here", "cd tools\npip install -e .[all]\ncd .."))
     ),
+    case("required-by-another-name", sh(f"set -e\npython3 -c 'import jwt, git, magic, Levenshtein, ruamel.yaml, antlr4, serial'{SERVE}"),
+         files={"requirements.txt": "PyJWT>=2\nGitPython\npython-magic\npython-Levenshtein\nruamel.yaml\nantlr4-python3-runtime\npyserial\n"}),
     case("installed-cuda", sh(f"set -e\npip install flash-attn\npython3 -c 'import flash_attn'{SERVE}"), NEEDS, fix="made for CUDA"),
     case("module-of-a-library", sh(f"set -e\npython3 -m torch.utils.collect_env{SERVE}")),
     case("module-of-vllm", sh(f"set -e\npython3 -m vllm.collect_env\npython3 -m vllm.benchmarks.latency --help{SERVE}")),

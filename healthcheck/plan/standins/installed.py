@@ -11,6 +11,7 @@ from healthcheck.plan.standins import made
 _FILE_BYTES = 256 * 1024
 _FILES = ("-r", "--requirement")
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
 _CUDA_ONLY = {"flash_attn", "xformers", "cupy", "flashinfer", "sgl_kernel", "tensorrt", "tensorrt_llm"}
 """Who asks for them does not get them: they neither build nor load without CUDA."""
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
@@ -19,10 +20,13 @@ _BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 
 
 def names() -> frozenset[str]:
-    """Their names as modules would have them: lower case, underscores."""
+    """The names that their modules may have, in lower case: python-magic has `magic`, and ruamel.yaml `ruamel`."""
     words = [*_lines("requirements.txt"), *_of_installations()]
-    found = (match[1] for word in words if (match := _NAME.match(word)))
-    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found) - _CUDA_ONLY
+    found = {_BEHIND.sub("", match[1].lower()) for word in words if (match := _NAME.match(word))}
+    plain = {name.replace("-", "_") for name in found} - _CUDA_ONLY
+    return frozenset(
+        plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
+    )
 
 
 def _lines(path: str) -> list[str]:
