@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from healthcheck.probe.statistics.intervals import LEVEL, percentile
+from healthcheck.probe.statistics.distributions import t_quantile
+from healthcheck.probe.statistics.intervals import LEVEL, mixed_t
 from healthcheck.probe.statistics.metrics import Matrix, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
 
 Counts = Sequence[tuple[int, int]]
 """(n, c) of each problem: samples, and correct ones among them."""
+_EDGE = 1e-4
+"""How near its bounds an ICC may come on Fisher's scale, where they are infinite."""
+_LARGEST_Z = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +74,33 @@ def effective_samples(counts: Counts) -> float | None:
     return None if rho is None else samples / (1 + (_typical_size(counts) - 1) * max(rho, 0.0))
 
 
-def clustering(matrix: Matrix, *, seed: int = 0) -> Clustering:
-    """The ICC with a bootstrap interval over problems, and the effective sample size."""
+def clustering(matrix: Matrix) -> Clustering:
+    """The ICC with its interval, and the effective sample size."""
     counts = counts_of(matrix)
-    return Clustering(icc=_resampled("ICC", counts, icc, seed=seed), effective_samples=effective_samples(counts))
+    return Clustering(icc=_icc_estimate(counts), effective_samples=effective_samples(counts))
 
 
-def iid_gap(matrix: Matrix, tiers: Sequence[str], k: int, *, seed: int = 0) -> Estimate | None:
+def iid_gap(matrix: Matrix, tiers: Sequence[str], k: int) -> Estimate | None:
     """How far pass@k stays below what independent samples of equally hard problems would give, tier by tier.
 
     The sum of (N_t / N) [1 - (1 - p_t)^k] - pass@k. The pooled version mostly measures that tiers differ in
     difficulty (Jensen). It cannot tell a sticky sampler from problems that differ: `order_test` can.
+
+    The interval is a t interval of k (1 - p_t)^(k-1) x_i - pass@k_i, which is how the gap moves with problem i of
+    which the share x_i is right, with an all-wrong and an all-right problem more in each tier.
     """
     counts = counts_of(matrix)
     if not counts or min(n for n, _ in counts) < k:
         return None
     groups = [[pair for pair, name in zip(counts, tiers, strict=True) if name == t] for t in dict.fromkeys(tiers)]
-    return _resampled_tiers(f"iid gap at {k}", groups, k, seed)
+    shares = [len(group) / len(counts) for group in groups]
+    pairs = [[(c / n, pass_at_k(n, c, k)) for n, c in group] for group in groups]
+    wider = [[*group, (0.0, 0.0), (1.0, 1.0)] for group in pairs]
+    slopes = [k * (1 - _mean(x for x, _ in group)) ** (k - 1) for group in wider]
+    moves = [[slope * x - passed for x, passed in group] for slope, group in zip(slopes, wider, strict=True)]
+    centre, (_, half) = _gap(wider, shares, k), mixed_t(moves, shares)
+    ends = max(-1.0, centre - half), min(1.0, centre + half)
+    return _about(f"iid gap at {k}", _gap(pairs, shares, k), ends, "plus-2 t, linearised", groups)
 
 
 def effective_k(matrix: Matrix, k: int) -> float | None:
@@ -138,41 +151,64 @@ def _typical_size(counts: Counts) -> float:
     return (samples - sum(n * n for n, _ in counts) / samples) / (len(counts) - 1)
 
 
-def _gap(groups: Sequence[Sequence[tuple[float, float]]], k: int) -> float:
-    """Of (share right, pass@k) of each problem."""
-    problems = sum(map(len, groups))
-    bound = sum(len(group) * (1 - (1 - sum(share for share, _ in group) / len(group)) ** k) for group in groups)
-    return (bound - sum(passed for group in groups for _, passed in group)) / problems
+def _icc_estimate(counts: Counts) -> Estimate | None:
+    """The ICC with a jackknife interval on Fisher's scale, over the problems and two more, all right and all wrong.
 
-
-def _resampled(
-    name: str, counts: Counts, statistic: Callable[[Counts], float | None], *, seed: int, resamples: int = 400
-) -> Estimate | None:
-    value = statistic(counts)
+    Measured coverage at 95 %: at least .93 for 20 problems or more, where a percentile bootstrap drops to .80.
+    """
+    value = icc(counts)
     if value is None:
         return None
-    draw = random.Random(seed)
-    drawn = (statistic(draw.choices(counts, k=len(counts))) for _ in range(resamples))
-    return _bootstrap_estimate(name, value, [d for d in drawn if d is not None], [counts])
+    size = _typical_size(counts)
+    repeats = round(size)
+    wider = [*counts, (repeats, 0), (repeats, repeats)]
+    centre = _fisher(icc(wider), size)
+    left_out = {pair: _fisher(icc(_without(wider, pair)), size) for pair in set(wider)}
+    moved = [left_out[pair] for pair in wider]
+    mean = math.fsum(moved) / len(moved)
+    spread = math.sqrt((len(moved) - 1) / len(moved) * math.fsum((one - mean) ** 2 for one in moved))
+    half = t_quantile((1 + LEVEL) / 2, len(counts) - 1) * spread
+    ends = _unfisher(centre - half, size), _unfisher(centre + half, size)
+    return _about("ICC", value, ends, "plus-2 jackknife, Fisher's z", [counts])
 
 
-def _resampled_tiers(name: str, groups: Sequence[Counts], k: int, seed: int, resamples: int = 400) -> Estimate:
-    draw = random.Random(seed)
-    pairs = [[(c / n, pass_at_k(n, c, k)) for n, c in group] for group in groups]
-    drawn = [_gap([draw.choices(group, k=len(group)) for group in pairs], k) for _ in range(resamples)]
-    return _bootstrap_estimate(name, _gap(pairs, k), drawn, groups)
+def _without(counts: Counts, pair: tuple[int, int]) -> Counts:
+    place = list(counts).index(pair)
+    return [*counts[:place], *counts[place + 1 :]]
 
 
-def _bootstrap_estimate(name: str, value: float, drawn: Sequence[float], groups: Sequence[Counts]) -> Estimate:
-    ordered = sorted(drawn) or [value]
-    tail = (1 - LEVEL) / 2
+def _fisher(rho: float | None, size: float) -> float:
+    """Fisher's z of an ICC of groups of this size; without variation as if all alike."""
+    inside = min(max(1.0 if rho is None else rho, -1 / (size - 1) + _EDGE), 1 - _EDGE)
+    return math.log((1 + (size - 1) * inside) / (1 - inside)) / 2
+
+
+def _unfisher(z: float, size: float) -> float:
+    grown = math.exp(2 * min(z, _LARGEST_Z))
+    return (grown - 1) / (grown + size - 1)
+
+
+def _gap(groups: Sequence[Sequence[tuple[float, float]]], shares: Sequence[float], k: int) -> float:
+    """Of (share right, pass@k) of each problem."""
+    return sum(
+        share * (1 - (1 - _mean(x for x, _ in group)) ** k - _mean(passed for _, passed in group))
+        for group, share in zip(groups, shares, strict=True)
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = list(values)
+    return math.fsum(known) / len(known)
+
+
+def _about(name: str, value: float, ends: tuple[float, float], method: str, groups: Sequence[Counts]) -> Estimate:
     return Estimate(
         name=name,
         value=value,
-        low=min(value, percentile(ordered, tail)),
-        high=max(value, percentile(ordered, 1 - tail)),
+        low=min(value, ends[0]),
+        high=max(value, ends[1]),
         level=LEVEL,
-        method="bootstrap percentile over problems",
+        method=method,
         question=LIKE_THESE,
         problems=sum(map(len, groups)),
         samples=sum(n for g in groups for n, _ in g),

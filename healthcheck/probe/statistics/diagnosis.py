@@ -88,8 +88,8 @@ def diagnose(
     names = tuple(dict.fromkeys(tiers))
     return Diagnosis(
         stratified=stratified_average(matrix, tiers) if len(names) > 1 else None,
-        clustering=clustering(matrix, seed=seed),
-        gaps=_gaps(matrix, tiers, n, seed) if n > 1 else (),
+        clustering=clustering(matrix),
+        gaps=_gaps(matrix, tiers, n) if n > 1 else (),
         order=order_test(matrix) if n > 1 else None,
         calibration=calibration(confidences, matrix, seed=seed) if confidences else (),
         profile=profile(passed, avg, cons, agreement) if n > 1 else None,
@@ -106,12 +106,12 @@ def _targets(headline: Sequence[Estimate]) -> dict[str, str]:
     return {name: "met" if surely[name] else "open" if possibly[name] else "missed" for name in surely}
 
 
-def _gaps(matrix: Matrix, tiers: Sequence[str], k: int, seed: int) -> tuple[Gap, ...]:
+def _gaps(matrix: Matrix, tiers: Sequence[str], k: int) -> tuple[Gap, ...]:
     names = tuple(dict.fromkeys(tiers))
     parts = [("all", matrix, tiers)]
     if len(names) > 1:
         for name in names:
             rows = [row for row, tier in zip(matrix, tiers, strict=True) if tier == name]
             parts.append((name, rows, [name] * len(rows)))
-    gaps = ((name, rows, iid_gap(rows, own, k, seed=seed)) for name, rows, own in parts)
+    gaps = ((name, rows, iid_gap(rows, own, k)) for name, rows, own in parts)
     return tuple(Gap(tier=name, gap=gap, effective_k=effective_k(rows, k)) for name, rows, gap in gaps if gap)

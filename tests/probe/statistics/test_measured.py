@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.probe.statistics.comparison import cochran_mantel_haenszel, compare
-from healthcheck.probe.statistics.correlation import icc, order_test
+from healthcheck.probe.statistics.correlation import clustering, icc, iid_gap, order_test
 from healthcheck.probe.statistics.gate import Decision, Gate
 from healthcheck.probe.statistics.intervals import plus_two_t, wilson
 from healthcheck.probe.statistics.metrics import cons_at_k, pass_at_k
@@ -49,6 +49,26 @@ def test_plus_two_t_covers_for_problems_like_these(name: str, problems: int, p: 
         interval = plus_two_t(row.tolist())
         covered += interval.low <= truth <= interval.high
     assert covered / REPLICATES >= 0.93 - 0.008  # two standard errors of the measurement
+
+
+@pytest.mark.parametrize("problems", PROBLEMS)
+@pytest.mark.parametrize(("p", "rho"), [(0.2, 0.5), (0.5, 0.3), (0.7, 0.02), (0.8, 0.5), (0.9, 0.3)])
+def test_the_gap_and_the_icc_are_covered_too(problems: int, p: float, rho: float) -> None:
+    generator = numpy.random.default_rng(11)
+    passed = float(numpy.mean((1 - shares(generator, p, rho, (200_000,))) ** 5))  # type: ignore[operator]
+    gap = passed - (1 - p) ** 5
+    counts = generator.binomial(5, shares(generator, p, rho, (600, problems)))
+    covered, known, worth = 0, 0, 0
+    for row in counts.tolist():
+        matrix = [[1] * c + [0] * (5 - c) for c in row]
+        found, correlation = iid_gap(matrix, ["all"] * problems, 5), clustering(matrix).icc
+        assert found is not None
+        covered += found.low <= gap <= found.high
+        if correlation is not None:
+            known += 1
+            worth += correlation.low <= rho <= correlation.high
+    assert covered / 600 >= 0.93 - 0.02
+    assert worth / known >= 0.93 - 0.02
 
 
 @pytest.mark.parametrize("problems", [8, *PROBLEMS])
