@@ -102,6 +102,27 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
     ),
     case("required-by-another-name", sh(f"set -e\npython3 -c 'import jwt, git, magic, Levenshtein, ruamel.yaml, antlr4, serial'{SERVE}"),
          files={"requirements.txt": "PyJWT>=2\nGitPython\npython-magic\npython-Levenshtein\nruamel.yaml\nantlr4-python3-runtime\npyserial\n"}),
+    *(
+        case(f"installed-program-by-{name}", sh(f"set -e\npip install --no-deps {place}\nexec my-serve --port 8000"), files={
+            f"{folder}/{project}": text,
+            f"{folder}/src/my_serve/__init__.py": "",
+            f"{folder}/src/my_serve/cli.py": """
+            import os, sys
+            class Cli:
+                @staticmethod
+                def main():
+                    os.execvp("vllm", ["vllm", "serve", os.environ["MODEL_PATH"], *sys.argv[1:]])
+            """,
+        })
+        for name, place, folder, project, text in (
+            ("pyproject", "-e .", ".", "pyproject.toml", '[project]\nname = "x"\n\n[project.scripts]\nmy-serve = "my_serve.cli:Cli.main"\n\n[tool.x]\n'),
+            ("setup", "'./tools[all]'", "tools", "setup.py",
+             "from setuptools import setup\nsetup(entry_points={'console_scripts': ['my-serve=my_serve.cli:Cli.main']})\n"),
+            ("cfg", "./tools", "tools", "setup.cfg", "[options.entry_points]\nconsole_scripts =\n    my-serve = my_serve.cli:Cli.main\n"),
+        )
+    ),
+    case("installed-program-elsewhere", sh("set -e\npip install ./tools\nexec my-serve"), NEEDS, says="my-serve",
+         files={"tools/pyproject.toml": "[project.scripts]\nother = 'a:b'\n"}),
     case("installed-cuda", sh(f"set -e\npip install flash-attn\npython3 -c 'import flash_attn'{SERVE}"), NEEDS, fix="made for CUDA"),
     case("module-of-a-library", sh(f"set -e\npython3 -m torch.utils.collect_env{SERVE}")),
     case("module-of-vllm", sh(f"set -e\npython3 -m vllm.collect_env\npython3 -m vllm.benchmarks.latency --help{SERVE}")),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.standins import made, note
+from healthcheck.plan.standins import commands, made, note
 
 PROVIDED = {
     "fastapi": "0.120.4", "numpy": "1.26.4", "torch": "2.10.0", "torch-npu": "2.10.0", "torchvision": "0.25.0",
@@ -39,7 +39,7 @@ _WITH_VALUE = {
 
 
 def run(arguments: list[str]) -> int:
-    """What pip prints and its exit status for these arguments; nothing is installed."""
+    """What pip prints and its exit status for these arguments; of projects that are here, their programs."""
     words = [word for word in arguments if not word.startswith("-")]
     command = words[0] if words else ""
     if {"--version", "-V"} & set(arguments[:1]):
@@ -55,6 +55,8 @@ def run(arguments: list[str]) -> int:
             print(message, file=sys.stderr)
             if not message.startswith("WARNING"):
                 return 1
+        if command == "install":
+            commands.install([word for word in arguments if not word.startswith("-")])
     return 0
 
 
