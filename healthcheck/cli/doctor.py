@@ -15,7 +15,7 @@ from pathlib import Path
 from healthcheck import contract, scaffold
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses, version
-from healthcheck.plan.engine_config.environment import find_python
+from healthcheck.plan.engine_config.environment import MAKE, find_python
 from healthcheck.plan.sandbox.box import Setting, rehearse_isolated
 from healthcheck.plan.sandbox.job import Limits
 from healthcheck.processes import holders
@@ -110,7 +110,7 @@ def _engines() -> Iterator[Part]:
     )  # fmt: skip
     engine = find_python()
     yield Part(
-        name="engine configuration", found=engine.path if engine else "", without="make engine-config, in a clone",
+        name="engine configuration", found=engine.path if engine else "", without=f"run {MAKE}",
         use="verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU",
     )  # fmt: skip
     yield Part(

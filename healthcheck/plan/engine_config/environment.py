@@ -19,7 +19,7 @@ OPTION = "--engine-python"
 VARIABLE = "NPU_ADAPTER_ENGINE_PYTHON"
 FOLDER = ".venv-engine-config"
 CLONE = Path(__file__).resolve().parents[3]
-MAKE = f"`make engine-config` in a clone of the kit, or name a Python that has both with {OPTION} or {VARIABLE}"
+MAKE = f"`make engine-config` in a clone of the kit, and name its {FOLDER} with {OPTION} or {VARIABLE}"
 VERSIONS_S = 30.0
 
 
