@@ -32,7 +32,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     deploy.sh is rehearsed twice: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
     ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
     script makes. A fixed path, a name on a model hub, or another variable is not there when it counts;
-    --load-format dummy makes weights up.
+    --load-format dummy makes weights up, and llama.cpp reads one .gguf file, not a folder.
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
     `vllm serve "$MODEL_PATH"`.
@@ -53,6 +53,13 @@ def model_path(plan: LaunchPlan) -> Findings:
         )
     found = list(_wrong_model(plan, server, models))
     yield from found
+    if not found and server.engine == "llama.cpp" and plan.model_path in models:
+        yield fail(
+            expected="one .gguf file as the model of llama.cpp",
+            seen=f"the folder of the weights: {server.command}",
+            fix='name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
+            where=line_of(plan, "MODEL_PATH"),
+        )
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
 
@@ -90,12 +97,16 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     second = plan.spaced
     if second is not None and second.model == plan.spaced_model_path:
         return
-    number = script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    built = script.built_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    number = built or script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
     seen = f"model {_name(second.model or '')}: {second.command}" if second else _no_second(plan)
     yield fail(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
         seen=seen,
-        fix='put double quotes around it wherever it is used: "$MODEL_PATH"',
+        fix='write the command where it is run, not into a variable: vllm serve "$MODEL_PATH" …; or, in bash, into '
+        'an array: cmd=(vllm serve "$MODEL_PATH" …), run as "${cmd[@]}"'
+        if built
+        else 'put double quotes around it wherever it is used: "$MODEL_PATH"',
         where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
         evidence={"line": shortened(script.line_at(plan.script, number), MODEL_CHARACTERS) if number else ""},
     )

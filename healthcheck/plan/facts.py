@@ -54,6 +54,8 @@ class ServerCommand:
         api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
         missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
         missing_variables: environment variables ("NAME=value") that name files which were not there either.
+        missing_code: options with the Python modules that they name and that are in no folder of the server's
+            search path; those that only its working folder has are in beside_code.
         hub_names: options with the models beside the weights that they name as a hub does ("--tokenizer org/name").
         options: every option of the command line and of its configuration file by long name without dashes in
             front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
@@ -76,6 +78,8 @@ class ServerCommand:
     missing_files: tuple[str, ...] = ()
     missing_variables: tuple[str, ...] = ()
     hub_names: tuple[str, ...] = ()
+    missing_code: tuple[str, ...] = ()
+    beside_code: tuple[str, ...] = ()
     config_problem: str = ""
     unread_config: str = ""
     limit_s: float | None = None
@@ -131,6 +135,7 @@ class LaunchPlan:
         script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
         unresolved: what the rehearsal could not find out, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
+        required: the packages, addresses and folders that requirements.txt asks for.
         unshipped: files that the author's working tree has and the committed tree has not.
         stack: the chosen row of the version matrix; "" is the default one.
     """
@@ -151,6 +156,7 @@ class LaunchPlan:
     unresolved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unshipped: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
     stack: str = ""
 
     @property

@@ -80,7 +80,11 @@ def flags(plan: LaunchPlan) -> Findings:
     """
     server = plan.server
     if server is None or server.engine != "vllm":
-        raise NotApplicable(f"the server is {server.engine}, not vLLM" if server else "no server is started")
+        raise NotApplicable(
+            f"the server is {server.engine}, not vLLM: its options were not judged"
+            if server
+            else "no server is started"
+        )
     if server.config_problem:
         yield fail(
             expected=f"a YAML file of options behind {CONFIG}",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from healthcheck.plan.options import UNRESOLVED, CommandLine
 from healthcheck.plan.sandbox.job import FILE_VARIABLES, Record
+from healthcheck.plan.sandbox.python_path import NAMED
 
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
@@ -17,6 +18,13 @@ _MODEL_OPTIONS = {
     "speculative-config.model",
 }  # fmt: skip
 """Options that name folders of models beside the one that is served."""
+_CODE_OPTIONS = {
+    "worker-cls", "worker-extension-cls", "scheduler-cls", "logits-processors", "middleware",
+    "distributed-executor-backend", "kv-transfer-config", "ec-transfer-config",
+    "kv-transfer-config.kv-connector-module-path", "ec-transfer-config.ec-connector-module-path",
+}  # fmt: skip
+"""Options of vLLM that name Python classes and modules which it imports (vllm/config, vllm/engine/arg_utils.py)."""
+_MODULE_IN_JSON = re.compile(r'"\w+_module_path"\s*:\s*"([\w.]+)"')
 _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -48,6 +56,16 @@ def missing_by_variable(record: Record) -> Iterator[str]:
 def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
     """The options that name a model as a hub does, and no folder that is there."""
     yield from (f"--{name} {model}" for name, model in _models(line, options, record) if _HUB.fullmatch(model))
+
+
+def code(line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:
+    """The options that name Python code found at the place ("" for nowhere), each with the name."""
+    for name in sorted(_CODE_OPTIONS & options.keys()):
+        for word in line.lists.get(name) or options[name].split():
+            named = _MODULE_IN_JSON.findall(options[name]) if options[name].startswith("{") else [word]
+            for each in named:
+                if NAMED.fullmatch(each) and record.modules.get(each, "") == place:
+                    yield f"--{name} {each}"
 
 
 def _models(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from healthcheck.plan.engines import EVERYWHERE, Engine, by_variable, find_engin
 from healthcheck.plan.facts import ServerCommand
 from healthcheck.plan.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.plan.sandbox.job import Record
+from healthcheck.plan.sandbox.python_path import BESIDE
 from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
 
@@ -66,11 +67,20 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         where=where,
         missing_files=tuple(named_files.missing(line, options, record)),
         missing_variables=tuple(named_files.missing_by_variable(record)),
+        missing_code=_code(engine, line, options, record, ""),
+        beside_code=_code(engine, line, options, record, BESIDE),
         hub_names=tuple(named_files.on_the_hub(line, options, record)),
         config_problem=_config_problem(engine, line, record),
         unread_config=_unread(line, record),
         options=options,
     )
+
+
+def _code(
+    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record, place: str
+) -> tuple[str, ...]:
+    named = named_files.code(line, options, record, place) if engine.name == "vllm" else ()
+    return tuple(dict.fromkeys(named))
 
 
 def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:

@@ -19,6 +19,7 @@ from healthcheck.plan.options import UNRESOLVED
 from healthcheck.plan.sandbox import box
 from healthcheck.plan.sandbox.job import Job, Limits, Recording
 from healthcheck.repo.facts import Submission, export
+from healthcheck.repo.installs import entries
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
@@ -81,6 +82,7 @@ class _Rehearsal:
             settings=self._settings(),
             unresolved=first.run.unresolved,
             notes=first.recording.notes,
+            required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
         )

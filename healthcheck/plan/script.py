@@ -209,6 +209,13 @@ def unquoted_line(text: str, variable: str) -> int | None:
     return None
 
 
+def built_line(text: str, variable: str) -> int | None:
+    """The first line that writes the variable between other words of a command into another variable."""
+    use = rf"\$(?:\{{{variable}\}}|{variable}\b)"
+    built = re.compile(rf"(?:^|[\s;])\w+\+?=(?:\"[^\"]*(?:\s{use}|{use}[\"']*\s)|'[^']*\s[\"]?{use})")
+    return next((number for number, line in code_lines(text) if built.search(line)), None)
+
+
 def argument_line(text: str) -> int | None:
     """The first line that uses a positional parameter without a default, or their number, outside functions."""
     return _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9]\}|\{[1-9]:?\?|#|\{#\})"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
-from healthcheck.plan import blame, script
+from healthcheck.plan import blame, brought, script
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
@@ -21,6 +21,7 @@ from healthcheck.plan.remedies import (
     is_of_the_image,
     remedy,
 )
+from healthcheck.plan.requested import is_install
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS
 from healthcheck.plan.start import limits_of_the_sandbox
 from healthcheck.processes import shortened
@@ -59,7 +60,8 @@ def self_contained(plan: LaunchPlan) -> Findings:
     network. Give variables defaults (`: "${TP:=1}"`), commit what is used, and leave out `conda activate`: Python,
     CANN and torch-npu are in the image. Files that a variable names for a library to open (RANK_TABLE_FILE,
     VLLM_LOGGING_CONFIG_PATH) count as well, and so do Python modules that neither the image has nor an installation
-    of requirements.txt or deploy.sh brings.
+    of requirements.txt or deploy.sh brings, those in options of vLLM (--worker-cls, --logits-processors …) among
+    them, and an engine other than vLLM that nothing installs.
 
     What the rehearsal saw fail is reported with its line; a line that goes on without (`… || true`) is not.
     """
@@ -78,6 +80,8 @@ def self_contained(plan: LaunchPlan) -> Findings:
             yield from _missing(plan, each)
     yield from _missing_option_files(plan)
     yield from _missing_variable_files(plan)
+    yield from brought.missing_code(plan)
+    yield from brought.foreign_engines(plan)
     yield from _hub_names(plan)
     yield from _emptied(plan)
     yield from _image_folders(plan, [each for each in said if each not in excused])
@@ -290,7 +294,7 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
         words = command.argv[1:]
         if "uninstall" in words[:4]:
             yield from _uninstalled(command, plan.commands[number:])
-        if not _is_install(command):
+        if not is_install(command):
             continue
         for word in words:
             if word not in plain and _PROVIDED.match(word.lower()):
@@ -303,16 +307,11 @@ def _installs(plan: LaunchPlan) -> Iterator[Finding]:
                 )
 
 
-def _is_install(command: RecordedCommand) -> bool:
-    words = command.argv[1:]
-    return "install" in words and (command.program.startswith("pip") or "pip" in words[:3])
-
-
 def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> Iterator[Finding]:
     for word in command.argv[1:]:
         if word.lower() not in _NEEDED:
             continue
-        again = next((each for each in later if _is_install(each) and _installs_package(each, word)), None)
+        again = next((each for each in later if is_install(each) and _installs_package(each, word)), None)
         say = warn if again else fail
         yield say(
             expected=f"{word}, which the server needs and the image brings",

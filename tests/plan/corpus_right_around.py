@@ -125,11 +125,21 @@ ENGINES: tuple[Case, ...] = (
             exec ./bin/mindieservice_daemon
             """
         ),
+        {"plan/self-contained": "warn"},
     ),
-    case("sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000')),
-    case("lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH" --server-name 0.0.0.0 --server-port 8000')),
+    case(
+        "sglang",
+        sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
+        {"plan/self-contained": "warn"},
+    ),
+    case(
+        "lmdeploy",
+        sh('lmdeploy serve api_server "$MODEL_PATH" --server-name 0.0.0.0 --server-port 8000'),
+        {"plan/self-contained": "warn"},
+    ),
     case(
         "llama.cpp",
         sh('llama-server -m "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
+        {"plan/self-contained": "warn"},
     ),
 )

@@ -55,4 +55,55 @@ WENT_ON: tuple[Case, ...] = (
     case("not-on-without-environment", bash(f"set -e\nsource /opt/serving/bin/activate{SERVE}"), NEEDS),
     case("not-on-without-own-file", bash(f"source settings.sh{SERVE}"), {"plan/self-contained": "fail"}, says="settings.sh"),
 )  # fmt: skip
-STEPS = (*DONE_BY_ROOT, *REFUSED_HERE, *WENT_ON)
+LAUNCH = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+PROCESSOR = "class Bias: ...\n"
+CODE: tuple[Case, ...] = (
+    *(
+        case(f"code-{name}", sh(f"{LAUNCH} {option}"), {"plan/self-contained": "fail"}, says=said)
+        for name, option, said in (
+            ("worker", "--worker-cls lanes.worker.LaneWorker", "no module lanes is in the repository"),
+            ("worker-extension", "--worker-extension-cls=lanes.Extension", "--worker-extension-cls lanes.Extension"),
+            ("processor", "--logits-processors bias:Bias", "no module bias"),
+            ("scheduler", "--scheduler-cls lanes.sched.LaneScheduler", "lanes.sched.LaneScheduler"),
+            ("processors", "--logits-processors vllm.v1.sample.logits_processor:Min lanes.bias:Bias", "lanes.bias:Bias"),
+            ("executor", "--distributed-executor-backend lanes.Executor", "lanes.Executor"),
+            ("connector", """--kv-transfer-config '{"kv_connector": "L", "kv_connector_module_path": "lanes.kv"}'""", "lanes.kv"),
+        )
+    ),
+    case("code-in-a-file", sh(f"{LAUNCH} --config serve.yaml"), {"plan/self-contained": "fail"},
+         files={"serve.yaml": "scheduler-cls: lanes.sched.LaneScheduler\n"}, says="no module lanes"),
+    case("code-perhaps", sh(f"pip install lane-tools\n{LAUNCH} --worker-cls lanes.Worker"), WARNED, says="is unknown"),
+    case("code-beside", sh(f"{LAUNCH} --logits-processors bias:Bias"), WARNED, files={"bias.py": PROCESSOR}),
+    case("code-in-a-package-beside", sh(f"{LAUNCH} --logits-processors lanes.bias:Bias"), WARNED,
+         files={"lanes/bias.py": PROCESSOR}, fix="export PYTHONPATH"),
+    case("code-on-the-path", sh(f'export PYTHONPATH="$PWD:$PYTHONPATH"\n{LAUNCH} --logits-processors lanes.bias:Bias'),
+         files={"lanes/bias.py": PROCESSOR}),
+    case("code-of-a-module", sh('python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" '
+                                '--worker-cls lanes.Worker'), files={"lanes.py": PROCESSOR}),
+    case("code-installed", sh(f"pip install ./lib\n{LAUNCH} --worker-cls lanes.Worker"),
+         files={"lib/pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n", "lib/src/lanes.py": PROCESSOR}),
+    case("code-required", sh(f"pip install -r requirements.txt\n{LAUNCH} --worker-cls lanes.Worker"),
+         files={"requirements.txt": "lanes==1.0\n"}),
+    case("code-of-the-image", sh(f"{LAUNCH} --worker-cls vllm_ascend.worker.worker.NPUWorker --distributed-executor-backend mp")),
+)  # fmt: skip
+SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+FOREIGN: tuple[Case, ...] = (
+    case("engine-sglang", sh(SGLANG), WARNED, says="the options of sglang were not judged"),
+    case("engine-sglang-installed", sh(f"pip install 'sglang[all]==0.5.4'\n{SGLANG}")),
+    case("engine-sglang-required", sh(SGLANG), files={"requirements.txt": "sglang==0.5.4\n"}),
+    case("engine-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH" --server-port 8000'), WARNED,
+         says="that the service uses that image is inferred"),
+    case("engine-llama", sh('llama-server --model "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
+         WARNED, fix="llama-cpp-python"),
+    case("engine-llama-built", sh('git clone https://example.org/llama.cpp\nllama-server --model "$MODEL_PATH/model.gguf" '
+                                  '--alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'), WARNED, says="git clone"),
+    case("engine-llama-folder", sh('llama-server --model "$MODEL_PATH" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
+         {**WARNED, "plan/model-path": "fail"}, says="the folder of the weights"),
+)  # fmt: skip
+IN_A_VARIABLE: tuple[Case, ...] = (
+    case("command-in-a-variable", bash('CMD="vllm serve $MODEL_PATH --port 8000"\neval $CMD'), {"plan/model-path": "fail"},
+         fix="into an array"),
+    case("command-in-an-array", bash('cmd=(vllm serve "$MODEL_PATH" --port 8000)\n"${cmd[@]}"')),
+    case("command-written-out", sh('vllm serve "$MODEL_PATH" --port 8000')),
+)  # fmt: skip
+STEPS = (*DONE_BY_ROOT, *REFUSED_HERE, *WENT_ON, *CODE, *FOREIGN, *IN_A_VARIABLE)

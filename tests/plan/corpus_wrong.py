@@ -39,13 +39,14 @@ PORT: tuple[Case, ...] = (
     ),
     case("port-by-vllm-port", sh('export VLLM_PORT=8000\nvllm serve "$MODEL_PATH" --port 8009'), {"plan/port": "fail"}),
     case("port-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0'),
-         {"plan/port": "fail"}, says="30000"),
-    case("port-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH"'), {"plan/port": "fail"}, says="23333"),
+         {"plan/port": "fail", "plan/self-contained": "warn"}, says="30000"),
+    case("port-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH"'),
+         {"plan/port": "fail", "plan/self-contained": "warn"}, says="23333"),
     case(
         "port-mindie",
         sh("cd /usr/local/Ascend/mindie/latest/mindie-service\n./bin/mindieservice_daemon"),
         {"plan/port": "fail", "plan/host": "warn", "plan/model-path": "fail", "plan/served-name": "fail",
-         "plan/chat-api": "fail"},
+         "plan/chat-api": "fail", "plan/self-contained": "warn"},
         says="1025",
     ),
     case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
@@ -109,7 +110,8 @@ NAME: tuple[Case, ...] = (
     ),
     case("host-written-out", sh(f'vllm serve "$MODEL_PATH" --host {gethostname()}'), {"plan/host": "fail"},
          says=f"the fixed name {gethostname()}"),
-    case("host-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000'), {"plan/host": "warn"}),
+    case("host-sglang", sh('python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000'),
+         {"plan/host": "warn", "plan/self-contained": "warn"}),
 )  # fmt: skip
 
 API: tuple[Case, ...] = (

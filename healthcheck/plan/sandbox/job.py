@@ -88,6 +88,7 @@ class Record:
         alive: the process still ran when the rehearsal ended.
         paths: arguments that name something that exists, with what they resolve to.
         texts: the text of small configuration files among the arguments.
+        modules: dotted names on a server's command line whose Python module is there, with the folder.
         cut: those of them of which only the beginning was read.
     """
 
@@ -100,6 +101,7 @@ class Record:
     paths: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     cut: tuple[str, ...] = ()
+    modules: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

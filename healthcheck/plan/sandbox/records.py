@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from healthcheck.plan.sandbox import processes
+from healthcheck.plan.sandbox import processes, python_path
 from healthcheck.plan.sandbox.job import FILE_VARIABLES, Job, Record
 
 _RECORD_BYTES = 512 * 1024
@@ -113,6 +113,9 @@ class Records:
             paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts) | named),
             texts=texts,
             cut=tuple(name for name, data in read.items() if len(data) > _CONFIG_BYTES),
+            modules=python_path.found(argv, environment, cwd, texts.values(), self.found)
+            if kind == "server"
+            else {},
         )
 
     def _serve(self, record: Record) -> None:

@@ -1,0 +1,57 @@
+"""What the submission has installed: by requirements.txt, and by the installations that were recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand
+from healthcheck.plan.sandbox.tools import FOLDER
+
+_NAME = re.compile(r"\s*(?:\S*[/+@])?([A-Za-z0-9][A-Za-z0-9._-]*)")
+_BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
+"""What follows a project's name in those of its archives and repositories."""
+_PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
+_FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
+_ASKS = {"clone", "-O", "-o", "-L", "-fsSL", "-LO", "-sSL", "sync", "install", "download", "run", "--output"}
+_HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
+_SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
+
+
+def packages(plan: LaunchPlan) -> frozenset[str]:
+    """Their names as modules have them: lower case, underscores."""
+    words = [*plan.required, *_of_pip(plan)]
+    found = (match[1] for word in words if (match := _NAME.match(word)))
+    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found)
+
+
+def libraries() -> frozenset[str]:
+    """Modules that adapters import and that the image, or a package of requirements.txt, brings."""
+    return frozenset((FOLDER / "libraries.txt").read_text(encoding="ascii").split())
+
+
+def brings_unknown(plan: LaunchPlan) -> bool:
+    """Whether a step was recorded, or is written, that may bring modules and programs under any name."""
+    return _PLACED.search(plan.script) is not None or any(map(_fetches, plan.commands))
+
+
+def _fetches(command: RecordedCommand) -> bool:
+    words = set(command.argv[1:])
+    here = any(_HERE.search(word) for word in words)
+    return (command.program in _FETCHES and bool(_ASKS & words) and not here) or (
+        command.program in _SYSTEM and "install" in words
+    )
+
+
+def is_install(command: RecordedCommand) -> bool:
+    """Whether pip was told to install something, under whatever name it was called."""
+    words = command.argv[1:]
+    return "install" in words and (command.program.startswith("pip") or "pip" in words[:3])
+
+
+def _of_pip(plan: LaunchPlan) -> Iterator[str]:
+    for command in filter(is_install, plan.commands):
+        words = command.argv[command.argv.index("install") + 1 :]
+        yield from (word for word in words if not word.startswith("-") and word not in command.texts)
+        for text in command.texts.values():
+            yield from (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-")))
