@@ -26,7 +26,7 @@ AWKWARD_NAME = "模型 权重 v1.5"
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
-_SLEEPS = re.compile(r"\bsleep\b")
+_SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 Box = Callable[[box.Setting], tuple[Job, Recording]]
 
 

@@ -90,6 +90,13 @@ RIGHT_WAITING = (
         curl -s localhost:8000/v1/models | grep '"chat"' | grep -v '"4"' || tail -f /dev/null
         wait
         """)),
+    case("waits-for-a-line", bash(f"""
+        {SERVE} > vllm.log 2>&1 &
+        pid=$!
+        timeout 45m tail -f vllm.log | grep -q "startup complete" || exit 1
+        wait $pid
+        """)),
+    case("waits-and-does-without", bash(f"{SERVE} > v.log &\npid=$!\ntimeout 30 tail -f v.log\necho on\nwait $pid")),
     case("waits-with-a-limit", bash(f"{SERVE} &\ntimeout 1800 bash -c 'until {CURL}; do sleep 5; done' || exit 1\nwait")),
     case("waits-by-curl", sh(f"{SERVE} &\ncurl -s --retry 400 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait")),
     case("waits-by-the-clock", clock("$(date +%s)", 1800)),
@@ -109,6 +116,11 @@ WRONG_WAITING = (
          says="after waiting 60 s"),
     case("gives-up-by-limit", bash(f"{SERVE} &\ntimeout 5m bash -c 'until {CURL}; do sleep 2; done' || exit 1\nwait"),
          IMPATIENT, says="bash -c"),
+    case("gives-up-on-a-line", bash(f"""
+        {SERVE} > vllm.log 2>&1 &
+        timeout 300 tail -f vllm.log | grep -m1 "startup complete" || {{ kill $!; exit 1; }}
+        wait
+        """), IMPATIENT, says="after waiting 300 s"),
     case("gives-up-by-curl", sh(f"{SERVE} &\ncurl -s --retry 10 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait"),
          IMPATIENT, says="after waiting 50 s"),
     case("gives-up-by-the-clock", clock("$(date +%s)", 240), IMPATIENT, says="[ $(($(date +%s) - begin)) -lt 240 ]"),

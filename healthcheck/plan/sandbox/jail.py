@@ -155,7 +155,7 @@ def _run(job: Job, writable_proc: int | None = None) -> Recording:
         seconds=time.monotonic() - began,
         stderr_after=after,
         asked=watch.records.asked(),
-        slept_s=watch.records.slept_s(),
+        slept_s=watch.slept_s(),
     )
 
 

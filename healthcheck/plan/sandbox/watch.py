@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from healthcheck.plan.sandbox import plain, processes
 from healthcheck.plan.sandbox.job import Job, Limits
 from healthcheck.plan.sandbox.records import Records
+from healthcheck.plan.sandbox.timers import Timers
 
 _POLL_S = 0.01
 _LOOK_S = 0.1
@@ -85,7 +86,7 @@ class Watch:
 
     def __init__(self, job: Job, child: int, outputs: tuple[Output, Output]) -> None:
         self._job, self._child, self._outputs = job, child, outputs
-        self.records = Records(job)
+        self.records, self._timers = Records(job), Timers(job.kit)
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
         self._slept_before_s = self._measured_s = 0.0
@@ -129,6 +130,19 @@ class Watch:
             self._reap()
         self._outputs[1].drain()
         return self._outputs[1].text()
+
+    def slept_s(self) -> float:
+        """How long the program meant to sleep, or to wait under a limit that time was made to reach."""
+        return self.records.slept_s() + self._timers.passed_s
+
+    def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
+        if self.slept_s() - self._slept_before_s >= PATIENCE_S:
+            return True
+        if calm_s <= _CALM_S:
+            return False
+        limited = {int(record.env.get("REHEARSED_TIMER", 0)) for record in self.records.servers()}
+        self._calm_since = self._clock.now_s
+        return not self._timers.next_is_over(pids, limited)
 
     def _reap(self) -> None:
         try:
@@ -183,7 +197,7 @@ class Watch:
         if pids & servers:
             supervised_s = self.records.slept_s() - self._slept_before_s
             if not self._job.answers:
-                return "server" if calm_s > _CALM_S or supervised_s >= PATIENCE_S else ""
+                return "server" if self._waits_for_long(pids, calm_s) else ""
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
                 return "server"
             return ""

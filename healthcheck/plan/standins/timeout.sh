@@ -9,6 +9,7 @@ for argument; do
         value:*) after= ;;
         *)
             export REHEARSED_TIME_LIMIT="$argument" REHEARSED_TIMER=$$
+            if [ -e @KIT@/loading ]; then echo "$argument" >"@KIT@/limit.$$"; fi
             break ;;
     esac
 done
