@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
-from healthcheck.plan import blame, script
+from healthcheck.plan import ascend_variables, blame, script
 from healthcheck.plan.complaints import Complaint, complaints
 from healthcheck.plan.endings import LIMITS, ending, last_words
 from healthcheck.plan.facts import LaunchPlan, ShellRun
@@ -47,6 +47,10 @@ def starts_server(plan: LaunchPlan) -> Findings:
     space behind it ends a command early: what follows is then no option of it any more. Of several vLLM servers on
     the same devices, whose --gpu-memory-utilization (0.9 or more where it is not given) is above 1 together, the
     later ones end for want of memory.
+
+    Variables with which a server does not come up on an NPU are warnings: VLLM_PLUGINS without ascend,
+    ASCEND_LAUNCH_BLOCKING=1 without --enforce-eager, and LD_LIBRARY_PATH or PYTHONPATH with your folders in place
+    of CANN's, not in front of them (PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}").
     """
     if not plan.servers:
         yield _never(plan)
@@ -61,6 +65,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
         )
     if too_much := overcommitted(plan):
         yield too_much
+    yield from ascend_variables.doubtful(plan)
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:

@@ -16,6 +16,7 @@ from tests.plan.corpus_right_python import PYTHON
 from tests.plan.corpus_several import RIGHT_SEVERAL, WRONG_SEVERAL
 from tests.plan.corpus_silent import SILENT
 from tests.plan.corpus_steps import STEPS
+from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 
@@ -28,9 +29,20 @@ RIGHT = (
     *RIGHT_LAUNCHERS,
     *RIGHT_PUBLISHED,
     *RIGHT_SEVERAL,
+    *RIGHT_VARIABLES,
     *RIGHT_WAITING,
 )
-ALL = (*RIGHT, *SILENT, *STEPS, *WRONG, *WRONG_LAUNCHERS, *WRONG_PUBLISHED, *WRONG_SEVERAL, *WRONG_WAITING)
+ALL = (
+    *RIGHT,
+    *SILENT,
+    *STEPS,
+    *WRONG,
+    *WRONG_LAUNCHERS,
+    *WRONG_PUBLISHED,
+    *WRONG_SEVERAL,
+    *WRONG_VARIABLES,
+    *WRONG_WAITING,
+)
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)

@@ -1,0 +1,99 @@
+"""Environment variables with which a server does not come up on Ascend, whatever its command line says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import warn
+from healthcheck.plan import script
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.records import Finding
+
+_PATHS = {
+    "LD_LIBRARY_PATH": "the libraries of CANN and of the driver are found by it",
+    "PYTHONPATH": "CANN's Python modules (tbe) are found by it",
+}
+"""Source: CANN's set_env.sh, which puts its folders in front of both."""
+_OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
+_PLATFORM_PLUGIN = "ascend"
+"""vllm-ascend's entry point in the group vllm.platform_plugins."""
+_GRAPH_OPTIONS = re.compile(r"compilation-config|optimization-level|cc\b|O\b")
+_NO_GRAPHS = re.compile(r"NONE|\b0\b")
+
+
+def doubtful(plan: LaunchPlan) -> Iterator[Finding]:
+    """Warnings for the server that the service would reach; each needs a real NPU to be settled."""
+    if plan.server is None:
+        return
+    for name, use in _PATHS.items():
+        yield from _replaced(plan, plan.server, name, use)
+    if plan.server.engine == "vllm":
+        yield from _without_platform(plan, plan.server)
+        yield from _blocking(plan, plan.server)
+
+
+def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> Iterator[Finding]:
+    value = server.env.get(name, "")
+    line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
+    if line:
+        yield warn(
+            expected=f"{name} extended: {use} where the image or set_env.sh has set it",
+            seen=f"“{script.line_at(plan.script, line)[:200]}” replaces what {name} was",
+            fix=f'keep what it was behind yours: {name}="…${{{name}:+:${name}}}"',
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
+
+
+def _replacing_line(text: str, name: str) -> int:
+    """The last line that sets it without what it was, 0 where there is none or CANN's script comes behind."""
+    kept = re.compile(rf"\$\{{?{name}\b")
+    saved = re.compile(rf"\b(\w+)=[\"']?\$\{{?{name}\b")
+    assigned = re.compile(rf"(?:^|[\s;&|({{]){name}=(?P<value>.*)")
+    copies: set[str] = set()
+    found = 0
+    for number, line in script.code_lines(text):
+        copies |= set(saved.findall(line)) - {name}
+        match = assigned.search(line)
+        if match:
+            value = match["value"]
+            extends = kept.search(value) or any(re.search(rf"\$\{{?{copy}\b", value) for copy in copies)
+            found = 0 if extends or _OF_CANN.search(value) else number
+        elif "set_env.sh" in line:
+            found = 0
+    return found
+
+
+def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: load_plugins_by_group of vllm/plugins, for which an empty value names no plugin."""
+    value = server.env.get("VLLM_PLUGINS")
+    if value is not None and _PLATFORM_PLUGIN not in value.split(","):
+        yield warn(
+            expected=f"{_PLATFORM_PLUGIN} among the plugins that vLLM loads: with it vllm-ascend brings the NPU",
+            seen=f"VLLM_PLUGINS={value[:200]}, so that it is left out and vLLM finds no NPU",
+            fix=f"do not set VLLM_PLUGINS, or write {_PLATFORM_PLUGIN} into it: VLLM_PLUGINS={_PLATFORM_PLUGIN},…",
+            where=_line(plan, server, "VLLM_PLUGINS"),
+        )
+
+
+def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
+    """Source: check_and_update_config of vllm_ascend/platform.py, from 0.13.0 on."""
+    graphs_off = any(
+        _GRAPH_OPTIONS.match(name) and _NO_GRAPHS.search(f"{name} {value}")
+        for name, value in server.options.items()
+    )
+    eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
+    if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
+        yield warn(
+            expected="graphs, which are on without --enforce-eager, or launches that block, not both",
+            seen="ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
+            "ASCEND_LAUNCH_BLOCKING=1”",
+            fix="do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request",
+            where=_line(plan, server, "ASCEND_LAUNCH_BLOCKING"),
+        )
+
+
+def _line(plan: LaunchPlan, server: ServerCommand, name: str) -> str:
+    number = script.find_line(plan.script, [f"{name}=", name])
+    return f"{contract.ENTRY_POINT}:{number}" if number else server.where or server.command

@@ -1,0 +1,44 @@
+"""deploy.sh repositories that set variables which a server on Ascend may not come up with, or may."""
+
+from __future__ import annotations
+
+from tests.plan.corpus import Case, bash, case, sh
+
+SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+WARNED = {"plan/starts-server": "warn"}
+
+WRONG_VARIABLES: tuple[Case, ...] = (
+    case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),
+    case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), WARNED, says="deploy.sh:2"),
+    case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
+    case("blocking", sh(f"ASCEND_LAUNCH_BLOCKING=1{SERVE.replace('exec', '').lstrip()}".replace("=1vllm", "=1 vllm")), WARNED,
+         says="ACL graph is incompatible"),
+    case("blocking-with-graphs", sh(f"""
+        export ASCEND_LAUNCH_BLOCKING=1
+        {SERVE} --compilation-config '{{"cudagraph_mode": "FULL_DECODE_ONLY"}}'
+        """), WARNED),
+    case("libraries-replaced", sh(f"export LD_LIBRARY_PATH=/opt/mine/lib{SERVE}"), WARNED, says="deploy.sh:2", fix="${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"),
+    case("modules-replaced-behind-cann", bash(f"""
+        source /usr/local/Ascend/ascend-toolkit/set_env.sh
+        HERE=$(cd "$(dirname "$0")" && pwd)
+        export PYTHONPATH="$HERE/adapter"{SERVE}
+        """), WARNED, says="replaces what PYTHONPATH was"),
+    case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
+)  # fmt: skip
+RIGHT_VARIABLES: tuple[Case, ...] = (
+    case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
+    case("blocking-eager", sh(f"export ASCEND_LAUNCH_BLOCKING=1{SERVE} --enforce-eager")),
+    case("blocking-without-graphs", sh(f"""
+        export ASCEND_LAUNCH_BLOCKING=1
+        {SERVE} --compilation-config '{{"cudagraph_mode": "NONE"}}'
+        """)),
+    case("blocking-off", sh(f"export ASCEND_LAUNCH_BLOCKING=0{SERVE}")),
+    case("extended", bash(f"""
+        export LD_LIBRARY_PATH=/opt/mine/lib:${{LD_LIBRARY_PATH:-}}
+        export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"{SERVE}
+        """)),
+    case("extended-by-a-copy", sh(f"before=$PYTHONPATH\nexport PYTHONPATH=$PWD:$before{SERVE}")),
+    case("replaced-before-cann", bash(f"export LD_LIBRARY_PATH=/opt/mine/lib\n. /usr/local/Ascend/ascend-toolkit/set_env.sh{SERVE}")),
+    case("replaced-by-canns", sh(f"export LD_LIBRARY_PATH=/usr/local/Ascend/driver/lib64{SERVE}")),
+    case("replaced-for-a-step", sh(f"PYTHONPATH=. python3 -c 'print(1)'{SERVE}")),
+)  # fmt: skip
