@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
-from healthcheck.probe.statistics.intervals import LEVEL, bootstrap, percentile
-from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
+from healthcheck.probe.statistics.intervals import LEVEL, Interval, percentile, plus_two_t
+from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.summary import per_problem
 
 BINS = 10
+RESAMPLES = 400
 Pairs = Sequence[tuple[float, int]]
 """(confidence in [0, 1], correct 0 or 1) of each sample."""
 
@@ -30,7 +33,7 @@ def expected_calibration_error(pairs: Pairs) -> float:
 def calibration(
     confidences: Sequence[Sequence[float | None]], matrix: Sequence[Sequence[int]], *, seed: int = 0
 ) -> tuple[Estimate, ...]:
-    """Brier score and ECE with bootstrap intervals over problems; empty where no sample has a confidence.
+    """Brier score and ECE with their intervals; empty where no sample has a confidence.
 
     Args:
         confidences: exp(mean token log-probability) of each sample, None where the server gave none.
@@ -44,30 +47,26 @@ def calibration(
     rows = [row for row in rows if row]
     if not rows:
         return ()
-    pooled = [pair for row in rows for pair in row]
     scores = [brier(row) for row in rows]
-    interval = bootstrap(scores, seed=seed)
+    samples = sum(map(len, rows))
+    return per_problem("Brier score", scores, plus_two_t(scores), samples), _error(rows, samples, seed)
+
+
+def _error(rows: Sequence[Pairs], samples: int, seed: int) -> Estimate:
+    """The calibration error. Noise alone makes it positive, and resampling adds more: the low end gives it back."""
+    value = expected_calibration_error([pair for row in rows for pair in row])
     draw = random.Random(seed)
     errors = sorted(
         expected_calibration_error([pair for row in draw.choices(rows, k=len(rows)) for pair in row])
-        for _ in range(400)
+        for _ in range(RESAMPLES)
     )
     tail = (1 - LEVEL) / 2
-    figures = (
-        ("Brier score", sum(scores) / len(scores), interval.low, interval.high),
-        ("ECE", expected_calibration_error(pooled), percentile(errors, tail), percentile(errors, 1 - tail)),
+    bias = sum(errors) / len(errors) - value
+    high = percentile(errors, 1 - tail)
+    interval = Interval(
+        low=max(0.0, min(value, percentile(errors, tail), 2 * value - high - bias)),
+        high=max(high, value),
+        level=LEVEL,
+        method="bootstrap over problems, its bias taken out of the low end",
     )
-    return tuple(
-        Estimate(
-            name=name,
-            value=value,
-            low=min(low, value),
-            high=max(high, value),
-            level=LEVEL,
-            method="bootstrap percentile over problems",
-            question=LIKE_THESE,
-            problems=len(rows),
-            samples=len(pooled),
-        )
-        for name, value, low, high in figures
-    )
+    return replace(per_problem("ECE", [value], interval, samples), problems=len(rows))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from healthcheck.probe.statistics.calibration import brier, calibration, expected_calibration_error
@@ -27,3 +29,14 @@ def test_estimates_skip_what_has_no_confidence() -> None:
     assert (score.problems, score.samples) == (2, 3)
     assert score.value == pytest.approx((0.01 + (0.04 + 0.09) / 2) / 2)
     assert calibration([[None]], [[1]]) == ()
+
+
+def test_noise_alone_is_no_shown_calibration_error() -> None:
+    draw = random.Random(2)
+    confidences = [[draw.uniform(0.5, 1.0)] * 3 for _ in range(60)]
+    matrix = [[int(draw.random() < value) for value in row] for row in confidences]
+    score, error = calibration(confidences, matrix)
+    assert error.low == 0.0 < error.value <= error.high
+    assert score.low < score.value < score.high
+    shifted = [[min(1.0, value + 0.3) for value in row] for row in confidences]
+    assert calibration(shifted, matrix)[1].low > 0.1
