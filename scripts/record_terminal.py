@@ -35,7 +35,9 @@ _THEME = TerminalTheme(
 def recorded(command: list[str], width: int) -> tuple[str, int]:
     """What the command printed on a terminal of this width, with its colours, and its exit status."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    terminal = {"COLUMNS": str(width), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    environment = {**os.environ, **terminal, "PATH": beside}
     with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environment) as process:
         os.close(theirs)
         pieces = []
