@@ -27,7 +27,7 @@ _VALUE = re.compile(
     r"(?P<bare>[^\s\"'\\,;&|(){}\[\]`]+)"
 )
 _SCHEME = re.compile(r"(?i)(?:basic|bearer|token|digest|negotiate)\s+")
-_NOTHING = re.compile(r"(?i)(?:removed|none|null|nil|true|false|undefined|-?\d+(?:\.\d+)?)?|[<$*%].*")
+_NOTHING = re.compile(r"(?i)(?:removed|value|none|null|nil|true|false|undefined|-?\d+(?:\.\d+)?)?|[<$*%].*")
 _LIKELY = re.compile(r"(?=\S*\d)[\w.=~+/-]{8,}")
 _WORD = re.compile(r"\w+")
 _PROSE = frozenset(
@@ -37,6 +37,11 @@ _PROSE = frozenset(
     )
 )
 """What follows an option that is only spoken of."""
+_LINE_BEFORE = re.compile(r"\S: (?:line )?\d+: \Z")
+_LINE_BEHIND = re.compile(r" (?:line )?\d+: ")
+"""The number of the line in what a shell says: "deploy.sh: line 3: HF_TOKEN: unbound variable"."""
+_THREE_WORDS = re.compile(r"([A-Za-z][a-z]*) ([A-Za-z_]+) ([A-Za-z_]+)(?![\w-])")
+_OF_MESSAGES = _PROSE | {"export", "first", "missing", "please", "you", "your"}
 _ALWAYS = frozenset({"apikey", "accesskey", "secretkey", "password", "passwd", "passphrase", "authorization"})
 _OF_KEYS = frozenset(_WORD.findall("api access private secret auth encryption signing account subscription"))
 _OF_TOKENS = frozenset(_WORD.findall("access api auth bearer github hf hub id modelscope refresh security session"))
@@ -137,15 +142,36 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
     if value is None:
         return 0, 0
     start, end = value.span(value.lastgroup or 0)
+    if text.endswith("${", 0, pair.start()) and text[start:end].startswith(("-", "=")):
+        start += 1  # what is behind the operator is the value: ${HF_TOKEN:-value}
     word = text[start:end]
     another_option = option and word.startswith("-") and "=" not in separator
-    if _is_none(name, word) or another_option or (separator.isspace() and word.lower() in _PROSE):
+    of_an_option = another_option or (separator.isspace() and word.lower() in _PROSE)
+    if of_an_option or _is_none(name, word) or _is_spoken_of(text, pair, start, end):
         return 0, 0
     if option and separator.strip() == ":" and not _LIKELY.fullmatch(word):
         return 0, 0  # the option is spoken of: no command line has a colon there
     if _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word)):
         return start, end
     return 0, 0
+
+
+def _is_spoken_of(text: str, pair: re.Match[str], start: int, end: int) -> bool:
+    """Whether a message follows the name of a variable, or the name is a use of it, and no value."""
+    word, name = text[start:end], pair["name"]
+    if text.endswith("$", 0, pair.start()) and "," in pair["sep"]:
+        return True
+    if not name.isupper():
+        return False
+    if text.endswith("${", 0, pair.start()):
+        return word.startswith("?")
+    if pair["sep"] != ": " or _LIKELY.fullmatch(word.rstrip(":")):
+        return False
+    if _LINE_BEFORE.search(text, max(0, pair.start() - 80), pair.start()):
+        return True
+    words = _THREE_WORDS.match(text, start)
+    of_a_message = words is not None and not _OF_MESSAGES.isdisjoint(each.lower() for each in words.groups())
+    return of_a_message or (word.endswith(":") and _LINE_BEHIND.match(text, end) is not None)
 
 
 def _is_under(name: str, item: str) -> bool:
