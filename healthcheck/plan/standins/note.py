@@ -71,7 +71,7 @@ def sleep(seconds: float) -> None:
     """Stand in for time.sleep: a moment for others to start, and nothing once a server runs."""
     slept(seconds)
     nap = f"{_KIT}/napping/{os.getpid()}"
-    if not _is_serving() and seconds < _A_DAY_S:
+    if not is_serving() and seconds < _A_DAY_S:
         with open(nap, "wb"):
             pass
     _really_sleep(nap_s(seconds))
@@ -83,10 +83,11 @@ def nap_s(seconds: float) -> float:
     """How long a sleep really takes."""
     if seconds >= _A_DAY_S:
         return seconds
-    return 0.0005 if _is_serving() else min(seconds, 0.15)
+    return 0.0005 if is_serving() else min(seconds, 0.15)
 
 
-def _is_serving() -> bool:
+def is_serving() -> bool:
+    """Whether a recorded server answers by now."""
     return os.path.exists(f"{_KIT}/serving")
 
 
