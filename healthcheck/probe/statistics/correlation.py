@@ -161,6 +161,9 @@ def _icc_estimate(counts: Counts) -> Estimate | None:
         return None
     size = _typical_size(counts)
     repeats = round(size)
+    if all(c in {0, n} for n, c in counts):  # not certainty: two problems that are half right are assumed
+        least = icc([*counts, *[(repeats, repeats // 2)] * 2])
+        return _about("ICC", value, (-1.0 if least is None else least, 1.0), "plus-2", [counts])
     wider = [*counts, (repeats, 0), (repeats, repeats)]
     centre = _fisher(icc(wider), size)
     left_out = {pair: _fisher(icc(_without(wider, pair)), size) for pair in set(wider)}

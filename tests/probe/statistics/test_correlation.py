@@ -58,6 +58,14 @@ def test_icc_has_an_interval() -> None:
     assert found.low < found.value < found.high
 
 
+def test_samples_that_all_agree_do_not_make_the_icc_certain() -> None:
+    few, many = (clustering([[1] * 5, [0] * 5] * pairs).icc for pairs in (4, 60))
+    assert few is not None
+    assert many is not None
+    assert few.value == many.value == few.high == pytest.approx(1.0)
+    assert few.low < 0.9 < many.low < 0.99
+
+
 def test_pooled_gap_is_difficulty_and_vanishes_tier_by_tier() -> None:
     # Independent samples, two tiers: pooled, pass@5 seems low; within tiers it is what independence gives.
     draw = random.Random(7)
