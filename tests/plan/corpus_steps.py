@@ -24,6 +24,30 @@ DONE_BY_ROOT: tuple[Case, ...] = tuple(
             "asks-python",
             "python3 -c 'import vllm_ascend, torch_npu as t; print(vllm_ascend.__path__[0], t.__file__)'",
         ),
+        (
+            "asks-for-an-origin",
+            'F=$(python3 -c "import importlib.util as u; print(u.find_spec(\'vllm\').origin)")\nls -l "$F"',
+        ),
+        (
+            "patches-vllm",
+            (
+                'P=$(python3 -c "import os, vllm; print(os.path.dirname(vllm.__file__))")\n'
+                'cp deploy.sh "$P/model_executor/models/mine.py"\n'
+                "python3 -c 'from vllm.model_executor.models.mine import Mine; print(Mine)'"
+            ),
+        ),
+        (
+            "patches-beside-pip",
+            "P=$(pip show vllm_ascend | sed -n 's/^Location: //p')\ncp deploy.sh \"$P/vllm_ascend/ops/mine.py\"",
+        ),
+        (
+            "patches-the-site",
+            (
+                'for P in $(python3 -c "import site, sysconfig as s; '
+                "print(*site.getsitepackages(), s.get_path('purelib'))\"); do\n"
+                'cp deploy.sh "$P/transformers/mine.py"\nmkdir "$P/mine"\nrmdir "$P/mine"\ndone'
+            ),
+        ),
         ("edits-the-program", "sed -i 's/no line has this/x/' \"$(command -v vllm)\""),
     )
 )
@@ -40,12 +64,9 @@ REFUSED_HERE: tuple[Case, ...] = (
     case("refused-and-on", bash(f"touch /usr/lib/extra.conf\nulimit -n 1000000{SERVE}")),
     case("refused-weights", bash(f'set -e\nsed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), says="below MODEL_PATH is unknown"),
     case("found-nothing", bash(f"set -e\nfind /no/such/folder -name x{SERVE}"), NEEDS, says="find: ‘/no/such/folder’"),
-    case("origin", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").origin)')\n"
-                        f'cat "$F" >/dev/null{SERVE}'), WARNED, says="the official vllm-ascend image may have that file"),
+    case("reads-a-module", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").submodule_search_locations[0])')\n"
+                                f'cat "$F/envs.py" >/dev/null{SERVE}'), WARNED, says="the official vllm-ascend image may have that file"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
-    case("patched-vllm", bash('set -e\nP=$(python3 -c "import os, vllm; print(os.path.dirname(vllm.__file__))")\n'
-                              f'cp requirements.txt "$P/model_executor/models/mine.py"{SERVE}'), WARNED,
-         files={"requirements.txt": ""}, says="the official vllm-ascend image may have that file"),
 )  # fmt: skip
 WENT_ON: tuple[Case, ...] = (
     case("on-without-environment", bash(f"source /opt/serving/bin/activate{SERVE}"), WARNED, says="/opt/serving/bin/activate"),

@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, plain, processes, root
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_SOURCES, Job, Limits, Recording
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, Job, Limits, Recording
 from healthcheck.plan.sandbox.plain import STRANGER
 from healthcheck.plan.sandbox.watch import Output, Watch
 from healthcheck.plan.standins.note import HOST_NAME
@@ -108,7 +108,7 @@ def _is_real_root() -> bool:
 
 def _give_away(new_root: str, submission: str) -> None:
     places = [f"{new_root}/.kit/forever", f"{new_root}/usr/local/Ascend"]
-    for top in (new_root + submission, f"{new_root}/usr/local/Ascend"):
+    for top in (new_root + submission, f"{new_root}/usr/local/Ascend", new_root + IMAGE_PACKAGES):
         for folder, _, files in os.walk(top):
             places += [folder, *(os.path.join(folder, name) for name in files)]
     places += [f"{new_root}/.kit", f"{new_root}/.kit/records"]

@@ -13,8 +13,8 @@ IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/worksp
 
 Source: its Dockerfile.
 """
-IMAGE_PACKAGES = "/usr/local/lib/python3/site-packages/"
-"""Where the stand-ins of libraries say that they are installed; the folder is not there."""
+IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
+"""Where the stand-ins of libraries say that they are installed: the folders are there, and few of the files."""
 
 FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",

@@ -32,6 +32,7 @@ def build(job: Job) -> None:
         os.symlink(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
     tools.install(job, job.kit, (f"{job.kit}/bin",))
+    tools.lay_out(f"{job.kit}/packages")
     os.makedirs(f"{job.kit}/hook")
     shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
     if _has_roots_rights():

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, tools
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, Job
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, Job
 from healthcheck.plan.standins.note import HOST_NAME
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -60,6 +60,8 @@ def build(job: Job, new_root: str) -> None:
     _dev(new_root)
     _python(job, f"{new_root}/.kit")
     tools.install(job, f"{new_root}/.kit", (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
+    tools.lay_out(new_root + IMAGE_PACKAGES)
+    os.symlink(IMAGE_PACKAGES, f"{new_root}/.kit/packages")
     _ascend(f"{new_root}/usr/local/Ascend")
     copy_tree(job.source, new_root + job.root)
     show_weights(job, new_root + job.weights_inside)

@@ -111,6 +111,15 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         os.chmod(f"{kit}/{writable}", 0o1777)  # noqa: S103 - as above
 
 
+def lay_out(folder: str) -> None:
+    """Make the folders of the packages that the image has: what is copied into them finds its place."""
+    names = (FOLDER / "layout.txt").read_text(encoding="ascii").split()
+    for name in names:
+        os.makedirs(f"{folder}/{name}", exist_ok=True)
+    for top in {name.partition("/")[0] for name in names}:
+        Path(f"{folder}/{top}/__init__.py").touch()
+
+
 def _libraries(packages: tuple[str, ...], folder: str) -> None:
     """Show the pure Python of the libraries that launchers read their configuration with."""
     for source in packages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -63,8 +64,6 @@ class Loader(importlib.abc.Loader):
 
 _VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
 
-_PLACES = {"vllm": "/vllm-workspace/vllm", "vllm_ascend": "/vllm-workspace/vllm-ascend"}
-
 
 class Finder(importlib.abc.MetaPathFinder):
     """Comes last: what the submission ships and the standard library are real."""
@@ -84,8 +83,34 @@ class Finder(importlib.abc.MetaPathFinder):
             return shipped
         if top not in self._names and top.lower() not in installed.names():
             return None
-        place = f"{_PLACES.get(top, pip.SITE)}/{name.replace('.', '/')}/__init__.py"
-        return importlib.machinery.ModuleSpec(name, Loader(), origin=place, is_package=not name.endswith(_PROGRAM))
+        return _stand_in(name)
+
+
+class Below(importlib.abc.MetaPathFinder):
+    """Comes first: what is below a stand-in is one too, whatever is in its folder."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top, _, below = name.partition(".")
+        return _stand_in(name) if below and isinstance(sys.modules.get(top), Module) else None
+
+
+def _stand_in(name: str) -> importlib.machinery.ModuleSpec:
+    folder = f"{pip.SITE}/{name.replace('.', '/')}"
+    if "." not in name:
+        _make_package(folder)
+    is_package = not name.endswith(_PROGRAM)
+    spec = importlib.machinery.ModuleSpec(name, Loader(), origin=f"{folder}/__init__.py", is_package=is_package)
+    spec.submodule_search_locations = [folder] if is_package else None
+    return spec
+
+
+def _make_package(folder: str) -> None:
+    """So that what a program learns of its place is there."""
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        Path(f"{folder}/__init__.py").touch()
 
 
 def install(kit: str) -> None:
@@ -93,6 +118,7 @@ def install(kit: str) -> None:
     if os.path.isdir(f"{kit}/site"):
         sys.path.append(f"{kit}/site")
     patches.install()
+    sys.meta_path.insert(0, Below())
     sys.meta_path.append(Finder(KNOWN))
     for name in [name for name in sys.modules if name == "healthcheck" or name.startswith("healthcheck.")]:
         _HIDDEN[name] = sys.modules.pop(name)

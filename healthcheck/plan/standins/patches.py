@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from healthcheck.plan.standins import note
-from healthcheck.plan.standins.pip import PROVIDED
+from healthcheck.plan.standins.pip import PROVIDED, SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
@@ -135,13 +135,32 @@ def _metadata(module: ModuleType) -> None:
     module.__dict__["version"] = version
 
 
+def _site(module: ModuleType) -> None:
+    module.__dict__["getsitepackages"] = lambda *_: [SITE]
+
+
+def _sysconfig(module: ModuleType) -> None:
+    """Libraries are installed where the stand-ins say that they are."""
+    really_find = module.__dict__["get_paths"]
+
+    def find(*words: Any, **options: Any) -> Any:
+        return {**really_find(*words, **options), "purelib": SITE, "platlib": SITE}
+
+    def find_one(name: str, *words: Any, **options: Any) -> Any:
+        return find(*words, **options)[name]
+
+    module.__dict__.update(get_paths=find, get_path=find_one)
+
+
 _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "socketserver": _socketserver,
     "http.server": _http_server,
     "asyncio.base_events": _asyncio,
     "asyncio.tasks": _asyncio_sleep,
+    "site": _site,
     "socket": _socket,
     "subprocess": _subprocess,
+    "sysconfig": _sysconfig,
     "importlib.metadata": _metadata,
 }
 

@@ -17,8 +17,8 @@ PROVIDED = {
     "vllm-ascend": "0.23.0",
 }  # fmt: skip
 """What the image of the newest final vllm-ascend brings, as far as a script asks for it by name."""
-SITE = "/usr/local/lib/python3/site-packages"
-"""Where what is stood in for says that it is installed: nothing is there."""
+SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
+"""Where what is stood in for says that it is installed: the folders of its packages."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _FILES = {
     "-r": "requirements",
@@ -45,8 +45,7 @@ def run(arguments: list[str]) -> int:
     if {"--version", "-V"} & set(arguments[:1]):
         print("pip 24.0")
     elif command == "show":
-        name = words[1] if len(words) > 1 else ""
-        print(f"Name: {name}\nVersion: {PROVIDED.get(name, '0.23.0')}\nLocation: {SITE}\nRequires: ")
+        print("\n---\n".join(map(_shown, words[1:])))
     elif command in {"list", "freeze"}:
         for name, version in PROVIDED.items():
             print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
@@ -58,6 +57,15 @@ def run(arguments: list[str]) -> int:
         if command == "install":
             commands.install([word for word in arguments if not word.startswith("-")])
     return 0
+
+
+def _shown(name: str) -> str:
+    """The fields of one package, in pip's order."""
+    version = PROVIDED.get(name.lower().replace("_", "-"), "0.23.0")
+    return (
+        f"Name: {name}\nVersion: {version}\nSummary: \nHome-page: \nAuthor: \nAuthor-email: \nLicense: \n"
+        f"Location: {SITE}\nRequires: \nRequired-by: "
+    )
 
 
 def _problems(arguments: list[str]) -> Iterator[str]:

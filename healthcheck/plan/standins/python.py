@@ -63,7 +63,7 @@ def _pose_as_python(kit: str, invoked: str) -> None:
     sys.executable = os.path.abspath(found)
     sys._base_executable = sys.executable  # type: ignore[attr-defined]  # noqa: SLF001 - multiprocessing reads it
     for entry in reversed(os.environ.get("PYTHONPATH", "").split(":")):
-        if entry:
+        if entry and os.path.realpath(entry) != pip.SITE:  # where what is stood in for is empty
             sys.path.insert(0, entry)
     time.sleep = note.sleep  # type: ignore[assignment]
     note.keep_time()
