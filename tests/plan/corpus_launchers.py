@@ -56,7 +56,7 @@ RIGHT_LAUNCHERS: tuple[Case, ...] = (
     case("template-by-name", sh(
         'exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000 '
         "--chat-template qwen2-vl"
-    )),
+    ), {"plan/self-contained": "warn"}, says="nothing installs it"),
     case("files-of-variables", sh("""
         export VLLM_LOGGING_CONFIG_PATH="$PWD/conf/log.json" RANK_TABLE_FILE=/tmp/ranks.json
         echo '{}' > "$RANK_TABLE_FILE"
@@ -94,7 +94,7 @@ WRONG_LAUNCHERS: tuple[Case, ...] = (
         """}),
     case("empty-variable", sh('vllm serve "$MODEL_DIR" --port 8000'), {"plan/model-path": "fail"}, says="is empty"),
     case("empty-variable-option", sh('python3 -m sglang.launch_server --model-path "$W" --port 8000 --host 0.0.0.0'),
-         {"plan/model-path": "fail"}),
+         {"plan/model-path": "fail", "plan/self-contained": "warn"}),
     case("argument-without-default", bash('PORT=$2\nvllm serve "$MODEL_PATH" --port $PORT'), EMPTIED, says="$2"),
     case("asks-for-the-port", bash('read -p "Port? " PORT\nvllm serve "$MODEL_PATH" --port $PORT'), EMPTIED,
          says="input from a terminal"),

@@ -101,7 +101,7 @@ NAME: tuple[Case, ...] = (
          files={"c.yaml": "served-model-name: chat\n"}),
     case("name-link", sh('ln -s "$MODEL_PATH" model\nvllm serve model'), {"plan/served-name": "fail"}),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
-         {"plan/served-name": "fail"}),
+         {"plan/served-name": "fail", "plan/self-contained": "warn"}),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
     case("key-variable", sh('export VLLM_API_KEY=token\nvllm serve "$MODEL_PATH"'), {"plan/no-api-key": "fail"}),
     *(
@@ -310,7 +310,6 @@ REFUSES: tuple[Case, ...] = (
             ("no-http-but-grpc", "--grpc", "plan/chat-api", "fail", "without an HTTP server"),
             ("no-text", "--tokens-only", "plan/chat-api", "fail", "no text"),
             ("no-tokenizer", "--skip-tokenizer-init", "plan/chat-api", "fail", "without a tokenizer"),
-            ("unknown-middleware", "--middleware auth.Check", "plan/chat-api", "warn", "not rehearsed"),
             ("no-room", "--max-model-len 16", "plan/chat-api", "warn", "status 400"),
             ("socket-file", "--uds /tmp/v.sock", "plan/port", "fail", "--uds"),
             ("tokenizer-of-a-hub", "--tokenizer org/tokenizer", "plan/self-contained", "warn", "on a hub"),
@@ -320,6 +319,8 @@ REFUSES: tuple[Case, ...] = (
             ("generation-not-shipped", "--generation-config ./g", "plan/self-contained", "fail", "./g"),
         )
     ),
+    case("unknown-middleware", sh(f"export PYTHONPATH=$PWD:$PYTHONPATH\n{SERVE} --middleware auth.Check"), {"plan/chat-api": "warn"}, files={"auth.py": "class Check: ...\n"},
+         says="not rehearsed"),
     case("host-name", sh('vllm serve "$MODEL_PATH" --host npu-node-1'), {"plan/host": "fail"}, says="npu-node-1"),
     case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),
