@@ -9,6 +9,7 @@ import socket
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
 from healthcheck.plan import advice, script
+from healthcheck.plan.asked import other_ports
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.engines import LOOPBACK, is_address, is_fixed_address
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
@@ -39,9 +40,12 @@ def port(plan: LaunchPlan) -> Findings:
     configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
     MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
 
+    A deploy.sh that waits for its server at another port than the one where that listens gets a warning.
+
     Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
     """
     server = served(plan)
+    yield from other_ports(plan)
     if server.port == contract.PORT:
         return
     if server.port is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import advice, script
+from healthcheck.plan.asked import other_models
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.options import UNRESOLVED
 from healthcheck.plan.served import STARTED, line_of, served, unresolved
@@ -138,8 +139,11 @@ def served_name(plan: LaunchPlan) -> Findings:
     answers 404 to any other name. So leave that option away, or have "$MODEL_PATH" among its values. A link to
     the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
     have a fixed name by default.
+
+    The same 404 meets a deploy.sh that asks its own server for another name (a request to warm it up): a warning.
     """
     server = served(plan)
+    yield from other_models(plan)
     if not server.served_names:
         if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
             yield unresolved(plan, "the weight path as the model's name", "the served name")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import Case
+from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
 from tests.plan.corpus_published import RIGHT_PUBLISHED, WRONG_PUBLISHED
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -26,6 +27,7 @@ RIGHT = (
     *AROUND,
     *ENGINES,
     *PYTHON,
+    *RIGHT_ASKING,
     *RIGHT_LAUNCHERS,
     *RIGHT_PUBLISHED,
     *RIGHT_SEVERAL,
@@ -37,6 +39,7 @@ ALL = (
     *SILENT,
     *STEPS,
     *WRONG,
+    *WRONG_ASKING,
     *WRONG_LAUNCHERS,
     *WRONG_PUBLISHED,
     *WRONG_SEVERAL,

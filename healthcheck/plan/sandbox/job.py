@@ -16,6 +16,9 @@ Source: its Dockerfile.
 IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
 """Where the stand-ins of libraries say that they are installed: the folders are there, and few of the files."""
 
+REFUSED, UNKNOWN_MODEL = "refused:", "unknown-model:"
+"""Begin notes on a port at which a program asked again and again in vain, and on a model (as in an address)."""
+
 FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
     "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
-import socket
-import threading
-from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
-from healthcheck.plan.sandbox import processes, python_path
-from healthcheck.plan.sandbox.job import FILE_VARIABLES, Job, Record
+from healthcheck.plan.sandbox import answers, processes, python_path
+from healthcheck.plan.sandbox.job import FILE_VARIABLES, REFUSED, UNKNOWN_MODEL, Job, Record
 
 _RECORD_BYTES = 512 * 1024
 _CONFIG_BYTES = 256 * 1024
 _CONFIG_NAME = re.compile(r"\.(ya?ml|json|toml|cfg|conf|ini)$", re.IGNORECASE)
-_PORT = re.compile(
-    r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
-)
-_USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
 _OWN_CONFIGURATION = {
     "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
     "nginx": ("/etc/nginx/nginx.conf",),
 }
 """Configuration files that a server reads without being told to."""
-_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-_MESSAGE = {"role": "assistant", "content": "ok"}
-_NAME_OPTIONS = {"--served-model-name", "--served_model_name", "--alias", "-a", "--model-name"}
+_UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
+_REFUSED_OFTEN = 3
+"""So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
 
 
 class Records:
@@ -40,6 +33,7 @@ class Records:
         self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._seen: set[str] = set()
         self._listening: set[int] = set()
+        self._unknown_models: set[str] = set()
         self.found: list[Record] = []
         self.notes: set[str] = set()
 
@@ -118,27 +112,33 @@ class Records:
             else {},
         )
 
-    def _serve(self, record: Record) -> None:
-        text = " ".join([*record.argv, *record.texts.values()])
-        wanted = {int(number) for pair in _PORT.findall(text) for number in pair if number}
-        ports = {port for port in wanted if 80 <= port < 65536} | set(_USUAL_PORTS)
-        for port in sorted(ports)[:20] if self._answers else ():
-            if port not in self._listening:
-                self._listening.add(port)
-                self._listen(port, _answer(_names(record.argv) or [self._model_path]))
-        Path(f"{self._kit}/serving").touch()
+    def _note_asked(self, unknown_model: str) -> None:
+        Path(f"{self._kit}/asked").touch()
+        if unknown_model and len(self._unknown_models) < _UNKNOWN_MODELS:
+            self._unknown_models.add(unknown_model[:_NAME_CHARACTERS])
 
-    def _listen(self, port: int, answer: bytes) -> None:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    def unanswered(self) -> list[str]:
+        """Notes on what was asked of servers and is not there."""
+        models = (f"{UNKNOWN_MODEL}{quote(name)}" for name in sorted(self._unknown_models))
+        return [*self._refused(), *models]
+
+    def _refused(self) -> list[str]:
+        """Ports at which a program asked in vain, again and again, once a server was there."""
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("127.0.0.1", port if self._isolated else 0))
-            listener.listen(64)
+            asked = Path(f"{self._kit}/refused").read_text("ascii", errors="replace").split()[-10_000:]
         except OSError:
-            listener.close()
-            return
-        Path(f"{self._kit}/ports/{port}").write_text(str(listener.getsockname()[1]), encoding="ascii")
-        threading.Thread(target=_answer_all, args=(listener, answer, f"{self._kit}/asked"), daemon=True).start()
+            return []
+        often = (port for port in sorted(set(asked)) if asked.count(port) >= _REFUSED_OFTEN)
+        return [f"{REFUSED}{port}" for port in often if port.isdigit() and int(port) not in self._listening]
+
+    def _serve(self, record: Record) -> None:
+        server = answers.served(record, self._model_path)
+        for port in sorted(server.ports - self._listening) if self._answers else ():
+            self._listening.add(port)
+            real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)
+            if real:
+                Path(f"{self._kit}/ports/{port}").write_text(str(real), encoding="ascii")
+        Path(f"{self._kit}/serving").touch()
 
 
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -181,42 +181,6 @@ def _sizes(folder: str) -> dict[str, int]:
     except OSError:
         return found
     return found
-
-
-def _names(argv: Sequence[str]) -> list[str]:
-    """The names that a server is told to call its model."""
-    found: list[str] = []
-    behind = False
-    for word in argv:
-        option, _, value = word.partition("=")
-        if word.startswith("-"):
-            behind = option in _NAME_OPTIONS
-            found += [value] if behind and value else []
-        elif behind:
-            found.append(word)
-    return found
-
-
-def _answer(names: Sequence[str]) -> bytes:
-    """What a healthy server that has models of these names says to any request."""
-    models = [{"id": name, "object": "model", "root": name} for name in names]
-    choices = [{"index": 0, "message": _MESSAGE, "finish_reason": "stop"}]
-    body = json.dumps({"status": "ok", "object": "list", "data": models, "choices": choices}).encode() + b"\n"
-    return _HEAD % len(body) + body
-
-
-def _answer_all(listener: socket.socket, answer: bytes, asked: str) -> None:
-    """Be a healthy server to whoever asks."""
-    while True:
-        try:
-            connection, _ = listener.accept()
-            Path(asked).touch()
-            with connection:
-                connection.settimeout(1)
-                connection.recv(65536)
-                connection.sendall(answer)
-        except OSError:  # noqa: PERF203 - one asker's trouble is not the next one's
-            continue
 
 
 _QUOTED = re.compile(r'"([^"]*/[^"]*)"')

@@ -11,8 +11,13 @@ import time
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
 from healthcheck.plan.standins import note
+from healthcheck.plan.standins.sent import Sent, sent
 
 _START_S = 1.0
+_PATIENCE_S = 20.0
+_ERROR = 400
+_STATUS = re.compile(rb"HTTP/1\.\d (\d{3})")
+_FAILS = re.compile(r"--fail|--fail-with-body|-[a-zA-Z]*f[a-zA-Z]*")
 _LOCAL = re.compile(r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|::1)(?::(\d+))?(/\S*)?$")
 
 
@@ -20,40 +25,60 @@ def main() -> int:
     name, arguments = os.path.basename(sys.argv[2]), sys.argv[3:]
     if name == "nc":
         numbers = [argument for argument in arguments if argument.isdigit()]
-        return 0 if numbers and _exchange(int(numbers[-1]), "/") else 1
-    url = next((a for a in arguments if "://" in a or _LOCAL.match(a)), "")
+        return 0 if numbers and _exchange(int(numbers[-1]), "/", sent([]))[0] else 1
+    request = sent(arguments)
+    url = next((word for word in request.words if "://" in word or _LOCAL.match(word)), "")
     local = _LOCAL.match(url)
     if not local:
         note.record("exec", name, *arguments)
         _save(name, arguments, url, b"")
         return 0
     _let_start()
-    body = _exchange(int(local[2] or 80), local[3] or "/")
+    port, path = int(local[2] or 80), local[3] or "/"
+    status, body = _exchange(port, path, request)
     for delay_s in _pauses_s(arguments):
-        if body:
+        if status:
             break
         note.sleep(delay_s)
-        body = _exchange(int(local[2] or 80), local[3] or "/")
-    if not body:
-        if "%{http_code}" in " ".join(arguments):
-            sys.stdout.write("000")
-        if not any(re.match(r"-\w*s|--silent|-q", argument) for argument in arguments):
-            print(f"{name}: (7) Failed to connect to {url}: Connection refused", file=sys.stderr)
+        status, body = _exchange(port, path, request)
+    if not status:
+        _write_out(arguments, "000")
+        _complain(arguments, f"{name}: (7) Failed to connect to {url}: Connection refused")
         return 7 if name == "curl" else 4
-    _save(name, arguments, url, body)
-    if "%{http_code}" in " ".join(arguments):
-        sys.stdout.write("200")
+    fails = status >= _ERROR and (name == "wget" or any(map(_FAILS.fullmatch, arguments)))
+    if not fails or "--fail-with-body" in arguments:
+        _save(name, arguments, url, body)
+    _write_out(arguments, str(status))
+    if fails:
+        _complain(arguments, f"{name}: (22) The requested URL returned error: {status}")
+        return 22 if name == "curl" else 8
     return 0
 
 
-def _exchange(port: int, path: str) -> bytes:
+def _write_out(arguments: list[str], status: str) -> None:
+    if "%{http_code}" in " ".join(arguments):
+        sys.stdout.write(status)
+
+
+def _complain(arguments: list[str], text: str) -> None:
+    if not any(re.match(r"-\w*s|--silent|-q", argument) for argument in arguments):
+        print(text, file=sys.stderr)
+
+
+def _exchange(port: int, path: str, request: Sent) -> tuple[int, bytes]:
+    """The status and the body of an answer; 0 where nobody listens."""
+    head = f"{request.method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(request.body)}\r\n\r\n"
     try:
-        with socket.create_connection(("127.0.0.1", note.real_port(port)), timeout=1) as connection:
-            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        with socket.create_connection(("127.0.0.1", note.real_port(port)), timeout=_PATIENCE_S) as connection:
+            connection.sendall(head.encode("utf-8", "surrogateescape") + request.body)
             data = b"".join(iter(lambda: connection.recv(65536), b""))
+    except ConnectionRefusedError:
+        note.refused(port)
+        return 0, b""
     except OSError:
-        return b""
-    return data.partition(b"\r\n\r\n")[2]
+        return 0, b""
+    status = _STATUS.match(data)
+    return int(status[1]) if status else 0, data.partition(b"\r\n\r\n")[2]
 
 
 def _let_start() -> None:

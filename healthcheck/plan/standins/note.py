@@ -91,6 +91,13 @@ def is_serving() -> bool:
     return os.path.exists(f"{_KIT}/serving")
 
 
+def refused(port: object) -> None:
+    """Note that nothing listens at a port though a server is there."""
+    if is_serving() and not os.path.exists(f"{_KIT}/loading"):
+        with open(f"{_KIT}/refused", "a", encoding="ascii") as file:
+            file.write(f"{port}\n")
+
+
 def real_port(port: int) -> int:
     """Where a recorded server's port really is: elsewhere in a sandbox without a network of its own."""
     try:

@@ -83,7 +83,12 @@ def _socket(module: ModuleType) -> None:
         if isinstance(address, tuple) and str(address[0]) not in _LOCAL:
             raise OSError(101, "Network is unreachable")
         if isinstance(address, tuple):
-            address = (address[0], note.real_port(address[1]), *address[2:])
+            real = (address[0], note.real_port(address[1]), *address[2:])
+            try:
+                return really_connect(self, real)
+            except ConnectionRefusedError:
+                note.refused(address[1])
+                raise
         return really_connect(self, address)
 
     really_resolve = module.__dict__["getaddrinfo"]
