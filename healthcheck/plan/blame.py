@@ -12,7 +12,7 @@ from healthcheck.plan.facts import LaunchPlan
 
 _TRACED = re.compile(r"\++ (?P<command>\S.*)$")
 _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
-_ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b")
+_ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b|cat$")
 """What comes behind a test that has failed."""
 _WORD = re.compile(r"[^\s;\"']+")
 _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")
@@ -24,7 +24,12 @@ _BLOCK_ENDS = ("done", "}")
 _TESTED = re.compile(r"-[nz]\s+\"?\$\{?(?P<name>[A-Z][A-Z0-9_]+)\b(?!\}?:?[-=])(?:\}|\b)")
 DEVICES = re.compile(r"npu-smi|/dev/davinci|device_count")
 """What asks a machine for its NPUs."""
-ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{[1-9#]\})")
+ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{(?:[1-9#]|[1-9]:?-)\})")
+"""An argument without a default that helps, and their number."""
+_ARGUMENT_LOOP = re.compile(r"\s*(?:while|until|for)\b[^\n]*?(?:\$\{?[#@*1-9]|\bgetopts\b)")
+"""A loop that does not run where there are no arguments."""
+_EMPTY = re.compile(r"(?<![\w$])([A-Za-z_]\w*)=(?:\"\"|''|\"?\$\{\w+:?-\}\"?)?\s*(?:[;#].*)?$")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
 
 
@@ -110,13 +115,24 @@ def tested_variable(plan: LaunchPlan, where: Stop) -> str:
 def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
     """Variables and functions into which a source goes, itself or by others."""
     names: set[str] = set()
-    for block in _blocks(text):
-        if source.search(block) or names & set(_names(block)):
+    blocks = list(_blocks(text))
+    others = {name for block in blocks if not _ARGUMENT_LOOP.match(block) for name in _filled(block)}
+    for block in blocks:
+        if _ARGUMENT_LOOP.match(block):
+            names |= set(_filled(block)) - others if source.search(block) else set()
+        elif source.search(block) or names & set(_names(block)):
             names |= {name for found in _GIVEN.findall(block) for name in found if name}
             names |= {"$#"} if re.search(r"\bset\s+--", block) else set()
-            for words in re.findall(r"\bread\s+([\w\s-]+)", block):
-                names |= {word for word in words.split() if not word.startswith("-")}
+            for words in re.findall(r"\bread\b([^;&|<\n]*)", block):
+                named = {word for word in _QUOTED.sub("", words).split() if not word.startswith("-")}
+                names |= named or {"REPLY"}
     return names
+
+
+def _filled(block: str) -> Iterator[str]:
+    """The variables that a block gives a value which is not empty."""
+    empty = set(_EMPTY.findall(block))
+    yield from (name for found in _GIVEN.findall(block) for name in found if name and name not in empty)
 
 
 def _names(line: str) -> Iterator[str]:

@@ -156,9 +156,7 @@ def foreground(plan: LaunchPlan) -> Findings:
         yield fail(
             expected="deploy.sh stays while the server runs",
             seen=f"deploy.sh ended with status {status} after starting: {server.command}",
-            fix="leave out what ends the server (a kill, a timeout)"
-            if status in _ENDED_BY_ITSELF
-            else "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait",
+            fix=_stay(plan, server.where),
             where=server.where,
         )
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
@@ -169,6 +167,22 @@ def foreground(plan: LaunchPlan) -> Findings:
             where=server.where,
         )
     yield from _gives_up(plan)
+
+
+def _stay(plan: LaunchPlan, where: str) -> str:
+    """What keeps a deploy.sh that ended beside its server."""
+    status = plan.run.exit_status
+    if status in _ENDED_BY_ITSELF:
+        return "leave out what ends the server (a kill, a timeout)"
+    number = where.rpartition(":")[2]
+    ends = script.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
+    if ends:
+        named = ", ".join(map(str, ends[:3]))
+        return (
+            f"write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the server's "
+            "command, no & behind it, and nothing after it"
+        )
+    return "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait"
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:

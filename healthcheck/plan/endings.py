@@ -27,6 +27,21 @@ LIMITS = {
 }
 """By how a rehearsal ended: what was seen, and the repair."""
 _TAIL_LINES = 3
+_TELLING_LINES = 12
+_ERROR = re.compile(r"\b(?:error|fatal)\b|\u9519\u8bef", re.IGNORECASE)
+_TELLS = re.compile(
+    r"\b(?:fail(?:ed|ure|s)?|missing|required?|must|not (?:found|set|exist|available|installed)"
+    r"|cannot|can't|unable|invalid|unknown|unsupported|no such|denied|refused)\b"
+    r"|\u5931\u8d25|\u672a\u627e\u5230|\u4e0d\u5b58\u5728|\u7f3a\u5c11",
+    re.IGNORECASE,
+)
+"""Words for what went wrong, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
+_WEIGHTS_MISSING = re.compile(
+    r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
+    r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
+    re.IGNORECASE,
+)
+_MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
 _OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
@@ -69,8 +84,19 @@ def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
 
 def last_words(run: ShellRun) -> list[str]:
     """The last lines that deploy.sh said, on standard error where it said anything there."""
+    return _lines_said(run)[-_TAIL_LINES:]
+
+
+def telling_line(run: ShellRun) -> str:
+    """The line of its words that says what went wrong: the first that names an error, else the last."""
+    lines = _lines_said(run)[-_TELLING_LINES:]
+    told = (line for tells in (_ERROR, _TELLS) for line in lines if tells.search(line))
+    return next(told, lines[-1] if lines else "")
+
+
+def _lines_said(run: ShellRun) -> list[str]:
     text = run.stderr.strip() or run.stdout.strip()
-    return [line.strip()[:200] for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
+    return [line.strip()[:200] for line in text.splitlines() if line.strip()]
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -150,11 +176,28 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(fix=f"correct what raises {raised[:200]}", where=where)
 
 
-def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    words = [line for line in last_words(plan.run) if contract.MODEL_PATH_VARIABLE in line]
-    if not words or not plan.run.exit_status:
+def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH behind a line that gives it another value."""
+    stop = blame.stop(plan)
+    number = script.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    if not plan.run.exit_status or not number or number > max(stop.lines, default=0):
         return None
-    number = script.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    if not blame.asks(plan, stop, _MODEL_PATH):
+        return None
+    return Ending(
+        fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
+        where=f"{contract.ENTRY_POINT}:{number}",
+    )
+
+
+def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH itself."""
+    stop = blame.stop(plan)
+    number = next((n for n in stop.lines if _MODEL_PATH.search(script.line_at(plan.script, n))), None)
+    words = [line for line in last_words(plan.run) if contract.MODEL_PATH_VARIABLE in line]
+    if not words or not plan.run.exit_status or (stop.lines and number is None):
+        return None
+    number = number or script.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
     return Ending(
         fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
         where=f"{contract.ENTRY_POINT}:{number}" if number else "",
@@ -185,15 +228,17 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    words = last_words(plan.run)
     if not plan.run.exit_status:
         return None
+    words = telling_line(plan.run)
+    line = blame.stop(plan).line
     find = (
         f"find the command that fails ({contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh shows them)"
     )
-    line = 0 if words else blame.stop(plan).line
+    weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
+    rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     return Ending(
-        fix=f"{f'see to “{words[-1]}”' if words else find}, so that it comes to: "
+        fix=f"{f'see to “{words}”{rest}' if words else find}, so that it comes to: "
         'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
         where=f"{contract.ENTRY_POINT}:{line}" if line else "",
     )
@@ -212,6 +257,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _missing,
     _stand_in,
     _traceback,
+    _overwritten,
     _model_path,
     _other_devices,
     _own_words,

@@ -26,6 +26,7 @@ AWKWARD_NAME = "模型 权重 v1.5"
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 Box = Callable[[box.Setting], tuple[Job, Recording]]
 
@@ -153,8 +154,8 @@ class _Rehearsal:
             shell=Path(shell[0]).name,
             exit_status=recording.exit_status,
             ended_by=recording.ended_by,
-            stdout=recording.stdout,
-            stderr=recording.stderr,
+            stdout=_COLOURS.sub("", recording.stdout),
+            stderr=_COLOURS.sub("", recording.stderr),
             stderr_after=recording.stderr_after,
             commands=commands,
             servers=servers,

@@ -10,6 +10,7 @@ from healthcheck import contract
 from healthcheck.nearest import hint
 from healthcheck.plan import script
 from healthcheck.plan.complaints import Complaint
+from healthcheck.plan.engines import EVERYWHERE
 from healthcheck.plan.facts import LaunchPlan
 from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
 from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
@@ -24,6 +25,8 @@ _FOREIGN = {
     "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
     "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
 }  # fmt: skip
+_SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
+_MODEL = re.compile(r"^(?:\w+_)?MODEL(?:_(?:PATH|DIR|NAME|ID))?$")
 _ENVIRONMENT = re.compile(
     r"/(?:bin/(?:activate|python|pip)|etc/profile\.d/conda|envs/)|conda|venv|virtualenv|pyenv"
 )
@@ -31,6 +34,13 @@ _ENVIRONMENT = re.compile(
 
 def _shipped_as(plan: LaunchPlan, name: str) -> str:
     return name.removeprefix(f"{plan.root}/").removeprefix("./")
+
+
+def demanded(plan: LaunchPlan, name: str) -> str:
+    """What to do about an environment variable that the service does not set."""
+    if _SECRET.search(name):
+        return f"take out what demands and what uses {name}: the service gives no token and sends no key"
+    return f"give it a default: ${{{name}:-{_default(plan, name)}}}"
 
 
 def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
@@ -41,12 +51,13 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     if said.kind == "command":
         return _command(name)
     if said.kind == "variable":
-        default = f"${contract.MODEL_PATH_VARIABLE}" if _is_the_model(plan, name) else "value"
-        return f"the environment variable {name}", f"give it a default: ${{{name}:-{default}}}"
+        return f"the environment variable {name}", demanded(plan, name)
     return {
         "argument": (
             "an argument",
-            "give it a default: ${1:-value}; the service passes no arguments"
+            f"give it a default: ${{{name}:-{_default(plan, name)}}}; the service passes no arguments"
+            if said.where and name.isdigit()
+            else "give it a default; the service passes no arguments"
             if said.where
             else f"pass {name} to that program in deploy.sh; the service passes no arguments",
         ),
@@ -64,11 +75,19 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     }[said.kind]
 
 
-def _is_the_model(plan: LaunchPlan, name: str) -> bool:
-    """Whether the variable stands where a server is given its model."""
-    use = re.compile(rf"(?:\bvllm\s+serve\s+|--model(?:-path)?[\s=]+|\s-m\s+)[\"']?\$\{{?{re.escape(name)}(?!\w)")
-    code = "\n".join(line for _, line in script.code_lines(plan.script))
-    return use.search(code.replace("\\\n", " ")) is not None
+def _default(plan: LaunchPlan, name: str) -> str:
+    """The value that a variable or an argument has to have, as far as its use tells it."""
+    use = rf"[\"']?\$\{{?{re.escape(name)}(?!\w)"
+    code = "\n".join(line for _, line in script.code_lines(plan.script)).replace("\\\n", " ")
+    if re.search(rf"\s(?:--port|--server-port|-p)[\s=]+{use}", code):
+        return str(contract.PORT)
+    if re.search(rf"\s--(?:host|server-name)[\s=]+{use}", code):
+        return EVERYWHERE
+    model = rf"(?:\bvllm\s+serve\s+|\bapi_server\s+|--(?:model|model-path|served-model-name)[\s=]+|\s-m\s+){use}"
+    if name.endswith("VISIBLE_DEVICES"):
+        return "0"
+    named = _MODEL.search(name) is not None
+    return f"${contract.MODEL_PATH_VARIABLE}" if named or re.search(model, code) else "value"
 
 
 def is_foreign(name: str) -> bool:
@@ -94,6 +113,16 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
 def is_in_the_image(place: str) -> bool:
     """Whether an absolute path is one where the official vllm-ascend image may have something."""
     return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
+
+
+def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
+    """Whether the line that failed was to write the file."""
+    file, _, line = said.where.partition(":")
+    source = script.line_at(plan.script, int(line)) if file == contract.ENTRY_POINT and line.isdigit() else ""
+    targets = re.findall(r">>?\s*[\"']?([^\s\"'&;|]+)", source)
+    base = PurePosixPath(said.name).name
+    spelled = any("$" in target or PurePosixPath(target).name == base for target in targets)
+    return "/" in said.name and ("cannot create" in said.text or (bool(targets) and spelled))
 
 
 def _module(name: str) -> str:
@@ -125,6 +154,12 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
         return (
             f"{name}, a place in the official vllm-ascend image",
             "do without it: which image the service has is not documented",
+        )
+    if _is_written_to(plan, said):
+        folder = str(PurePosixPath(name).parent)
+        return (
+            f"the folder of {name}, which is not in the repository",
+            f"make it first: mkdir -p {shlex.quote(folder)}",
         )
     if PurePosixPath(name).is_absolute():
         return (

@@ -216,9 +216,25 @@ def built_line(text: str, variable: str) -> int | None:
     return next((number for number, line in code_lines(text) if built.search(line)), None)
 
 
+def overwriting_line(text: str, variable: str) -> int | None:
+    """The first line that gives the variable a value which is not made of it."""
+    given = re.compile(rf"^\s*(?:export\s+|readonly\s+|declare\s+(?:-\w+\s+)*)?{variable}=(.*)$")
+    use = re.compile(rf"\$\{{?{variable}\b")
+    found = ((number, given.match(line)) for number, line in code_lines(text))
+    return next((number for number, match in found if match and not use.search(match[1])), None)
+
+
+def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
+    """The lines behind a line that end a script with the status (`exit 0`)."""
+    ends = re.compile(
+        rf"(?:^|[;&|{{]|\b(?:then|do|else))\s*exit(?:\s+{status}{'|' if status == 0 else ''})\s*(?:[;}}#].*)?$"
+    )
+    return tuple(number for number, line in code_lines(text) if number > behind and ends.search(line))
+
+
 def argument_line(text: str) -> int | None:
     """The first line that uses a positional parameter without a default, or their number, outside functions."""
-    return _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9]\}|\{[1-9]:?\?|#|\{#\})"))
+    return _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9](?::?-)?\}|\{[1-9]:?\?|#|\{#\})"))
 
 
 def empty_line(text: str) -> tuple[str, int]:
@@ -228,16 +244,27 @@ def empty_line(text: str) -> tuple[str, int]:
     return ("an argument", argument) if argument else ("input from a terminal", asked) if asked else ("", 0)
 
 
+def uses_all_arguments(text: str, number: int) -> bool:
+    """Whether a line outside functions uses "$@" or "$*"."""
+    use = re.compile(r"\$\{?[@*]")
+    return any(at == number and use.search(line) for at, line in _lines_outside_functions(text))
+
+
 def _outside_functions(text: str, use: re.Pattern[str]) -> int | None:
+    return next((number for number, line in _lines_outside_functions(text) if use.search(line)), None)
+
+
+def _lines_outside_functions(text: str) -> Iterator[tuple[int, str]]:
     depth = 0
     for number, line in code_lines(text):
-        if re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line):
-            depth += 1
-        if not depth and use.search(line):
-            return number
+        opens = re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line)
+        if opens and re.search(r"\}\s*$", line):
+            continue
+        depth += 1 if opens else 0
+        if not depth:
+            yield number, line
         if depth and line.strip() == "}":
             depth -= 1
-    return None
 
 
 def required_variable(text: str, said: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
 from healthcheck.plan import ascend_variables, blame, script
 from healthcheck.plan.complaints import Complaint, complaints
-from healthcheck.plan.endings import LIMITS, ending, last_words
+from healthcheck.plan.endings import LIMITS, ending, last_words, telling_line
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.remedies import is_of_the_image
 from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
@@ -78,7 +78,9 @@ def _never(plan: LaunchPlan) -> Finding:
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
     seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
-    last = " / ".join(last_words(run))
+    last, tells = " / ".join(last_words(run)), telling_line(run)
+    if tells not in last:
+        seen += f"; it said: {tells}"
     if last:
         seen += f"; its last words: {last}"
     elif run.ended_by == "exit" and run.exit_status:

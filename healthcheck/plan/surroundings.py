@@ -15,6 +15,7 @@ from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.refusals import refused, refused_weights
 from healthcheck.plan.remedies import (
     BASH_ONLY,
+    demanded,
     is_environment,
     is_foreign,
     is_in_the_image,
@@ -41,6 +42,7 @@ Others depend on what reads them: torch_npu goes on without a table of ranks (Pr
 """
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
 _SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
+_DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
 _DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
 
 
@@ -161,8 +163,10 @@ def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
         yield fail(
             expected=_EXPECTED,
             seen=f"it ended with status {plan.run.exit_status} and seems to need {what}"
-            + (f": {said[-200:]!r}" if said else ""),
-            fix="give everything a default; the service passes no arguments and types nothing",
+            + (f"; it said {said[-200:]!r}" if said else ""),
+            fix=demanded(plan, what.rpartition(" ")[2])
+            if what.startswith("the environment variable")
+            else "give everything a default; the service passes no arguments and types nothing",
             where=f"{contract.ENTRY_POINT}:{line}",
         )
 
@@ -170,12 +174,13 @@ def _usage(plan: LaunchPlan, *, already: bool) -> Iterator[Finding]:
 def _need(plan: LaunchPlan, said: str) -> tuple[str, int]:
     """What a script that ended seems to need, and the line; ("", 0) where nothing tells it."""
     arguments = script.argument_line(plan.script)
-    if arguments and re.search(r"\busage\b|用法|argument", said, re.IGNORECASE):
+    if arguments and re.search(r"\busage\b|用法|\barguments?\b", said, re.IGNORECASE):
         return "arguments", arguments
     where = blame.stop(plan)
     if plan.run.exit_status and where.line:
         own = script.find_line(plan.script, ["set --", "set $"])
-        if arguments and not own and blame.asks(plan, where, blame.ARGUMENTS):
+        all_of_them = script.uses_all_arguments(plan.script, where.line)
+        if not own and (all_of_them or (arguments and blame.asks(plan, where, blame.ARGUMENTS))):
             return "arguments", where.line
         if blame.asks(plan, where, blame.INPUT):
             return "input from a terminal", where.line
@@ -189,6 +194,8 @@ def _need(plan: LaunchPlan, said: str) -> tuple[str, int]:
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
     for command in plan.commands:
         text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
+        if command.program == "python:download":
+            said = f"of {' '.join(command.argv[1:])[:NAME_CHARACTERS]}, by a call in Python (snapshot_download …)"
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
@@ -196,7 +203,7 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 expected="the weights come from MODEL_PATH, and nothing is fetched to start",
                 seen=f"a download from a hub: {said}",
                 fix='leave the download out and use "$MODEL_PATH"',
-                where=command.where,
+                where=_call_place(plan) or command.where if command.program == "python:download" else command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
         elif (
@@ -214,6 +221,12 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 fix="commit what is needed",
                 where=command.where,
             )
+
+
+def _call_place(plan: LaunchPlan) -> str:
+    """Where deploy.sh itself has the Python call that downloads, "" where it has none."""
+    line = script.find_line(plan.script, _DOWNLOAD_CALLS)
+    return f"{contract.ENTRY_POINT}:{line}" if line else ""
 
 
 def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
@@ -247,7 +260,10 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
 def _ship(plan: LaunchPlan, name: str) -> str:
     if name.startswith(plan.model_path):
         return "name a file that the weights have, or ship it in the repository"
-    return f"commit {name.removeprefix(f'{plan.root}/')}, or correct the path"
+    inside = name.removeprefix(f"{plan.root}/")
+    if inside.startswith("/"):
+        return f"copy {inside} into the repository, commit it, and name it by its path there"
+    return f"commit {inside}, or correct the path"
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

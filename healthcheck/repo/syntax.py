@@ -18,6 +18,7 @@ NAME = contract.ENTRY_POINT
 BOM = b"\xef\xbb\xbf"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 SHEBANG = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(.*))?")
+_ALMOST_A_SHELL = re.compile(r"#!\s*\S*\b(?:ba|da|a)?sh\b")
 POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
 BASH = {"bash", "rbash"}
 OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
@@ -190,7 +191,9 @@ def _first_line(text: _Text) -> Findings:
         yield fail(
             expected="a shell script",
             seen=f"“{first[:80]}”",
-            fix=f"make {NAME} a shell script that starts the other program: exec python3 launch.py",
+            fix="make the first line #!/bin/bash"
+            if _ALMOST_A_SHELL.match(first)
+            else f"make {NAME} a shell script that starts the other program: exec python3 launch.py",
             where=f"{NAME}:1",
             rule=contract.WEIGHTS_FROM_MODEL_PATH,
         )

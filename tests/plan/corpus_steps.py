@@ -127,4 +127,50 @@ IN_A_VARIABLE: tuple[Case, ...] = (
     case("command-in-an-array", bash('cmd=(vllm serve "$MODEL_PATH" --port 8000)\n"${cmd[@]}"')),
     case("command-written-out", sh('vllm serve "$MODEL_PATH" --port 8000')),
 )  # fmt: skip
-STEPS = (*DONE_BY_ROOT, *REFUSED_HERE, *WENT_ON, *CODE, *FOREIGN, *IN_A_VARIABLE)
+NEVER = {"plan/starts-server": "fail"}
+MESSAGES: tuple[Case, ...] = (
+    case("words-error-line", bash("echo starting >&2\necho 'ERROR: no licence' >&2\necho 'Run: tools/licence.sh' >&2\n"
+                                  f"exit 1{SERVE}"), NEVER, fix="see to “ERROR: no licence”"),
+    case("words-before-the-last-three", bash("echo 'FATAL: no licence'\nseq 5\nexit 1" + SERVE), NEVER,
+         says="it said: FATAL: no licence"),
+    case("words-in-colour", bash(f"printf '\\033[31mFATAL: no licence\\033[0m\\n' >&2\nexit 1{SERVE}"), NEVER,
+         fix="see to “FATAL: no licence”"),
+    case("words-other-weights", bash(f'D=/data/w\n[ -d $D ] || {{ echo "Error: model not found in $D"; exit 1; }}{SERVE}'),
+         NEVER, fix='the weights are in "$MODEL_PATH" alone', says="deploy.sh:3"),
+    case("overwritten", bash('MODEL_PATH=${BASE_MODEL:-}\n[ -n "$MODEL_PATH" ] || { echo "BASE_MODEL is required"; exit 1; }'
+                             + SERVE), NEVER, fix="take line 2 out"),
+    case("overwritten-by-a-folder", sh('MODEL_PATH="/data/w"\nif [ ! -d "$MODEL_PATH" ]; then\n    exit 1\nfi' + SERVE),
+         NEVER, fix="take line 2 out"),
+    case("not-overwritten", sh('MODEL_PATH=${MODEL_PATH:-/data/w}\nif [ ! -f "$MODEL_PATH" ]; then\n'
+                               '    echo "MODEL_PATH is no file"\n    exit 1\nfi' + SERVE), NEVER,
+         fix="the test that refuses MODEL_PATH", says="deploy.sh:3"),
+    case("usage-with-the-variable", bash('ROLE="${1:-}"\nif [[ "$ROLE" != all ]]; then\n    echo "Usage: MODEL_PATH=DIR $0 all" >&2'
+                                         f"\n    exit 2\nfi{SERVE}"), NEEDS, says="seems to need arguments"),
+    case("all-arguments", bash("if ! printf '%s\\n' \"$@\" | grep -q tensor; then\n    echo 'ERROR: no size' >&2\n    exit 2\nfi"
+                               + SERVE), NEEDS, says="seems to need arguments"),
+    case("an-option-with-a-default", bash('NAME=${NAME:-base}\nwhile [[ $# -gt 0 ]]; do\n  case "$1" in\n    --name) NAME="$2"; shift 2 ;;\n'
+                                          '  esac\ndone\nif [[ ! -d "store/$NAME" ]]; then\n    exit 1\nfi' + SERVE), NEVER,
+         says="deploy.sh:8"),
+    case("an-option-without-a-default", bash('NAME=""\nwhile [[ $# -gt 0 ]]; do\n  case "$1" in\n    --name) NAME="$2"; shift 2 ;;\n'
+                                             '  esac\ndone\nif [[ -z "$NAME" ]]; then\n    exit 1\nfi' + SERVE), NEEDS,
+         says="seems to need arguments"),
+    case("words-of-a-function", bash('die() { echo "[ERROR] $*" >&2; exit 1; }\n[ -f licence.txt ] || die "no licence"' + SERVE),
+         NEVER, fix="see to “[ERROR] no licence”"),
+    case("asks-with-a-prompt", bash(f'read -p "Start? " -r\n[[ $REPLY == y ]] || exit 1{SERVE}'), NEEDS, says="input from a terminal"),
+    case("demands-a-token", bash(f': "${{HF_TOKEN:?Set HF_TOKEN to a token}}"{SERVE}'), NEEDS, fix="what uses HF_TOKEN",
+         says="Set HF_TOKEN to a token"),
+    case("demands-a-model", bash('MODEL=${MODEL:?name a folder}\nexec vllm serve "$MODEL" --port 8000'), NEEDS,
+         fix="${MODEL:-$MODEL_PATH}"),
+    case("demands-a-second-argument", bash('set -u\nvllm serve "$MODEL_PATH" --port $2'), NEEDS, fix="${2:-8000}"),
+    case("no-folder-for-the-log", bash('vllm serve "$MODEL_PATH" --port 8000 > logs/server.log 2>&1'), NEEDS, fix="mkdir -p logs"),
+    case("a-template-elsewhere", sh('vllm serve "$MODEL_PATH" --chat-template /configs/chat.jinja'),
+         {"plan/self-contained": "fail"}, fix="copy /configs/chat.jinja into the repository"),
+    case("ends-when-ready", bash('vllm serve "$MODEL_PATH" --port 8000 &\nfor i in $(seq 9); do\n    if curl -sf localhost:8000/health; then\n'
+                                 '        exit 0\n    fi\n    sleep 1\ndone\nexit 1'), {"plan/foreground": "fail"}, fix="(line 5)"),
+    case("waits-when-ready", bash('vllm serve "$MODEL_PATH" --port 8000 &\nfor i in $(seq 900); do\n    if curl -sf localhost:8000/health; then\n'
+                                  '        wait\n    fi\n    sleep 1\ndone\nexit 1')),
+    case("download-in-a-heredoc", bash("cat <<'TEXT'\nuse python3 x.py\nTEXT\npython3 - <<'PY'\nimport os\n"
+                                       "from huggingface_hub import snapshot_download\nsnapshot_download(repo_id='a/b')\nPY" + SERVE),
+         {"plan/self-contained": "fail"}, says="by a call in Python (snapshot_download …) [deploy.sh:8]"),
+)  # fmt: skip
+STEPS = (*DONE_BY_ROOT, *REFUSED_HERE, *WENT_ON, *CODE, *FOREIGN, *IN_A_VARIABLE, *MESSAGES)

@@ -204,6 +204,13 @@ def test_wrong_scripts_fail_with_their_line(tmp_path: Path, script: str | bytes,
     assert any(one.startswith(f"deploy.sh:{line} ") and words in one for one in told), told
 
 
+@pytest.mark.parametrize("first", ["#!/bin/bash/", "#! /usr/bin/bash.", "#!/bin/sh,"])
+def test_a_misspelt_shell_is_repaired_by_its_first_line(tmp_path: Path, first: str):
+    result = verdict(folder(tmp_path, {"deploy.sh": f"{first}\n{LAUNCH}"}), SYNTAX)
+    assert result.outcome is Outcome.FAIL
+    assert result.findings[0].fix == "make the first line #!/bin/bash"
+
+
 @needs_dash
 @pytest.mark.parametrize("line", ["a=(1)", "f() { x; }; cat <(f)", "cat <<< x", "function f() { x; }"])
 def test_what_dash_refuses_fails_under_sh_and_warns_under_bash(tmp_path: Path, line: str):
