@@ -49,6 +49,17 @@ DONE_BY_ROOT: tuple[Case, ...] = tuple(
             ),
         ),
         ("edits-the-program", "sed -i 's/no line has this/x/' \"$(command -v vllm)\""),
+        (
+            "asks-the-program-for-its-python",
+            "P=$(head -n 1 \"$(command -v vllm)\" | cut -c 3-)\n$P -c 'import vllm; print(vllm.__version__)'\nvllm --version",
+        ),
+        (
+            "adds-to-the-program",
+            (
+                "printf 'answer = 42\\n' > lanes.py\nexport PYTHONPATH=$PWD:${PYTHONPATH:-}\n"
+                "sed -i '/import main$/a import lanes' \"$(which vllm)\""
+            ),
+        ),
     )
 )
 REFUSED_HERE: tuple[Case, ...] = (
@@ -66,6 +77,7 @@ REFUSED_HERE: tuple[Case, ...] = (
     case("found-nothing", bash(f"set -e\nfind /no/such/folder -name x{SERVE}"), NEEDS, says="find: ‘/no/such/folder’"),
     case("reads-a-module", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").submodule_search_locations[0])')\n"
                                 f'cat "$F/envs.py" >/dev/null{SERVE}'), WARNED, says="the official vllm-ascend image may have that file"),
+    case("adds-what-is-not-there", bash(f"set -e\nsed -i '/import main$/a import lanes' \"$(which vllm)\"{SERVE}"), NEEDS, says="lanes"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
 )  # fmt: skip
 WENT_ON: tuple[Case, ...] = (

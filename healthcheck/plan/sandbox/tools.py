@@ -13,9 +13,18 @@ from healthcheck.plan.standins.note import ADDRESS
 FOLDER = Path(__file__).resolve().parent.parent / "standins"
 PACKAGE = FOLDER.parent.parent
 
+_VLLM = """#!/usr/local/bin/python3
+import sys
+from vllm.entrypoints.cli.main import main
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""The program as pip writes it: scripts read its first line for the interpreter, and add lines to it."""
+
 STAND_INS = {
+    "vllm.py": ("vllm",),
     "server.sh": (
-        "vllm", "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
+        "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
         "xinference", "xinference-local", "text-generation-launcher", "ollama", "swift", "litellm",
         "llamafactory-cli", "trtllm-serve", "tritonserver", "openllm", "bentoml", "aphrodite", "mlc_llm",
         "streamlit", "gradio", "lightllm", "vllm-omni", "nginx", "haproxy", "caddy", "transformers",
@@ -49,7 +58,8 @@ WHERE_MISSING = {
     "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
-ONLY_PLAIN = {"zero.sh": ("id", "whoami"), "nothing.sh": ("ps", "pidof")}
+ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
+"""Instead of others; there may be no Python for a stand-in's first line there."""
 ONLY_LOADING = {"date.sh": ("date",)}
 LOADING = "loading"
 """There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
@@ -101,6 +111,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user
+    Path(f"{kit}/vllm.py").write_text(_VLLM, encoding="ascii")
+    os.chmod(f"{kit}/vllm.py", 0o755)  # noqa: S103 - as above
     for script_name, names in _wanted(job):
         for name in names:
             for folder in folders:
@@ -142,4 +154,4 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     wanted += () if job.answers else ONLY_LOADING.items()
-    return wanted if job.isolated else [*wanted, *ONLY_PLAIN.items()]
+    return wanted if job.isolated else [*ONLY_PLAIN, *wanted]

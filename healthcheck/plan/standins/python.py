@@ -123,7 +123,7 @@ def _script(path: str, arguments: list[str]) -> None:
 
 def shebang_of_server(path: str) -> bool:
     """`python3 $(which vllm) serve …`: the script is one of our own stand-ins."""
-    return os.path.basename(os.path.realpath(path)) == "server.sh"
+    return os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}
 
 
 def _as_main(text: str, name: str) -> None:
