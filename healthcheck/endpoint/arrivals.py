@@ -25,7 +25,7 @@ class Shape(enum.Enum):
 
 def shape(exchange: Exchange | None) -> Shape | None:
     """How a stream arrived; None where it was too quick, or of too few events, to tell."""
-    if exchange is None or exchange.completion is None or exchange.completion.deltas < _TELLING_EVENTS:
+    if exchange is None or not _has_pieces(exchange):
         return None
     arrivals = exchange.arrivals_s
     if not arrivals or arrivals[-1] < MEASURABLE_S:
@@ -54,14 +54,16 @@ def bursts(interview: Interview) -> tuple[Exchange, ...]:
     """The streams that show a server to hold its text back; () where none do.
 
     A process that gets no processor for seconds reads all at once what came meanwhile, and so makes one burst of a
-    good stream: it takes two, one after the other. Two long ones count where the wait grew with their length.
+    good stream: it takes two, one after the other, and all but one of those that were alone. Two long ones count
+    where the wait grew with their length.
     """
     if Shape.STEADY in shapes(interview):
         return ()
     after = (interview.after_abandoned, interview.after_malformed, interview.to_the_end)
-    alone = _bursts((interview.opening.exchange, *interview.streams, *after))
-    if len(alone) > 1:
-        return alone
+    alone = [each for each in (interview.opening.exchange, *interview.streams, *after) if _has_pieces(each)]
+    held_back = _bursts(alone)
+    if len(held_back) > 1 and len(held_back) >= len(alone) - 1:
+        return held_back
     both = _bursts(_long_waits(interview))
     return both if len(both) > 1 else ()
 
@@ -78,6 +80,11 @@ def _long_waits(interview: Interview) -> tuple[Exchange, ...]:
     late_s = max(_SLOW_S, 3 * short_s)
     both = (interview.long, interview.again)
     return tuple(each for each in both if each and shape(each) and each.arrivals_s[-1] > late_s)
+
+
+def _has_pieces(exchange: Exchange | None) -> bool:
+    completion = exchange.completion if exchange else None
+    return completion is not None and completion.deltas >= _TELLING_EVENTS
 
 
 def _bursts(exchanges: Iterable[Exchange | None]) -> tuple[Exchange, ...]:

@@ -74,6 +74,12 @@ def test_a_burst_is_told_from_a_late_first_token_and_from_a_machine_that_was_too
     assert (result.outcome, result.settled) == (outcome, True)
 
 
+def test_instant_answers_of_which_a_busy_machine_held_back_some_are_no_bursts() -> None:
+    quick, burst = streamed(seconds=QUICK), streamed(seconds=BURST)
+    facts = interview(quick, streams=(burst, quick), after_abandoned=burst, after_malformed=quick)
+    assert checks_stream.stream_incremental.judge(facts).outcome is Outcome.SKIP
+
+
 @pytest.mark.parametrize(
     ("long", "again", "outcome", "settled"),
     [
