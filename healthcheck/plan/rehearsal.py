@@ -26,6 +26,7 @@ AWKWARD_NAME = "模型 权重 v1.5"
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
+_TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 Box = Callable[[box.Setting], tuple[Job, Recording]]
@@ -101,7 +102,8 @@ class _Rehearsal:
         `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does.
         """
         first = self._once(shell, name)
-        if first.recording.ended_by != "exit" or not first.run.servers:
+        overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
+        if first.recording.ended_by != "exit" or not overtook:
             return first
         second = self._once(shell, name)
         return second if second.recording.ended_by == "server" else first

@@ -145,7 +145,7 @@ SAID: tuple[Case, ...] = (
     case("unset-model-below", sh('set -u\nvllm serve \\\n  "${WEIGHTS}"'), NEEDS, fix="${WEIGHTS:-$MODEL_PATH}"),
     case("unset-model-option", bash("set -u\npython3 -m vllm.entrypoints.openai.api_server --model=$M1_DIR"), NEEDS,
          fix="${M1_DIR:-$MODEL_PATH}"),
-    case("unset-other", sh('set -u\nvllm serve "$MODEL_PATH" --port "$PORT"'), NEEDS, fix="${PORT:-value}"),
+    case("unset-other", sh('set -u\nvllm serve "$MODEL_PATH" --port "$PORT"'), NEEDS, fix="${PORT:-8000}"),
     case("folder-of-nowhere", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS, says="which is not there at the service"),
     case("missing-told-once", sh(f"set -e\ncd /tmp/state{SERVE}"), NEEDS,
          says="it ended with status 2 for want of what plan/self-contained names"),
