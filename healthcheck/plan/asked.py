@@ -36,6 +36,12 @@ def other_models(plan: LaunchPlan) -> Iterator[Finding]:
         )
 
 
+def in_vain(plan: LaunchPlan) -> str:
+    """The first thing that it asked in vain, which may be why it ended; "" where there is none."""
+    ports, models = (next(_behind(plan, beginning), "") for beginning in (REFUSED, UNKNOWN_MODEL))
+    return f"the model {unquote(models)!r}" if models else f"port {ports}" if ports else ""
+
+
 def _behind(plan: LaunchPlan, beginning: str) -> Iterator[str]:
     return (note.removeprefix(beginning) for note in plan.notes if note.startswith(beginning))
 

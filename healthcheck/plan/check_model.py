@@ -33,7 +33,8 @@ def model_path(plan: LaunchPlan) -> Findings:
     deploy.sh is rehearsed twice: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
     ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
     script makes. A fixed path, a name on a model hub, or another variable is not there when it counts;
-    --load-format dummy makes weights up, and llama.cpp reads one .gguf file, not a folder.
+    --load-format dummy makes weights up. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
+    folder.
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
     `vllm serve "$MODEL_PATH"`.
@@ -54,15 +55,22 @@ def model_path(plan: LaunchPlan) -> Findings:
         )
     found = list(_wrong_model(plan, server, models))
     yield from found
-    if not found and server.engine == "llama.cpp" and plan.model_path in models:
+    if not found and _reads_one_file(server) and plan.model_path in models:
         yield fail(
-            expected="one .gguf file as the model of llama.cpp",
+            expected=f"one .gguf file as the model of {server.engine}",
             seen=f"the folder of the weights: {server.command}",
-            fix='name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
+            fix='take --load-format out, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
+            if server.engine == "vllm"
+            else 'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
             where=line_of(plan, "MODEL_PATH"),
         )
     if not found and server.engine == "vllm":
         yield from _quotes(plan)
+
+
+def _reads_one_file(server: ServerCommand) -> bool:
+    """Source for vLLM: GGUFModelLoader._prepare_weights (vllm/model_executor/model_loader/gguf_loader.py)."""
+    return server.engine == "llama.cpp" or (server.engine == "vllm" and server.option("load-format") == "gguf")
 
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:

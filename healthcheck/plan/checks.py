@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, check, fail, warn
-from healthcheck.plan import advice, blame, script
+from healthcheck.plan import advice, asked, blame, script
 from healthcheck.plan.check_address import host, one_port_each, port
 from healthcheck.plan.check_model import model_path, served_name
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
@@ -174,6 +174,8 @@ def _stay(plan: LaunchPlan, where: str) -> str:
     status = plan.run.exit_status
     if status in _ENDED_BY_ITSELF:
         return "leave out what ends the server (a kill, a timeout)"
+    if status and (question := asked.in_vain(plan)):
+        return f"correct the question for {question}, or ask nothing: exec in front of the server's command"
     number = where.rpartition(":")[2]
     ends = script.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
     if ends:

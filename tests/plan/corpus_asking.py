@@ -19,7 +19,7 @@ def python(body: str) -> dict[str, str]:
 
 WRONG_ASKING: tuple[Case, ...] = (
     case("asks-another-model", bash(f"set -e\n{READY}curl -sf -d '{NAMED}' -H 'Content-Type: application/json' {CHAT}\nwait"), ENDS,
-         says="'warm-up', which is answered with status 404 [deploy.sh:5]", fix='"$MODEL_PATH"'),
+         says="'warm-up', which is answered with status 404 [deploy.sh:5]", fix="correct the question for the model 'warm-up'"),
     case("asks-another-model-of-a-file", sh(f"{READY}curl --fail -s {CHAT} --data-binary @ask.json || exit 1\nwait"), ENDS,
          files={"ask.json": NAMED}),
     case("asks-another-model-by-its-input", sh(f"{READY}echo '{NAMED}' | curl -sS -f --json @- {CHAT} || exit 1\nwait"), ENDS),
@@ -58,7 +58,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         {SERVE} &
         for i in 1 2 3 4; do curl -sf localhost:9000/health && exec sleep infinity; sleep 300; done
         exit 1
-        """), {"plan/port": "warn", "plan/foreground": "fail"}),
+        """), {"plan/port": "warn", "plan/foreground": "fail"}, fix="correct the question for port 9000"),
 )  # fmt: skip
 RIGHT_ASKING: tuple[Case, ...] = (
     case("asks-its-model", bash(f"set -e\n{READY}curl -sf -d {OWN} -H 'Content-Type: application/json' {CHAT}\nwait")),

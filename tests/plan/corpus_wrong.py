@@ -100,6 +100,7 @@ NAME: tuple[Case, ...] = (
     case("name-yaml", sh('vllm serve "$MODEL_PATH" --config c.yaml'), {"plan/served-name": "fail"},
          files={"c.yaml": "served-model-name: chat\n"}),
     case("name-link", sh('ln -s "$MODEL_PATH" model\nvllm serve model'), {"plan/served-name": "fail"}),
+    case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="take --load-format out"),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
          {"plan/served-name": "fail", "plan/self-contained": "warn"}),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
