@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MARK = "<unresolved:"
+_TYPES = re.compile(r"\b(?:Anything|_?Library)\b")
 called: list[str] = []
 """What of absent libraries was called, in order; the first few."""
 decided: list[str] = []
@@ -25,6 +26,16 @@ def guessed() -> list[str]:
         name for name in called if re.split(r"[.(]", name)[0] not in _COMPUTES and name != "vllm.SamplingParams"
     ]
     return called if serving else decided
+
+
+def is_about_a_stand_in(problem: BaseException | None) -> bool:
+    """Whether an error was raised in here, or is about one of these values: the real library may raise none."""
+    if problem is None:
+        return False
+    frame, file = problem.__traceback__, ""
+    while frame is not None:
+        file, frame = frame.tb_frame.f_code.co_filename, frame.tb_next
+    return file == __file__ or MARK in str(problem) or _TYPES.search(str(problem)) is not None
 
 
 def _error(name: str) -> type[Exception] | None:
@@ -55,6 +66,9 @@ class Anything:
 
     def __str__(self) -> str:
         return f"{MARK}{self._name}>"
+
+    def __fspath__(self) -> str:
+        return str(self)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())

@@ -10,6 +10,7 @@ import runpy
 import sys
 import time
 from collections.abc import Callable
+from types import TracebackType
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
@@ -22,6 +23,7 @@ _TOOL_MODULES = {
 _LAUNCH_MODULES = {"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"}
 _LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "msrun"}
 _APP_SERVERS = {"uvicorn", "gunicorn", "hypercorn", "fastapi", "flask", "granian", "daphne", "waitress-serve"}
+_NOT_SHOWN = (os.path.dirname(__file__), "<frozen runpy>")
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
 
 
@@ -32,6 +34,7 @@ def main() -> None:
     _pose_as_python(kit, invoked)
     for word in ("exit", "quit"):  # of the module site, which does not run here
         setattr(builtins, word, _sitebuiltins.Quitter(word, "Ctrl-D"))
+    sys.excepthook = _say
     problem: BaseException | None = None
     try:
         if name in _APP_SERVERS:
@@ -47,10 +50,22 @@ def main() -> None:
         _tell_what_was_guessed(problem)
 
 
+def _say(kind: type[BaseException], problem: BaseException, traced: TracebackType | None) -> None:
+    """The traceback that the real interpreter would show: without the frames of what stands in for it."""
+    import traceback  # noqa: PLC0415 - only where it is needed
+
+    whole = traceback.TracebackException(kind, problem, traced)
+    told: traceback.TracebackException | None = whole
+    while told is not None:
+        told.stack[:] = [frame for frame in told.stack if not frame.filename.startswith(_NOT_SHOWN)]
+        told = told.__cause__ or told.__context__
+    sys.stderr.write("".join(whole.format()))
+
+
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
     """A program that ended by itself may have ended because a library was not the real one."""
     expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
-    names = permissive.guessed()
+    names = permissive.guessed() or (["a library"] if permissive.is_about_a_stand_in(problem) else [])
     if names and not isinstance(problem, expected):
         how = type(problem).__name__ if problem else "ended"
         note.record("python", "python:guessed", how, *dict.fromkeys(names[-5:]))
