@@ -12,6 +12,7 @@ from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.refusals import refused, refused_weights
 from healthcheck.plan.remedies import is_of_the_image, remedy
+from healthcheck.plan.sandbox.job import IMAGE_PACKAGES
 
 END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 LIMITS = {
@@ -166,6 +167,18 @@ def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(fix=f"see to what raises {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
 
 
+def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A question about what is in a library's folder, of which the rehearsal has hardly a file."""
+    stop = blame.stop(plan)
+    if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.command:
+        return None
+    return Ending(
+        fix="do without it: which files the service's libraries have is not documented",
+        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else "",
+        open_because=_EMPTY_FOLDER,
+    )
+
+
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     lines = plan.run.stderr.rstrip().splitlines()
     raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
@@ -257,6 +270,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _missing,
     _stand_in,
     _traceback,
+    _image_file,
     _overwritten,
     _model_path,
     _other_devices,

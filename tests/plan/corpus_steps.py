@@ -81,6 +81,8 @@ REFUSED_HERE: tuple[Case, ...] = (
     case("asks-a-stand-in-too-much", bash(f"set -e\npython3 -c 'import vllm; print(vllm.__build_number__)'{SERVE}"),
          says='File "<string>", line 1, in <module> / AttributeError: __build_number__; a Python program depends on what'),
     case("takes-a-stand-in-for-a-folder", bash(f"set -e\npython3 -c 'import os, transformers as t; print(os.path.join(t.utils.PLACE, str(1)))'{SERVE}")),
+    case("looks-into-a-module", bash("set -e\nF=$(python3 -c 'import vllm; print(vllm.__file__)')\n"
+                                     f'grep -q rope "$F"{SERVE}'), says="may have that file, and here its folders are empty"),
     case("own-traceback", bash(f"set -e\npython3 -c 'raise ValueError(7)'{SERVE}"), {"plan/starts-server": "fail"}, says="ValueError: 7"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
 )  # fmt: skip
