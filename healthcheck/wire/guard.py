@@ -13,6 +13,7 @@ import time
 from types import TracebackType
 
 from requests.adapters import HTTPAdapter
+from urllib3 import ProxyManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -106,4 +107,11 @@ class GuardedAdapter(HTTPAdapter):
         class SecurePool(HTTPSConnectionPool):
             ConnectionCls = Secure
 
-        self.poolmanager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+        self._pools = {"http": PlainPool, "https": SecurePool}
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, proxy: str, **more: object) -> ProxyManager:
+        """The connections to a proxy hand over their socket too."""
+        manager: ProxyManager = super().proxy_manager_for(proxy, **more)
+        manager.pool_classes_by_scheme = self._pools
+        return manager

@@ -73,6 +73,14 @@ RIGHT_ASKING: tuple[Case, ...] = (
         assert answer.ok and answer.json()["choices"]
         """)),
     case("looks-whether-a-port-is-free", sh(f"for p in 8000 9000; do nc -z localhost $p && exit 1; done\n{READY}nc -z localhost 9000\nwait")),
+    case("asks-past-a-proxy", bash(f"""
+        set -e
+        {SERVE} &
+        for i in $(seq 900); do curl --noproxy localhost,127.0.0.1 -sf http://localhost:8000/health && break; sleep 2; done
+        curl --noproxy 127.0.0.1 -A localhost -sf http://localhost:8000/health || exit 1
+        nc -z localhost 8000 -w 2
+        wait
+        """)),
     case("asks-both-servers", bash(f"""
         vllm serve "$MODEL_PATH" --gpu-memory-utilization 0.4 --port 8011 &
         {SERVE} --gpu-memory-utilization 0.4 &

@@ -179,6 +179,18 @@ def test_a_proxy_is_not_used_on_this_host(monkeypatch: pytest.MonkeyPatch) -> No
         assert Client(simulator.url).models().status == 200
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_says_nothing_meets_the_deadlines(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [*os.environ]:
+        if name.lower() in {"no_proxy", "all_proxy"}:
+            monkeypatch.delenv(name)
+    with server(listens) as url:
+        monkeypatch.setenv(f"{scheme}_proxy", url)
+        exchange = Client(f"{scheme}://server.example", Limits(connect_s=0.5, total_s=0.5)).models()
+    assert exchange.status == 0
+    assert "no event within 0.5 s" in exchange.error or "timed out" in exchange.error
+
+
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "a.localhost"])
 def test_names_of_this_host(host: str) -> None:
     assert is_loopback(host)

@@ -17,6 +17,7 @@ _START_S = 1.0
 _PATIENCE_S = 20.0
 _ERROR = 400
 _STATUS = re.compile(rb"HTTP/1\.\d (\d{3})")
+_SECONDS_OF_NC = {"-w", "-i", "-q", "-G"}
 _FAILS = re.compile(r"--fail|--fail-with-body|-[a-zA-Z]*f[a-zA-Z]*")
 _LOCAL = re.compile(r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|::1)(?::(\d+))?(/\S*)?$")
 
@@ -24,7 +25,8 @@ _LOCAL = re.compile(r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.
 def main() -> int:
     name, arguments = os.path.basename(sys.argv[2]), sys.argv[3:]
     if name == "nc":
-        numbers = [argument for argument in arguments if argument.isdigit()]
+        behind = zip(arguments, ["", *arguments], strict=False)
+        numbers = [word for word, option in behind if word.isdigit() and option not in _SECONDS_OF_NC]
         return 0 if numbers and _exchange(int(numbers[-1]), "/", sent([]))[0] else 1
     request = sent(arguments)
     url = next((word for word in request.words if "://" in word or _LOCAL.match(word)), "")

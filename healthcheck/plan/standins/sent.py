@@ -11,7 +11,10 @@ _BODY_BYTES = 1024**2
 _DATA = re.compile(r"--data(?:-ascii|-binary|-urlencode)?|--json|-[a-zA-Z]*d")
 _RAW, _FILE = re.compile(r"--data-raw|--(?:post|body)-data"), re.compile(r"--(?:post|body)-file")
 _METHOD = re.compile(r"--request|--method|-[a-zA-Z]*X")
-_OTHER = re.compile(r"--header|-[a-zA-Z]*H|--write-out|-[a-zA-Z]*w")
+_OTHER = re.compile(
+    r"--header|-[a-zA-Z]*H|--write-out|-[a-zA-Z]*w|--noproxy|--(?:pre)?proxy|-[a-zA-Z]*x|--resolve|--connect-to"
+    r"|--interface|--bind-address|--referer|-[a-zA-Z]*e|--user-agent|-[a-zA-Z]*[AU]|--user|-[a-zA-Z]*u"
+)
 """Options whose value may look like an address."""
 
 
