@@ -17,6 +17,7 @@ _PATHS = {
 }
 """Source: CANN's set_env.sh, which puts its folders in front of both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
+_SOURCES = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else))\s*(?:\.|source)\s|set_env\.sh")
 _PLATFORM_PLUGIN = "ascend"
 """vllm-ascend's entry point in the group vllm.platform_plugins."""
 _GRAPH_OPTIONS = re.compile(r"compilation-config|optimization-level|cc\b|O\b")
@@ -47,20 +48,18 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
 
 
 def _replacing_line(text: str, name: str) -> int:
-    """The last line that sets it without what it was, 0 where there is none or CANN's script comes behind."""
+    """The last line that sets it, 0 where the script uses what it was anywhere, or sources a file behind."""
+    lines = list(script.code_lines(text))
     kept = re.compile(rf"\$\{{?{name}\b")
-    saved = re.compile(rf"\b(\w+)=[\"']?\$\{{?{name}\b")
+    if any(kept.search(line) for _, line in lines):
+        return 0
     assigned = re.compile(rf"(?:^|[\s;&|({{]){name}=(?P<value>.*)")
-    copies: set[str] = set()
     found = 0
-    for number, line in script.code_lines(text):
-        copies |= set(saved.findall(line)) - {name}
+    for number, line in lines:
         match = assigned.search(line)
         if match:
-            value = match["value"]
-            extends = kept.search(value) or any(re.search(rf"\$\{{?{copy}\b", value) for copy in copies)
-            found = 0 if extends or _OF_CANN.search(value) else number
-        elif "set_env.sh" in line:
+            found = 0 if _OF_CANN.search(match["value"]) else number
+        elif _SOURCES.search(line):
             found = 0
     return found
 

@@ -12,6 +12,8 @@ _NAME = re.compile(r"\s*(?:\S*[/+@])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 """What follows a project's name in those of its archives and repositories."""
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
+_LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
+"""A line of a list of packages that leads to packages which it does not name."""
 _FETCHES = {"git", "wget", "curl", "aria2c", "conda", "uv", "uvx", "poetry", "pipenv", "pipx", "hf", "modelscope"}
 _ASKS = {"clone", "-O", "-o", "-L", "-fsSL", "-LO", "-sSL", "sync", "install", "download", "run", "--output"}
 _HERE = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0")
@@ -32,7 +34,12 @@ def libraries() -> frozenset[str]:
 
 def brings_unknown(plan: LaunchPlan) -> bool:
     """Whether a step was recorded, or is written, that may bring modules and programs under any name."""
-    return _PLACED.search(plan.script) is not None or any(map(_fetches, plan.commands))
+    lists = (text for command in filter(is_install, plan.commands) for text in command.texts.values())
+    return (
+        _PLACED.search(plan.script) is not None
+        or any(map(_fetches, plan.commands))
+        or any(map(_LEADS_ON.search, lists))
+    )
 
 
 def _fetches(command: RecordedCommand) -> bool:

@@ -48,7 +48,8 @@ def overcommitted(plan: LaunchPlan) -> Finding | None:
 def _share(server: ServerCommand) -> float | None:
     """The part of each of its devices that the server takes; None where it ended or that cannot be told."""
     ray = server.option("distributed-executor-backend") == "ray"
-    otherwise = ray or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
+    ranked = any(name.startswith("VLLM_DP_") for name in server.env)
+    otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
     if server.engine != "vllm" or not server.foreground or server.unread_config or otherwise:
         return None
     given = next((text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None)

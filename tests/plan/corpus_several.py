@@ -23,6 +23,7 @@ RIGHT_SEVERAL: tuple[Case, ...] = (
     both("devices-of-the-machine", first="D=$(npu-smi info -l | grep -c 'NPU ID')\nexport ASCEND_RT_VISIBLE_DEVICES=$((D - 1))\n"),
     both("unknown-share", second='--gpu-memory-utilization "$UTIL"'),
     case("several-one-after-the-other", bash(f'{SECOND} &\nP=$!\nsleep 9\nkill $P\nwait $P\nexec vllm serve "$MODEL_PATH"')),
+    both("ranks-by-variables", first="export VLLM_DP_SIZE=2 VLLM_DP_RANK=0\n"),
     case("several-ranks", bash("""
         for rank in 0 1; do
             vllm serve "$MODEL_PATH" --data-parallel-size 2 --data-parallel-rank $rank --port $((8000 + rank)) &

@@ -123,6 +123,8 @@ CODE: tuple[Case, ...] = (
          files={"lib/pyproject.toml": "[project]\nname = 'x'\nversion = '1'\n", "lib/src/lanes.py": PROCESSOR}),
     case("code-required", sh(f"pip install -r requirements.txt\n{LAUNCH} --worker-cls lanes.Worker"),
          files={"requirements.txt": "lanes==1.0\n"}),
+    case("code-required-in-turn", sh(f"pip install -rreqs/all.txt\n{LAUNCH} --worker-cls lanes.Worker"), WARNED,
+         files={"reqs/all.txt": "-r more.txt\n", "reqs/more.txt": "lanes==1.0\n"}, says="is unknown"),
     case("code-of-the-image", sh(f"{LAUNCH} --worker-cls vllm_ascend.worker.worker.NPUWorker --distributed-executor-backend mp")),
 )  # fmt: skip
 SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'

@@ -40,5 +40,15 @@ RIGHT_VARIABLES: tuple[Case, ...] = (
     case("extended-by-a-copy", sh(f"before=$PYTHONPATH\nexport PYTHONPATH=$PWD:$before{SERVE}")),
     case("replaced-before-cann", bash(f"export LD_LIBRARY_PATH=/opt/mine/lib\n. /usr/local/Ascend/ascend-toolkit/set_env.sh{SERVE}")),
     case("replaced-by-canns", sh(f"export LD_LIBRARY_PATH=/usr/local/Ascend/driver/lib64{SERVE}")),
+    case("replaced-where-it-was-empty", bash(f"""
+        if [ -n "${{PYTHONPATH:-}}" ]; then
+            export PYTHONPATH="$PWD:$PYTHONPATH"
+        else
+            export PYTHONPATH="$PWD"
+        fi{SERVE}
+        """)),
+    case("extended-in-a-loop", sh(f'for d in a b; do P="$d:${{P:-$PYTHONPATH}}"; done; export PYTHONPATH="$P"{SERVE}')),
+    case("replaced-before-a-file", sh(f"export PYTHONPATH=$PWD\n. ./env.sh{SERVE}"),
+         files={"env.sh": 'export PYTHONPATH="/usr/lib/x:$PYTHONPATH"\n'}),
     case("replaced-for-a-step", sh(f"PYTHONPATH=. python3 -c 'print(1)'{SERVE}")),
 )  # fmt: skip

@@ -206,14 +206,15 @@ def _named_in(texts: dict[str, str]) -> set[str]:
 def _requirement_files(argv: list[str]) -> set[str]:
     """The lists of packages that pip is given."""
     behind = {after for word, after in itertools.pairwise(argv) if word in {"-r", "--requirement"}}
-    return behind | {word.partition("=")[2] for word in argv if word.startswith("--requirement=")}
+    glued = {word[2:] for word in argv if word.startswith("-r")}
+    return behind | glued | {word.partition("=")[2] for word in argv if word.startswith("--requirement=")}
 
 
 def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
     """Configuration files by the name that they were given by; one byte more than is kept shows that it was cut."""
     found = {}
     lists = _requirement_files(argv)
-    for value in _candidates(argv):
+    for value in _candidates(argv) | lists:
         place = os.path.join(cwd, value)
         try:
             if (_CONFIG_NAME.search(value) or value in lists) and os.path.isfile(place):
