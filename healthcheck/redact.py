@@ -40,6 +40,7 @@ _PROSE = frozenset(
 _LINE_BEFORE = re.compile(r"\S: (?:line )?\d+: \Z")
 _LINE_BEHIND = re.compile(r" (?:line )?\d+: ")
 """The number of the line in what a shell says: "deploy.sh: line 3: HF_TOKEN: unbound variable"."""
+_WORD_OF_A_MESSAGE = re.compile(r"[A-Z]?[a-z]+[:.,]?|[A-Z_]+:?")
 _THREE_WORDS = re.compile(r"([A-Za-z][a-z]*) ([A-Za-z_]+) ([A-Za-z_]+)(?![\w-])")
 _OF_MESSAGES = _PROSE | {"export", "first", "missing", "please", "you", "your"}
 _ALWAYS = frozenset({"apikey", "accesskey", "secretkey", "password", "passwd", "passphrase", "authorization"})
@@ -167,11 +168,19 @@ def _is_spoken_of(text: str, pair: re.Match[str], start: int, end: int) -> bool:
         return word.startswith("?")
     if pair["sep"] != ": " or _LIKELY.fullmatch(word.rstrip(":")):
         return False
-    if _LINE_BEFORE.search(text, max(0, pair.start() - 80), pair.start()):
+    return _begins_a_message(text, pair.start(), start, end)
+
+
+def _begins_a_message(text: str, name_at: int, start: int, end: int) -> bool:
+    """Whether the word behind the name of a variable is the first of what a shell or an expansion says of it."""
+    word = text[start:end]
+    if word.endswith(":") and _LINE_BEHIND.match(text, end):
         return True
+    if text[start - 1] in "'\"" or not _WORD_OF_A_MESSAGE.fullmatch(word):
+        return False
     words = _THREE_WORDS.match(text, start)
     of_a_message = words is not None and not _OF_MESSAGES.isdisjoint(each.lower() for each in words.groups())
-    return of_a_message or (word.endswith(":") and _LINE_BEHIND.match(text, end) is not None)
+    return of_a_message or _LINE_BEFORE.search(text, max(0, name_at - 80), name_at) is not None
 
 
 def _is_under(name: str, item: str) -> bool:

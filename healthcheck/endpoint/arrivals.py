@@ -69,8 +69,8 @@ def bursts(interview: Interview) -> tuple[Exchange, ...]:
 
 
 def unclear(interview: Interview) -> bool:
-    """Whether the two long answers waited alike, and arrived differently."""
-    return len({shape(exchange) for exchange in _long_waits(interview)}) > 1
+    """Whether no stream came by and by, and two long answers came late in one piece or two, but not both in one."""
+    return Shape.STEADY not in shapes(interview) and len(_long_waits(interview)) > 1 and not bursts(interview)
 
 
 def _long_waits(interview: Interview) -> tuple[Exchange, ...]:

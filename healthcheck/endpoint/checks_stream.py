@@ -236,9 +236,11 @@ def _untold(interview: Interview, fix: str) -> Findings:
     if unclear(interview):
         yield unsettled(
             expected="text from the first second on",
-            seen="a long answer came all at once, and the same with a pause in it: the machine may be too busy",
+            seen="each long answer came in one burst or two: it is held back, or this machine is too busy",
             fix=f"try again when less runs beside; {fix}",
         )
+    elif Shape.BURST in shapes(interview):
+        raise NotApplicable("the answers were too quick to tell a server that holds text back from a busy machine")
     elif Shape.TORN not in shapes(interview):
         raise NotApplicable(f"no answer took the {MEASURABLE_S} s that it takes to tell a stream from a burst")
 

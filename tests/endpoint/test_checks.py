@@ -88,6 +88,7 @@ def test_instant_answers_of_which_a_busy_machine_held_back_some_are_no_bursts() 
         ((9.0, 9.01), (0.1, 3.0, 5.0), Outcome.PASS, True),
         ((9.0, 9.01), QUICK, Outcome.SKIP, True),
         ((5.0, 9.0), (5.0, 5.01), Outcome.SKIP, False),
+        ((0.1, 9.0), (0.1, 9.0), Outcome.SKIP, False),
         ((0.9, 0.91), (0.9, 0.91), Outcome.SKIP, True),
     ],
 )

@@ -56,7 +56,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         """), says="port 8001"),
     case("asks-another-port-and-ends", sh(f"""
         {SERVE} &
-        for i in 1 2 3 4; do curl -sf localhost:9000/health && exec sleep infinity; sleep 300; done
+        for i in 1 2 3 4 5 6; do curl -sf localhost:9000/health && exec sleep infinity; sleep 300; done
         exit 1
         """), {"plan/port": "warn", "plan/foreground": "fail"}, fix="correct the question for port 9000"),
 )  # fmt: skip
@@ -73,6 +73,11 @@ RIGHT_ASKING: tuple[Case, ...] = (
         assert answer.ok and answer.json()["choices"]
         """)),
     case("looks-whether-a-port-is-free", sh(f"for p in 8000 9000; do nc -z localhost $p && exit 1; done\n{READY}nc -z localhost 9000\nwait")),
+    case("asks-many-ports-first", bash(f"""
+        tail -F /tmp/x.log 2>/dev/null &
+        for p in $(seq 8000 8020); do curl -s localhost:$p >/dev/null && echo used $p; done
+        exec {SERVE}
+        """)),
     case("asks-past-a-proxy", bash(f"""
         set -e
         {SERVE} &

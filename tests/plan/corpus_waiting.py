@@ -117,6 +117,7 @@ WRONG_WAITING = (
     case("gives-up-by-limit", bash(f"{SERVE} &\ntimeout 5m bash -c 'until {CURL}; do sleep 2; done' || exit 1\nwait"),
          IMPATIENT, says="bash -c"),
     case("gives-up-on-a-line", bash(f"""
+        : > vllm.log
         {SERVE} > vllm.log 2>&1 &
         timeout 300 tail -f vllm.log | grep -m1 "startup complete" || {{ kill $!; exit 1; }}
         wait

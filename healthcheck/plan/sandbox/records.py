@@ -20,7 +20,7 @@ _OWN_CONFIGURATION = {
 }
 """Configuration files that a server reads without being told to."""
 _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
-_REFUSED_OFTEN = 3
+_REFUSED_OFTEN = 6
 """So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
 
 

@@ -140,7 +140,8 @@ class Watch:
             return True
         if calm_s <= _CALM_S:
             return False
-        limited = {int(record.env.get("REHEARSED_TIMER", 0)) for record in self.records.servers()}
+        noted = {record.env.get("REHEARSED_TIMER", "") for record in self.records.servers()}
+        limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
         self._calm_since = self._clock.now_s
         return not self._timers.next_is_over(pids, limited)
 

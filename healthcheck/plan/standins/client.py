@@ -17,7 +17,7 @@ _START_S = 1.0
 _PATIENCE_S = 20.0
 _ERROR = 400
 _STATUS = re.compile(rb"HTTP/1\.\d (\d{3})")
-_SECONDS_OF_NC = {"-w", "-i", "-q", "-G"}
+_SECONDS_OF_NC = re.compile(r"-[a-zA-Z]*[wiqG]")
 _FAILS = re.compile(r"--fail|--fail-with-body|-[a-zA-Z]*f[a-zA-Z]*")
 _LOCAL = re.compile(r"(?:https?://)?(?:[^@/]*@)?(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|::1)(?::(\d+))?(/\S*)?$")
 
@@ -26,7 +26,7 @@ def main() -> int:
     name, arguments = os.path.basename(sys.argv[2]), sys.argv[3:]
     if name == "nc":
         behind = zip(arguments, ["", *arguments], strict=False)
-        numbers = [word for word, option in behind if word.isdigit() and option not in _SECONDS_OF_NC]
+        numbers = [word for word, option in behind if word.isdigit() and not _SECONDS_OF_NC.fullmatch(option)]
         return 0 if numbers and _exchange(int(numbers[-1]), "/", sent([]))[0] else 1
     request = sent(arguments)
     url = next((word for word in request.words if "://" in word or _LOCAL.match(word)), "")
@@ -86,7 +86,10 @@ def _exchange(port: int, path: str, request: Sent) -> tuple[int, bytes]:
 def _let_start() -> None:
     """Give what runs in the background the time to become a server, which a sleep cut short did not give it."""
     until = time.monotonic() + _START_S
-    while time.monotonic() < until and not note.is_serving() and _others_run():
+    while note.has_patience() and not note.is_serving() and _others_run():
+        if time.monotonic() >= until:
+            note.waited_in_vain()
+            return
         time.sleep(0.01)
 
 

@@ -10,7 +10,9 @@ _TABLE = re.compile(
     r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
 )
 _LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"[\"']?([A-Za-z0-9][\w.-]*)[\"']?\s*=\s*[\"']?([\w.]+)\s*:\s*([\w.]+)")
+_ENTRY = re.compile(
+    r"[\"']?\b([A-Za-z0-9][\w.-]{0,99})[\"']?\s{0,20}=\s{0,20}[\"']?([\w.]{1,200})\s{0,20}:\s{0,20}([\w.]{1,200})"
+)
 _FILE_BYTES = 256 * 1024
 _PROGRAM = """#!/usr/bin/env python3
 import sys
@@ -36,6 +38,8 @@ def install(words: list[str]) -> None:
 def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
     """Names of programs, with the module and the function behind each."""
     for name, part in (("pyproject.toml", _TABLE), ("setup.cfg", _LIST), ("setup.py", _LIST)):
+        if not os.path.isfile(f"{place}/{name}"):
+            continue
         try:
             with open(f"{place}/{name}", encoding="utf-8", errors="replace") as file:
                 text = file.read(_FILE_BYTES)

@@ -13,6 +13,7 @@ HOST_NAME = "rehearsed-machine"
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _A_DAY_S = 80_000
 """As long as a sleep that is meant to keep a program there for good."""
+_VAIN_WAITS = 3
 _really_sleep = time.sleep
 _clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
 _passed_s = 0.0
@@ -89,6 +90,17 @@ def nap_s(seconds: float) -> float:
 def is_serving() -> bool:
     """Whether a recorded server answers by now."""
     return os.path.exists(f"{_KIT}/serving")
+
+
+def waited_in_vain() -> None:
+    """Note that a question waited for a server to start, and none did."""
+    with open(f"{_KIT}/waited", "ab") as file:
+        file.write(b".")
+
+
+def has_patience() -> bool:
+    """Whether questions still wait for a server to start: a script may ask often before it starts one."""
+    return not os.path.exists(f"{_KIT}/waited") or os.path.getsize(f"{_KIT}/waited") < _VAIN_WAITS
 
 
 def refused(port: object) -> None:

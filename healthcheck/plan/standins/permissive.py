@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MARK = "<unresolved:"
-_TYPES = re.compile(r"\b(?:Anything|_?Library)\b")
+_TYPES = re.compile(r"'(?:Anything|_?Library)'|\bnot (?:Anything|_?Library)\b")
 called: list[str] = []
 """What of absent libraries was called, in order; the first few."""
 decided: list[str] = []

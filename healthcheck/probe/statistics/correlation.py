@@ -171,7 +171,7 @@ def _icc_estimate(counts: Counts) -> Estimate | None:
     mean = math.fsum(moved) / len(moved)
     spread = math.sqrt((len(moved) - 1) / len(moved) * math.fsum((one - mean) ** 2 for one in moved))
     half = t_quantile((1 + LEVEL) / 2, len(counts) - 1) * spread
-    ends = _unfisher(centre - half, size), _unfisher(centre + half, size)
+    ends = max(-1.0, _unfisher(centre - half, size)), _unfisher(centre + half, size)
     return _about("ICC", value, ends, "plus-2 jackknife, Fisher's z", [counts])
 
 
