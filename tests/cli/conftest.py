@@ -1,4 +1,4 @@
-"""What several of these tests need: an adapter repository, a log, two runs of the probe."""
+"""What several of these tests need: an adapter repository, one with a fault, a log, two runs of the probe."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ TIERS = ("easy", "medium", "hard")
 @pytest.fixture
 def adapter(tmp_path: Path) -> Path:
     return repository(tmp_path / "adapter", {"deploy.sh": GOOD_SCRIPT})
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    return repository(tmp_path / "faulty", {"scripts/deploy.sh": GOOD_SCRIPT})
 
 
 @pytest.fixture

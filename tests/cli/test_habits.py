@@ -19,7 +19,6 @@ from healthcheck import __version__, cli
 from healthcheck.cli import main
 from healthcheck.cli.compare import points
 from tests.support.port import the_port
-from tests.support.repositories import GOOD_SCRIPT, repository
 from tests.support.template import ROOT
 
 WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
@@ -59,11 +58,6 @@ def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
         process.wait()
     os.close(ours)
     return b"".join(pieces).decode()
-
-
-@pytest.fixture
-def faulty(tmp_path: Path) -> Path:
-    return repository(tmp_path / "faulty", {"scripts/deploy.sh": GOOD_SCRIPT})
 
 
 def verify(root: Path, *words: str) -> list[str]:
@@ -379,80 +373,3 @@ def test_help_fits_80_columns(
     with pytest.raises(SystemExit):
         main([*filter(None, [command]), "--help"])
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1:strict", "gb2312"])
-def test_no_encoding_is_too_narrow(encoding: str, faulty: Path) -> None:
-    words, bad = verify(faulty), os.fsdecode(b"/no/\xff\xe9\xe6\xa8\xa1")
-    for command, status in ((words, 1), (["explain", "plan/port"], 0), (["diagnose", bad], 2)):
-        done = subprocess.run(
-            [sys.executable, "-X", "utf8=0", "-m", "healthcheck", *command],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding},
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
-        assert b"Traceback" not in done.stderr
-    assert b"/no/\xff" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "status"), [(("new", "mine"), 2), (("diagnose", "-"), 3), (("explain", "plan/port"), 0)]
-)
-def test_standard_input_may_be_closed(words: tuple[str, ...], status: int, tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "healthcheck", *words]
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", *program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("verify", ""),
-        ("verify", "--weights", "", "--until", "plan"),
-        ("verify", "--out="),
-        ("verify", "--json", ""),
-        ("new", ""),
-        ("read", ""),
-        ("compare", "a", ""),
-        ("probe", "http://h", "--out", ""),
-        ("runner", "--replay", ""),
-    ],
-)
-def test_an_empty_path_is_no_path(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(list(words))
-    assert stop.value.code == 2
-    assert "the path is empty; is a variable unset?" in capsys.readouterr().err
-
-
-def test_a_removed_folder_is_said_and_no_failure_of_the_kit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    assert main(["verify", "--weights", str(WEIGHTS), "--until", "plan"]) == 2
-    assert "the folder that this runs in was removed" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
-def test_what_may_not_be_looked_at_is_no_failure_of_the_kit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "closed").mkdir(0)
-    assert main(["compare", str(tmp_path / "closed"), str(tmp_path / "closed")]) == 2
-    assert "Permission denied" in capsys.readouterr().err
-
-
-def test_python_without_docstrings_is_refused() -> None:
-    done = ran("explain", "plan/port", PYTHONOPTIMIZE="2")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "-OO" in done.stderr
