@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (
-    {"errors", "contract", "records", "redact", "check", "progress", "engine", "nearest"},
+    {"errors", "contract", "records", "redact", "check", "progress", "engine", "nearest", "reasoning", "detectors"},
     {"files", "json_text", "processes", "yaml_text", "stacks", "hardware"},
     {"wire"},
     {"repo"},

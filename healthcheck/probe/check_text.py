@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.detectors import dominant_script, flags
 from healthcheck.probe import figures
-from healthcheck.probe.detectors import dominant_script, flags
 from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.statistics.intervals import clopper_pearson, wilson

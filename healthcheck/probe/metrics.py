@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 from healthcheck import json_text
+from healthcheck.detectors import flags
 from healthcheck.probe import baselines, export, figures, verdict
-from healthcheck.probe.detectors import flags
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import CLIENT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson

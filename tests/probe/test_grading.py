@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings, strategies
 
 from healthcheck.probe.grading import grade
-from healthcheck.probe.grading.extract import final_text
 from healthcheck.probe.grading.numbers import read
 from healthcheck.probe.problems import Problem
+from healthcheck.reasoning import final_text
 
 
 def number_problem(answer: str) -> Problem:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from healthcheck.check import fail, note, warn
+from healthcheck.detectors import flags
 from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.probe.aisbench.version import KNOWN
-from healthcheck.probe.detectors import flags
 from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile
 from healthcheck.records import Finding
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from healthcheck.probe.grading.numbers import MAX_CHARS, Number, normalise, numbers, read, spelled
 
 STRICT_TIERS = ("boxed", "hashes", "cue")
-_NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Question|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE)
 _CUE = re.compile(
     r"(?<![A-Za-z])answers?\b(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|equals|be|comes\s+to)\b\s*[:：=]?|[^.。\n:：=]{0,20}?[:：=])"
     r"|<answer>|答案(?:应该|应当|应|就|即)?\s*(?:是|为|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
@@ -45,18 +44,8 @@ class Found:
     number: Number | None = None
 
 
-def final_text(text: str) -> str:
-    """The answer without its reasoning and without a question that the model went on to ask itself.
-
-    Everything up to the last `</think>` is dropped; after an unclosed `<think>` there is no answer.
-    """
-    answer = text.rpartition("</think>")[2].partition("<think>")[0].strip()
-    again = _NEXT_QUESTION.search(answer)
-    return answer[: again.start()].strip() if again else answer
-
-
 def number(answer: str) -> Found | None:
-    """The final number of an answer (of `final_text`), None where there is none."""
+    """The final number of an answer (of `reasoning.final_text`), None where there is none."""
     answer = answer[-MAX_CHARS:]
     for tier, candidates in (("boxed", _boxed(answer)), ("hashes", _hashes(answer)), ("cue", _cued(answer)),
                              ("emphasis", _bold(answer)), ("last", _last(answer))):  # fmt: skip

@@ -8,6 +8,7 @@ from functools import lru_cache
 from healthcheck.probe.grading import extract, replies
 from healthcheck.probe.grading.numbers import Number, read
 from healthcheck.probe.problems import Problem
+from healthcheck.reasoning import final_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
     An answer that was cut at max_tokens ("length") counts only where its final answer was already marked: the last
     number of an unfinished calculation is right by chance.
     """
-    answer = extract.final_text(text)
+    answer = final_text(text)
     if not answer:
         return Grade()
     graded = _GRADERS.get(problem.kind, _number)(problem, answer)

@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.probe.detectors import DETECTORS, dominant_script, flags
+from healthcheck.detectors import DETECTORS, dominant_script, flags
 from healthcheck.probe.problems import FAMILIES, TIERS, generate
 
 HEALTHY = (

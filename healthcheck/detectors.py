@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 
-from healthcheck.probe.grading.extract import final_text
+from healthcheck.reasoning import final_text
 
 CONSTANT_LEAST_CHARS = 16
 CONSTANT_SHARE = 0.6

@@ -1,0 +1,17 @@
+"""Where a model's reasoning ends and its answer begins, in a text that holds both."""
+
+from __future__ import annotations
+
+import re
+
+_NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Question|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE)
+
+
+def final_text(text: str) -> str:
+    """The answer without its reasoning and without a question that the model went on to ask itself.
+
+    Everything up to the last `</think>` is dropped; after an unclosed `<think>` there is no answer.
+    """
+    answer = text.rpartition("</think>")[2].partition("<think>")[0].strip()
+    again = _NEXT_QUESTION.search(answer)
+    return answer[: again.start()].strip() if again else answer
