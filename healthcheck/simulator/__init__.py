@@ -8,5 +8,6 @@ from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS
 from healthcheck.simulator.server import Simulator
+from healthcheck.simulator.tokens import Tokenizer, Words
 
-__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Simulator"]
+__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Simulator", "Tokenizer", "Words"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.simulator.tokens import Tokenizer, Words
+
 DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5}
 
 
@@ -29,6 +31,7 @@ class Behaviour:
         context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
         competent: repeats a code word that it is told; without it the model answers nonsense to everything.
         images: takes pictures.
+        tokenizer: how it counts prompts, limits and the pieces of a stream.
     """
 
     model: str = "simulated"
@@ -47,3 +50,4 @@ class Behaviour:
     context_tokens: int = 8192
     competent: bool = True
     images: bool = True
+    tokenizer: Tokenizer = field(default_factory=Words)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from healthcheck.records import JsonValue
 from healthcheck.simulator.faults import Body, Fault, Reply, Stream, edited, edited_text, hears, refusal, reply
-from healthcheck.simulator.mind import Spoken, count_tokens, tokens_of
-from healthcheck.simulator.request import Request, images_of, text_of
+from healthcheck.simulator.messages import images_of, text_of
+from healthcheck.simulator.mind import Spoken
+from healthcheck.simulator.request import Request
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 
@@ -45,7 +46,7 @@ def _refuse_images(request: Request) -> Reply | None:
 
 
 def _fail_long(request: Request) -> Reply | None:
-    return reply(500, {"detail": "Internal Server Error"}) if count_tokens(request.messages) > 600 else None
+    return reply(500, {"detail": "Internal Server Error"}) if request.prompt_tokens > 600 else None
 
 
 def _busy(request: Request) -> Reply | None:
@@ -75,9 +76,9 @@ def _without_pictures(request: Request) -> Request:
 
 def _tail_only(request: Request) -> Request:
     messages: list[JsonValue] = [dict(m) for m in request.messages]
-    if messages and count_tokens(request.messages) > 400:
+    if messages and request.prompt_tokens > 400:
         last = dict(request.messages[-1])
-        messages[-1] = {**last, "content": "".join(tokens_of(text_of(last))[-300:])}
+        messages[-1] = {**last, "content": "".join(request.tokenizer.pieces(text_of(last))[-300:])}
     return hears(request, messages=messages)
 
 

@@ -7,21 +7,21 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from healthcheck.records import JsonValue
 from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.request import IMAGE_TOKENS, Request, images_of, last_user_text, text_of
+from healthcheck.simulator.messages import last_user_text, text_of
+from healthcheck.simulator.request import Request
 from healthcheck.simulator.solvers import SOLVERS, Asked
+from healthcheck.simulator.tokens import Tokenizer
 
 _NONSENSE = (
     "river stone lamp quiet seven walks under bright salt paper winter glass orange thread never slow metal cloud "
     "garden after silver field moves north open copper sings below every wind round table small letter green far"
 )
 _WORDS = tuple(_NONSENSE.split())
-_TOKEN = re.compile(r"\s*(?:[\u0080-\U0010ffff]|[^\s\u0080-\U0010ffff]+)|\s+")
 _CODE_WORD = re.compile(r"code word is:? (\w+)")
 
 
@@ -62,16 +62,17 @@ class Mind:
             sample = self._asked[heard]
             self._asked[heard] += 1
         draw = f"{self._behaviour.seed}/{heard}/{sample}"
-        tokens = tokens_of(self._text(request, draw, sample))
-        limit = int(request.number_of("max_completion_tokens", request.number_of("max_tokens", 256)))
-        if (request.body or {}).get("ignore_eos"):
-            tokens += _nonsense(draw + "/on", max(0, limit - len(tokens)))
-        finish = "length" if len(tokens) > limit or (request.body or {}).get("ignore_eos") else "stop"
-        tokens, stopped = _stop(tokens[:limit], (request.body or {}).get("stop"))
+        tokenizer = self._behaviour.tokenizer
+        tokens = tokenizer.pieces(self._text(request, draw, sample))
+        body, limit = request.body or {}, request.limit
+        if body.get("ignore_eos"):
+            tokens += _more(tokenizer, draw + "/on", limit - len(tokens))
+        finish = "length" if len(tokens) > limit or body.get("ignore_eos") else "stop"
+        tokens, stopped = _stop(tokens[:limit], body.get("stop"))
         return Spoken(
             tokens=tokens,
             finish="stop" if stopped else finish,
-            prompt_tokens=count_tokens(request.messages),
+            prompt_tokens=request.prompt_tokens,
             certainty=-_uniform(heard),
         )
 
@@ -114,24 +115,30 @@ class Mind:
         return f"{''.join(filler).strip()}. The answer is {answer}."
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Words with the space before them; beyond ASCII, one character is one token."""
-    return tuple(_TOKEN.findall(text))
-
-
-def count_tokens(messages: tuple[Mapping[str, JsonValue], ...]) -> int:
-    """Tokens of a prompt: its text, four around each message, 64 for each picture."""
-    return sum(
-        4 + len(tokens_of(text_of(message))) + IMAGE_TOKENS * len(images_of(message)) for message in messages
-    )
+def _more(tokenizer: Tokenizer, key: str, count: int) -> tuple[str, ...]:
+    """At least so many tokens of nonsense."""
+    words = max(0, count)
+    pieces: tuple[str, ...] = ()
+    while words and len(pieces) < count:
+        pieces = tokenizer.pieces("".join(_nonsense(key, words)))
+        words *= 2
+    return pieces
 
 
 def _stop(tokens: tuple[str, ...], stop: JsonValue) -> tuple[tuple[str, ...], bool]:
+    """The tokens before the first stop string; the last one may be cut."""
     words = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
     text = "".join(tokens)
     ends = [text.find(word) for word in words if isinstance(word, str) and word]
-    found = [end for end in ends if end >= 0]
-    return (tokens_of(text[: min(found)]), True) if found else (tokens, False)
+    if all(end < 0 for end in ends):
+        return tokens, False
+    kept, left = [], min(end for end in ends if end >= 0)
+    for token in tokens:
+        if left <= 0:
+            break
+        kept.append(token[:left])
+        left -= len(token)
+    return tuple(kept), True
 
 
 def _wrong(right: str, dice: str) -> str:

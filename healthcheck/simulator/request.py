@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.records import JsonValue
+from healthcheck.simulator.messages import IMAGE_TOKENS, images_of
+from healthcheck.simulator.tokens import Tokenizer, Words
 
-IMAGE_TOKENS = 64
+DEFAULT_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,7 @@ class Request:
         body: the JSON object of a POST; None where the bytes are no JSON object.
         number: how many chat requests came before it.
         beside: how many other chat requests are being answered at its arrival.
+        tokenizer: how the model that is asked counts.
     """
 
     method: str
@@ -26,6 +29,7 @@ class Request:
     body: Mapping[str, JsonValue] | None
     number: int = 0
     beside: int = 0
+    tokenizer: Tokenizer = field(default_factory=Words)
 
     @property
     def messages(self) -> tuple[Mapping[str, JsonValue], ...]:
@@ -41,24 +45,13 @@ class Request:
         value = (self.body or {}).get(key)
         return value if isinstance(value, (int, float)) else default
 
+    @property
+    def limit(self) -> int:
+        """How many tokens the answer may have."""
+        return int(self.number_of("max_completion_tokens", self.number_of("max_tokens", DEFAULT_LIMIT)))
 
-def text_of(message: Mapping[str, JsonValue]) -> str:
-    """The text of a message whose content is a string or a list of parts."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part)
-
-
-def images_of(message: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """The picture addresses of a message."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    urls = (part.get("image_url") for part in parts if isinstance(part, dict))
-    return tuple(str(url.get("url") if isinstance(url, dict) else url) for url in urls if url)
-
-
-def last_user_text(messages: tuple[Mapping[str, JsonValue], ...]) -> str:
-    """The text of the last user message, "" where there is none."""
-    return next((text_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the templated prompt with its pictures."""
+        pictures = sum(len(images_of(message)) for message in self.messages)
+        return self.tokenizer.prompt_tokens(self.messages) + IMAGE_TOKENS * pictures

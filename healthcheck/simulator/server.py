@@ -21,7 +21,7 @@ from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
 from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
-from healthcheck.simulator.mind import Mind, Spoken, count_tokens, tokens_of
+from healthcheck.simulator.mind import Mind, Spoken
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
 
@@ -187,6 +187,7 @@ class _Service:
             body=_json_object(data),
             number=next(self._numbers) if chat else 0,
             beside=self._beside,
+            tokenizer=self._behaviour.tokenizer,
         )
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
@@ -253,7 +254,7 @@ class _Service:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
         if not self._dialect.takes_zero and body.get("temperature") == 0:
             return refusal(422, "Input validation error: `temperature` must be strictly positive")
-        wanted = count_tokens(request.messages) + int(request.number_of("max_tokens", 0))
+        wanted = request.prompt_tokens + int(request.number_of("max_tokens", 0))
         if wanted > behaviour.context_tokens:
             return refusal(
                 400, f"This model's maximum context length is {behaviour.context_tokens} tokens, not {wanted}."
@@ -265,9 +266,9 @@ class _Service:
             request = fault.hear(request) if fault.hear else request
         spoken = self._mind.speak(request)
         if self._dialect.reasoning:
-            limit = int(request.number_of("max_tokens", 256))
-            reasoning = tokens_of(_REASONING)[:limit]
-            spoken = replace(spoken, reasoning=reasoning, tokens=spoken.tokens[: limit - len(reasoning)])
+            reasoning = self._behaviour.tokenizer.pieces(_REASONING)[: request.limit]
+            room = request.limit - len(reasoning)
+            spoken = replace(spoken, reasoning=reasoning, tokens=spoken.tokens[:room])
         for fault in self._faults:
             spoken = fault.speak(spoken) if fault.speak else spoken
         if "cross-talk" in self._names and self._beside > 1:
