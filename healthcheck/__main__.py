@@ -1,5 +1,8 @@
-"""`python3 -m healthcheck` is the same command as `npu-adapter`."""
+"""`python3 -I -m healthcheck` is the same command as `npu-adapter`.
 
-from healthcheck.cli import main
+Without -I (or -P), Python itself looks into the folder that it is started in, before anything of this runs.
+"""
+
+from healthcheck.entry import main
 
 raise SystemExit(main())

@@ -8,7 +8,6 @@ import io
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import warnings
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from healthcheck import yaml_text
+from healthcheck import programs, yaml_text
 from healthcheck.errors import KitError, KitFailure, UsageError
 from healthcheck.files import read_bounded
 from healthcheck.nearest import hint
@@ -212,7 +211,7 @@ def _copier() -> ModuleType:
 
 
 def _require_git() -> None:
-    if shutil.which("git") is None:
+    if programs.find("git") is None:
         raise KitFailure("git is not installed, and an adapter is a git repository")
 
 
@@ -237,8 +236,8 @@ def _has_identity(repository: Path) -> bool:
 def _git(repository: Path, *arguments: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in _OTHER_REPOSITORY}
     done = subprocess.run(
-        ["git", *arguments], cwd=repository, env=environment, capture_output=True, text=True, errors="replace",
-        check=False,
+        [programs.find_or_name("git"), *arguments], cwd=repository, env=environment, capture_output=True, text=True,
+        errors="replace", check=False,
     )  # fmt: skip
     if done.returncode:
         raise KitFailure(f"git {arguments[0]} failed in {repository}: {_one_line(done.stderr)}")

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (
     {"errors", "contract", "records", "redact", "check", "progress", "engine", "nearest", "reasoning", "detectors"},
-    {"files", "json_text", "processes", "yaml_text", "stacks", "hardware"},
+    {"files", "json_text", "processes", "programs", "isolated", "yaml_text", "stacks", "hardware"},
     {"wire"},
     {"repo"},
     {"plan"},
@@ -24,7 +24,7 @@ LAYERS = (
     {"run"},
     {"live"},
     {"scaffold", "verify", "catalogue"},
-    {"cli", "__main__", "pytest_plugin"},
+    {"cli", "entry", "__main__", "pytest_plugin"},
 )
 OWNERS = {
     "copier": {"scaffold"},

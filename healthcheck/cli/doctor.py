@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from healthcheck import contract, scaffold
+from healthcheck import contract, programs, scaffold
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses, version
 from healthcheck.plan.engine_config.environment import MAKE, find_python
@@ -123,21 +122,24 @@ def _engines() -> Iterator[Part]:
     )  # fmt: skip
 
 
-def _version_of(*command: str) -> str:
+def _version_of(program: str, *arguments: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_ASK_S, check=False)
+        done = subprocess.run(
+            (programs.find_or_name(program), *arguments), cwd="/", capture_output=True, text=True,
+            timeout=_ASK_S, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
 
 
 def _command(name: str) -> str:
-    return shutil.which(name) or ""
+    return programs.find(name) or ""
 
 
 def _real_place(name: str) -> str:
     """Where a program is and what it is a link to, as sh mostly is."""
-    place = shutil.which(name)
+    place = programs.find(name)
     real = os.path.realpath(place) if place else ""
     return f"{place} (is {real})" if place and os.path.basename(real) != name else place or ""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from healthcheck import __version__
+from healthcheck import __version__, programs
 from healthcheck.errors import KIT_FAILED
 from healthcheck.nearest import hint
 
@@ -54,9 +54,9 @@ def version() -> str:
 def _git(*arguments: str) -> str:
     import subprocess  # noqa: PLC0415 - every command would pay for it
 
-    command = ("git", "--no-optional-locks", "-C", str(_CHECKOUT), *arguments)
+    command = (programs.find_or_name("git"), "--no-optional-locks", "-C", str(_CHECKOUT), *arguments)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=False)
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

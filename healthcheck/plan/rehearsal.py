@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from healthcheck import contract
+from healthcheck import contract, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.plan import blame, recognise, script
@@ -192,7 +191,7 @@ def _shells(text: str) -> Iterator[tuple[str, ...]]:
     """The shell that the verdict rests on, then the others that the service may use."""
     named = script.shebang(text)
     if named and script.is_shell(named[0]) and named[0] != "sh":
-        found = shutil.which(named[0])
+        found = programs.find(named[0])
         if found:
             yield (found, *named[1])
     yield ("/bin/sh", *(named[1] if named and named[0] == "sh" else ()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import os
 import posixpath
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract, stacks, yaml_text
+from healthcheck import contract, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.card import Card, read_card
@@ -295,6 +294,6 @@ def _generated_for(files: _Files) -> str:
 def _why_uncommitted(root: Path) -> str:
     if not os.path.lexists(root / ".git"):
         return "the folder is no git repository of its own"
-    if shutil.which("git") is None:
+    if programs.find("git") is None:
         return "this machine has no git to read the commit with"
     return "nothing is committed yet"

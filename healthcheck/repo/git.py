@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import programs
 from healthcheck.errors import UsageError
 
 TIMEOUT_S = 60.0
@@ -61,7 +62,7 @@ def head(root: Path) -> Commit | None:
     Raises:
         UsageError: there is a repository, but git cannot read it.
     """
-    if not os.path.lexists(root / ".git") or shutil.which("git") is None:
+    if not os.path.lexists(root / ".git") or programs.find("git") is None:
         return None
     with tempfile.TemporaryDirectory(prefix="npu-adapter-git-") as home:
         base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
@@ -221,12 +222,15 @@ def _blob(entry: bytes) -> Iterator[Blob]:
         yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
 
 
+_WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
 def _git(
     arguments: Sequence[str], environment: Environment, folder: Path, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *arguments),
+            (programs.find_or_name("git"), *_WITHOUT_PROGRAMS, *arguments),
             env=environment, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
@@ -238,8 +242,9 @@ def _git(
 def _environment(home: Path) -> Environment:
     """Nobody's configuration but ours: any owner is accepted, no transport and no prompt is possible."""
     (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n", encoding="ascii")
-    kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     return kept | {
+        "PATH": programs.search_path(),
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home),
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from healthcheck import programs
 from healthcheck.files import write_atomically
 
 TIMEOUT_S = 30.0
@@ -43,7 +43,7 @@ def parse(script: bytes) -> tuple[Parse, ...]:
     if len(script) > MAX_SCRIPT_BYTES or b"\0" in script:
         return ()
     script = script.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    found = (("bash", shutil.which("bash")), ("dash", dash()))
+    found = (("bash", programs.find("bash")), ("dash", dash()))
     return tuple(_parse(name, path, script) for name, path in found if path)
 
 
@@ -51,8 +51,8 @@ def parse(script: bytes) -> tuple[Parse, ...]:
 def dash() -> str | None:
     """A shell that reads as Debian's and Ubuntu's `sh` does; None where there is none."""
     for name in ("dash", "sh"):
-        path = shutil.which(name)
-        if path and _run(path, ("-c", "a=(1)"), os.curdir).returncode:
+        path = programs.find(name)
+        if path and _run(path, ("-c", "a=(1)"), "/").returncode:
             return path
     return None
 
@@ -61,7 +61,7 @@ def dash() -> str | None:
 def dash_has_pipefail() -> bool | None:
     """Whether this machine's dash knows `set -o pipefail`; None where there is no dash to ask."""
     path = dash()
-    return None if path is None else _run(path, ("-c", "set -o pipefail"), os.curdir).returncode == 0
+    return None if path is None else _run(path, ("-c", "set -o pipefail"), "/").returncode == 0
 
 
 def _parse(name: str, path: str, script: bytes) -> Parse:

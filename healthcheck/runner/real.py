@@ -7,10 +7,8 @@ import glob
 import grp
 import os
 import pwd
-import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from healthcheck import processes
+from healthcheck import processes, programs
 from healthcheck.processes import Listener
 from healthcheck.runner.machine import (
     MAX_PATHS,
@@ -103,19 +101,19 @@ class RealMachine:
 
 def _interpreter() -> str:
     """The Python of the `vllm` on PATH, by its first line; else the python3 on PATH; else this one."""
-    vllm = shutil.which("vllm")
+    vllm = programs.find("vllm")
     if vllm:
         with contextlib.suppress(OSError), open(vllm, "rb") as file:
             words = file.readline(512).decode("utf-8", "replace").removeprefix("#!").split()
             if words and "python" in Path(words[0]).name and os.access(words[0], os.X_OK):
                 return words[0]
-    return shutil.which("python3") or sys.executable
+    return programs.find("python3") or programs.python()
 
 
 def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment: Mapping[str, str]) -> Output:
     try:
         process = subprocess.Popen(
-            command,
+            (programs.find_or_name(command[0]), *command[1:]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -7,13 +7,13 @@ it (another PATH, an empty environment), so what the log misses is looked for on
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from healthcheck import programs
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis
 from healthcheck.service.records import Launch, LaunchOutcome
@@ -100,7 +100,7 @@ def _survived(line: str, tail: tuple[str, ...]) -> bool:
 def _missing(text: str, environment: Mapping[str, str]) -> Iterator[str]:
     for match in _PROGRAM.finditer(text):
         name = match["name"] or match["quoted"]
-        if shutil.which(name, path=environment.get("PATH")) is None:
+        if programs.find(name, path=environment.get("PATH")) is None:
             yield f"no `{name}` command"
     for name in dict.fromkeys(match["name"] for match in _MODULE.finditer(text)):
         if not _can_import(name, environment):
@@ -113,7 +113,7 @@ def _missing(text: str, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _can_import(name: str, environment: Mapping[str, str]) -> bool:
-    python = shutil.which("python3", path=environment.get("PATH"))
+    python = programs.find("python3", path=environment.get("PATH"))
     if python is None:
         return False
     look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"

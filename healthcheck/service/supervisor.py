@@ -7,13 +7,12 @@ import os
 import secrets
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import processes
+from healthcheck import processes, programs
 from healthcheck.errors import KitFailure
 from healthcheck.json_text import JsonError, dump_line, load
 from healthcheck.processes import Process
@@ -60,10 +59,11 @@ class Supervisor:
         self._token = secrets.token_hex(8)
         self._known: dict[int, Process] = {}
         self._guardian = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid())],
+            [programs.python(), "-I", "-S", str(Path(__file__).with_name("guardian.py")), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            cwd="/",
             start_new_session=True,
         )
         assert self._guardian.stdin is not None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from healthcheck import programs
 from healthcheck.records import JsonValue
 
 CPU_S = 3
 WALL_S = 30
-CHILD = "from healthcheck.weights.render_child import main; main()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,11 @@ def render(
     )
     try:
         child = subprocess.run(
-            [sys.executable, "-c", CHILD],
+            programs.isolated("healthcheck.weights.render_child", folders=_libraries()),
             input=request.encode("utf-8", "surrogatepass"),
             capture_output=True,
             timeout=WALL_S,
-            env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
             cwd="/",
             check=False,
         )
@@ -56,6 +56,13 @@ def render(
         reason = child.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
         return _stopped(conversations, f"could not be rendered: {reason[0][:300]}")
     return tuple(Rendered(**row) for row in json.loads(child.stdout))
+
+
+def _libraries() -> tuple[str, ...]:
+    """The folders that Jinja and what it needs are installed in."""
+    found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
+    origins = (spec.origin for spec in found if spec and spec.origin)
+    return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(origin)) for origin in origins))
 
 
 def _stopped(conversations: Sequence[object], why: str) -> tuple[Rendered, ...]:

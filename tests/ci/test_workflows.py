@@ -161,9 +161,7 @@ def test_the_steps_of_the_action_verify_another_repository(repository, tmp_path)
 
 
 def test_the_action_says_not_ready_for_a_folder_without_deploy_sh(tmp_path):
-    kit = tmp_path / "npu-adapter-kit" / "bin"
-    kit.mkdir(parents=True)
-    (kit / "npu-adapter").symlink_to(BIN / "npu-adapter")
+    (tmp_path / "npu-adapter-kit").symlink_to(BIN.parent)
     empty = tmp_path / "empty"
     empty.mkdir()
     step = load(ACTION.read_bytes())["runs"]["steps"][-1]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from healthcheck import programs
 from healthcheck.errors import KitFailure
 from healthcheck.plan.sandbox import plain, tools
 from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
@@ -131,7 +132,7 @@ def _interpreter(*, for_strangers: bool) -> str:
     """The interpreter behind the stand-ins; where another user is to run it, one that everyone can reach."""
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     if for_strangers and not plain.open_to_all(base):
-        return shutil.which("python3", path=STANDARD_PATH) or base
+        return programs.find("python3", STANDARD_PATH) or base
     return base
 
 
@@ -162,14 +163,14 @@ def _shared_library() -> tuple[str, ...]:
 
 
 def _run(job: Job, file: str) -> Recording:
-    command = [sys.executable, "-S", "-m", "healthcheck.plan.sandbox.jail", file]
-    environment = {"PYTHONPATH": str(tools.PACKAGE.parent), "PATH": STANDARD_PATH}
+    command = programs.isolated("healthcheck.plan.sandbox.jail", file)
     try:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env=environment,
+            env={"PATH": STANDARD_PATH},
+            cwd="/",
             timeout=job.limits.wall_s + _STARVED_S,
             check=False,
             start_new_session=True,

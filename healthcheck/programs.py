@@ -1,0 +1,55 @@
+"""Which programs the kit starts, so that no folder decides it: absolute paths, and an isolated Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from healthcheck.errors import KitFailure
+
+PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
+"""Where a child finds the kit itself."""
+_BOOTSTRAP = Path(__file__).resolve().with_name("isolated.py")
+
+
+def search_path(path: str | None = None) -> str:
+    """The search path (PATH where none is given) without what depends on the folder that this runs in."""
+    entries = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+
+
+def find(name: str, path: str | None = None) -> str | None:
+    """The absolute path of a program; None where no absolute folder of the search path has it."""
+    if os.sep in name:
+        return name if os.path.isabs(name) and os.access(name, os.X_OK) else None
+    folders = search_path(path)
+    return shutil.which(name, path=folders) if folders else None
+
+
+def find_or_name(name: str) -> str:
+    """The absolute path of a program, or one at which there is none: starting it fails as an unknown name does."""
+    return find(name) or f"/nonexistent/{name}"
+
+
+def python() -> str:
+    """The interpreter that runs this, as an absolute path.
+
+    Raises:
+        KitFailure: it does not know its own place.
+    """
+    if not sys.executable or not os.path.isabs(sys.executable):
+        raise KitFailure("this Python does not know where its own program is")
+    return sys.executable
+
+
+def isolated(module: str, *arguments: str, folders: Iterable[str] = ()) -> tuple[str, ...]:
+    """The command that runs `module.main()` of the kit in a new interpreter, blind to variables and folders.
+
+    It finds the standard library, the kit, and what is in `folders`, in that order; nothing is read from
+    PYTHONPATH, the working folder, or site-packages.
+    """
+    places = os.pathsep.join((str(PACKAGE_FOLDER), *folders))
+    return (python(), "-I", "-S", "-X", "utf8", str(_BOOTSTRAP), places, module, *arguments)

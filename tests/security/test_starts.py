@@ -1,0 +1,91 @@
+"""Every place in the kit that starts a process names its program and its working folder, and no folder decides them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "healthcheck"
+SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
+OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
+IN_THE_SANDBOX = "plan/standins/"
+"""What runs there is the stand-in of a program, beside the script that nobody vouches for."""
+PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
+OTHERS = {
+    "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
+    "repo/shells.py:_run": "a shell that programs.find found",
+    "runner/children/hccl_probe.py:main": "the interpreter that runs it, in the folder that the kit made for it",
+    "service/guardian.py:_launch": "deploy.sh itself, in its export",
+    "service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
+    "plan/sandbox/jail.py:_become_program": "the shell of the rehearsed script",
+}
+FORKS = {"plan/sandbox/jail.py:_isolated", "plan/sandbox/jail.py:_run"}
+
+
+def places() -> Iterator[tuple[str, ast.Call, ast.FunctionDef | ast.Module]]:
+    """Each call that starts a process, with "module:function" and the function around it."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(IN_THE_SANDBOX):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if _starts(ast.unparse(call.func)):
+                around = [each for each in functions if call in set(ast.walk(each))]
+                yield f"{name}:{around[-1].name if around else ''}", call, around[-1] if around else tree
+
+
+def _starts(function: str) -> bool:
+    module, _, name = function.rpartition(".")
+    if module == "os":
+        return name in OS or name.startswith(("exec", "spawn"))
+    if module in {"multiprocessing", "pty"}:
+        return True
+    return name in {"ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell"} or (
+        module == "subprocess" and name in SUBPROCESS
+    )
+
+
+def test_each_place_is_known() -> None:
+    found = {place for place, call, _ in places() if ast.unparse(call.func).startswith("subprocess.")}
+    assert found >= set(OTHERS) - {"plan/sandbox/jail.py:_become_program"}, "one is gone: take it off the list"
+    assert len(found) >= 12
+    raw = {place for place, call, _ in places() if not ast.unparse(call.func).startswith("subprocess.")}
+    assert raw == FORKS | {"plan/sandbox/jail.py:_become_program"}
+
+
+def test_each_has_a_working_folder_and_an_absolute_program() -> None:
+    for place, call, around in places():
+        if not ast.unparse(call.func).startswith("subprocess."):
+            continue
+        keywords = {keyword.arg for keyword in call.keywords}
+        assert "shell" not in keywords, place
+        assert "cwd" in keywords or place == "runner/children/hccl_probe.py:main", (
+            f"{place} has no folder of its own"
+        )
+        used = {ast.unparse(node) for node in ast.walk(around) if isinstance(node, ast.Attribute)}
+        assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.programs"
+
+
+def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
+    """sys.executable without -I, and shutil.which with a relative entry of PATH, lead into the caller's folder."""
+    asking = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        used = {
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Attribute)
+        }
+        if {"sys.executable", "shutil.which"} & used and not name.startswith(IN_THE_SANDBOX):
+            asking.add(name)
+    assert asking == {
+        "programs.py",
+        "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
+        "plan/sandbox/box.py",  # its real place is shown inside the sandbox
+        "plan/sandbox/tools.py",  # which programs the machine lacks; none is started
+        "runner/children/hccl_probe.py",
+        "runner/children/versions.py",
+    }
