@@ -254,7 +254,10 @@ class _Service:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
         if not self._dialect.takes_zero and body.get("temperature") == 0:
             return refusal(422, "Input validation error: `temperature` must be strictly positive")
-        wanted = request.prompt_tokens + int(request.number_of("max_tokens", 0))
+        try:
+            wanted = request.prompt_tokens + int(request.number_of("max_tokens", 0))
+        except ValueError as error:
+            return refusal(400, str(error))
         if wanted > behaviour.context_tokens:
             return refusal(
                 400, f"This model's maximum context length is {behaviour.context_tokens} tokens, not {wanted}."

@@ -20,7 +20,11 @@ class Tokenizer(Protocol):
         """The text in tokens; joined they give the text."""
 
     def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
-        """Tokens of the templated prompt, the generation prompt included."""
+        """Tokens of the templated prompt, the generation prompt included.
+
+        Raises:
+            ValueError: the template refuses such a conversation; it is answered with 400.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,36 +11,27 @@ import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.request import IMAGE_TOKENS, images_of, text_of
+from healthcheck.simulator.messages import text_of
 from tests.support.chat_templates import Template
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "vocabularies"
+SMALL = 40_000
+"""A vocabulary up to this size takes seconds, of a part of the corpus."""
 
 Encode = Callable[[str], tuple[bytes, ...]]
 """A text in the bytes of its tokens."""
-
-
-class Tokenization(Protocol):
-    """What a simulated model asks of a tokenizer (healthcheck/simulator/tokens.py)."""
-
-    def pieces(self, text: str) -> tuple[str, ...]: ...
-
-    def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int: ...
 
 
 def whole_characters(tokens: Iterable[bytes]) -> tuple[str, ...]:
     """What a server streams for each token: bytes that make no character yet wait for the next token."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     return tuple(decoder.decode(token) for token in tokens)
-
-
-def pictures_in(messages: Sequence[Mapping[str, JsonValue]]) -> int:
-    return sum(len(images_of(message)) for message in messages)
 
 
 def as_text(messages: Sequence[Mapping[str, JsonValue]]) -> list[dict[str, str]]:
@@ -63,7 +54,7 @@ class Templated:
         ValueError: the template refuses such a conversation.
         """
         texts, special = self.template.parts(as_text(messages))
-        return special + sum(len(self.encode(text)) for text in texts) + IMAGE_TOKENS * pictures_in(messages)
+        return special + sum(len(self.encode(text)) for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +76,14 @@ class Instructed:
 
         try:
             request = ChatCompletionRequest.from_openai(messages=as_text(messages))
-            return len(self.whole.encode_chat_completion(request).tokens) + IMAGE_TOKENS * pictures_in(messages)
+            return len(self.whole.encode_chat_completion(request).tokens)
         except MistralCommonException as error:
             raise ValueError(str(error)) from error
 
 
 def shipped() -> dict[str, Path]:
     """The tokenizer files inside mistral-common: short name → file."""
-    import mistral_common
-
-    folder = Path(mistral_common.__file__).parent / "data"
+    folder = Path(str(find_spec("mistral_common").origin)).parent / "data"  # importing it takes seconds
     found = [*folder.glob("*.model.v*"), *folder.glob("tekken_*.json")]
     return {path.name.removeprefix("mistral_instruct_").replace(".model", ""): path for path in sorted(found)}
 
@@ -129,7 +118,8 @@ def _without_dummy_space(tokens: list[bytes]) -> tuple[bytes, ...]:
     return (tokens[0].removeprefix(b" "), *tokens[1:]) if tokens else ()
 
 
-_TAIL = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_TAIL = r" ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
 _ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 SPLITS: Mapping[str, tuple[str, ...]] = {
@@ -140,14 +130,11 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "deepseek3": (
         r"\p{N}{1,3}",
         "[一-龥\u3040-ゟ゠-ヿ]+",
-        r"[!-/:-@\[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|"
-        r"\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"[!-/:-@\[-`{-~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|" + _SPACES,
     ),
     "spaced-digits": (_GPT2,),
     "digits-first": (r"\p{N}", _GPT2),
-    "superwords": (
-        rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|{_TAIL}",
-    ),
+    "superwords": (rf"{_ENDINGS}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|{_TAIL}",),
 }
 """Family → what a text is split by, one after another, before the bytes of each part are merged.
 
@@ -161,7 +148,7 @@ def bpe(family: str, size: int) -> Encode:
     """A byte-level BPE with the splitting rules of a family, trained once and then kept in `.cache`."""
     from tokenizers import Tokenizer
 
-    corpus = _corpus(with_tests=size > 40_000)
+    corpus = _corpus(whole=size > SMALL)
     recipe = hashlib.sha256(repr((SPLITS[family], size)).encode() + "\0".join(corpus).encode("utf-8", "replace"))
     kept = CACHE / f"{family}-{size}-{recipe.hexdigest()[:16]}.json"
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -199,7 +186,7 @@ def _trained(family: str, size: int, corpus: Sequence[str]) -> Any:
     )
     trainer = trainers.BpeTrainer(
         vocab_size=size,
-        min_frequency=1 if size > 40_000 else 2,
+        min_frequency=1 if size > SMALL else 2,
         show_progress=False,
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
     )
@@ -208,11 +195,14 @@ def _trained(family: str, size: int, corpus: Sequence[str]) -> Any:
 
 
 @cache
-def _corpus(*, with_tests: bool) -> tuple[str, ...]:
-    """The sources of the standard library, and this project's documents, English and Chinese."""
+def _corpus(*, whole: bool) -> tuple[str, ...]:
+    """The sources of the standard library, or every third of its modules, and this project's documents, English and
+    Chinese.
+    """
     library = Path(sysconfig.get_path("stdlib"))
-    apart = {"site-packages", "dist-packages", *(() if with_tests else ("test", "tests"))}
-    sources = (path for path in sorted(library.rglob("*.py")) if not apart & set(path.parts))
+    apart = {"site-packages", "dist-packages", *(() if whole else ("test", "tests"))}
+    sources = [path for path in sorted(library.rglob("*.py")) if not apart & set(path.parts)]
+    sources = sources if whole else sources[::3]
     documents = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
     return tuple(path.read_text("utf-8", "replace") for path in (*sources, *documents))
 
@@ -252,4 +242,4 @@ class Ratio:
         system = any(message.get("role") == "system" for message in messages)
         texts = sum(self.each + len(self.pieces(text_of(message))) for message in messages)
         default = 0 if system else self.default_system
-        return self.head + default + texts + self.tail + IMAGE_TOKENS * pictures_in(messages)
+        return self.head + default + texts + self.tail

@@ -1,0 +1,31 @@
+"""Judging a simulated endpoint in process."""
+
+from __future__ import annotations
+
+from healthcheck.contract import Task
+from healthcheck.endpoint.checks import CHECKS
+from healthcheck.endpoint.facts import interview
+from healthcheck.engine import Ledger
+from healthcheck.progress import Silent
+from healthcheck.records import CheckResult, Outcome
+from healthcheck.simulator import Behaviour, Simulator
+from healthcheck.wire.client import Limits
+
+PATIENT = Limits(first_event_s=60, between_events_s=60, total_s=120)
+
+
+def judged(behaviour: Behaviour, task: Task = Task.TEXT_GENERATION) -> dict[str, CheckResult]:
+    """Every check of the endpoint stage on a simulated endpoint: id → result."""
+    with Simulator(behaviour) as simulator:
+        ledger = Ledger(Silent())
+        ledger.judge(CHECKS, lambda: interview(simulator.url, weights=behaviour.model, task=task, limits=PATIENT))
+    return {result.id: result for result in ledger.results}
+
+
+def objections(results: dict[str, CheckResult]) -> dict[str, str]:
+    """What is not in order, with what was seen."""
+    kept = {name: r for name, r in results.items() if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
+    return {
+        name: f"{result.outcome}: {'; '.join(str(f.seen) for f in result.findings)}"
+        for name, result in kept.items()
+    }
