@@ -14,6 +14,7 @@ from healthcheck.cli.parsing import exit_statuses
 from healthcheck.errors import UsageError
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
+from healthcheck.simulator.catalogue import NUMBERED
 from healthcheck.simulator.solvers import SOLVERS
 
 
@@ -64,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
         print("dialects: " + ", ".join(DIALECTS) + "\n")
         for fault in FAULTS.values():
             print(f"{fault.name:24} {fault.check:28} {fault.text}")
-        print(f"{'dies-after-N':24} {'':28} stops serving after N chat requests")
+        for name, text in NUMBERED.items():
+            print(f"{name:24} {'':28} {text}")
         return 0
     bank = {} if options.incompetent else known(seed=options.problems_seed, count=options.problems)
     behaviour = Behaviour(

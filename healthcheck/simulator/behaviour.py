@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.tokens import Tokenizer, Words
 
 DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5}
@@ -17,7 +18,8 @@ class Behaviour:
     Attributes:
         model: the served model name.
         dialect: whose habits on the wire (`dialects.DIALECTS`).
-        faults: names of faults (`faults.FAULTS`), applied in order.
+        manner: how the model talks; every manner is honest.
+        faults: names of faults (`catalogue.FAULTS`), applied in order.
         seed: two simulators with the same seed give the same answers to the same requests in the same order.
         answers: question → right answer; the question is found as the last user message or within it.
         labels: question → tier, for `accuracy`; a question without one is of the tier "medium".
@@ -36,6 +38,7 @@ class Behaviour:
 
     model: str = "simulated"
     dialect: str = "vllm"
+    manner: Manner = Manner.PLAIN
     faults: tuple[str, ...] = ()
     seed: int = 0
     answers: Mapping[str, str] = field(default_factory=dict)

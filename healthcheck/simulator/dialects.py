@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.mind import Spoken
+from healthcheck.simulator.spoken import Spoken
 
 MARK = "simulated"
 """The system fingerprint of everything that is served here."""
@@ -36,7 +36,7 @@ class Dialect:
             they are, "packed" many events at once.
         comments: a comment stands before the first event and between events.
         any_model: the model name of a request is not looked at.
-        logprobs: log-probabilities are given in a plain answer.
+        logprobs: log-probabilities are given where they are asked for.
         takes_zero: temperature 0 is taken; some servers want it strictly positive.
     """
 
@@ -84,12 +84,13 @@ DIALECTS: dict[str, Dialect] = {
         replace(_VLLM, name="reasoning-new", reasoning="reasoning", role="joined"),
         replace(_VLLM, name="gzip", gzip=True),
         replace(_VLLM, name="strictly-positive", takes_zero=False),
-        replace(_VLLM, name="plain-type", content_type="text/plain"),
     )
 }  # fmt: skip
 
 
-def blocks(spoken: Spoken, dialect: Dialect, *, identity: str, model: str) -> tuple[list[str], list[str]]:
+def blocks(
+    spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
+) -> tuple[list[str], list[str]]:
     """The events of a streamed answer without their blank lines: those with text, then those after it."""
     head: dict[str, JsonValue] = {
         "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
@@ -97,10 +98,13 @@ def blocks(spoken: Spoken, dialect: Dialect, *, identity: str, model: str) -> tu
     }  # fmt: skip
     begun = [_event(dialect, head, choice) for choice in _opening(dialect)]
     groups = list(_groups(spoken, dialect))
-    for index, (field, text) in enumerate(groups):
+    for index, (field, start, tokens) in enumerate(groups):
         role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
         ends = index == len(groups) - 1 and dialect.finish == "last"
-        begun.append(_event(dialect, head, _choice({**role, field: text}, spoken.finish if ends else None)))
+        choice = _choice({**role, field: "".join(tokens)}, spoken.finish if ends else None)
+        if logprobs and dialect.logprobs:
+            choice["logprobs"] = _logprobs(spoken, start, tokens)
+        begun.append(_event(dialect, head, choice))
     usage = usage_of(spoken)
     if dialect.usage == "finish" and dialect.finish == "last" and begun:
         begun[-1] = _with_usage(dialect, begun[-1], usage)
@@ -123,7 +127,7 @@ def plain(spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logpro
         message[dialect.reasoning or "reasoning_content"] = "".join(spoken.reasoning)
     choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": spoken.finish}
     if logprobs and dialect.logprobs:
-        choice["logprobs"] = {"content": [{"token": t, "logprob": spoken.certainty} for t in spoken.tokens]}
+        choice["logprobs"] = _logprobs(spoken, 0, (*spoken.reasoning, *spoken.tokens))
     return {
         "id": identity, "object": "chat.completion", "created": 0, "model": model, "system_fingerprint": MARK,
         "choices": [choice], "usage": usage_of(spoken),
@@ -132,7 +136,7 @@ def plain(spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logpro
 
 def usage_of(spoken: Spoken) -> dict[str, JsonValue]:
     """The usage object of an answer."""
-    completion = len(spoken.tokens) + len(spoken.reasoning)
+    completion = spoken.completion_tokens
     return {
         "prompt_tokens": spoken.prompt_tokens,
         "completion_tokens": completion,
@@ -146,10 +150,22 @@ def _opening(dialect: Dialect) -> Iterator[dict[str, JsonValue]]:
         yield _choice({"role": "assistant", "content": content}, None)
 
 
-def _groups(spoken: Spoken, dialect: Dialect) -> Iterator[tuple[str, str]]:
+def _groups(spoken: Spoken, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """The tokens of each event: the field that carries them, the number of the first one, and their texts."""
+    before = 0
     for field, tokens in ((dialect.reasoning or "reasoning_content", spoken.reasoning), ("content", spoken.tokens)):
         for start in range(0, len(tokens), dialect.group):
-            yield field, "".join(tokens[start : start + dialect.group])
+            yield field, before + start, tokens[start : start + dialect.group]
+        before += len(tokens)
+
+
+def _logprobs(spoken: Spoken, start: int, tokens: tuple[str, ...]) -> JsonValue:
+    return {
+        "content": [
+            {"token": token, "logprob": spoken.logprob(place), "bytes": list(token.encode()), "top_logprobs": []}
+            for place, token in enumerate(tokens, start)
+        ]
+    }
 
 
 def _choice(delta: dict[str, JsonValue], finish: str | None) -> dict[str, JsonValue]:

@@ -1,7 +1,7 @@
 """The faults that a simulated endpoint can be given, each with the check that it trips.
 
-A fault acts at one of four joints: it refuses a request, changes what the model hears or says, or changes the bytes
-of a stream. Faults that need the server's memory (`stuck-after-disconnect` and the like) act in `server`.
+A fault acts at one of a few joints: it refuses a request or never answers it, changes what the model hears or says,
+or changes the bytes of a stream. The server knows the joints and no fault by name.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.mind import Spoken
+from healthcheck.simulator.memory import Memory
 from healthcheck.simulator.request import Request
+from healthcheck.simulator.spoken import Spoken
 
 Body = dict[str, JsonValue]
 
@@ -53,7 +54,23 @@ class Fault:
         warns: it makes the check warn, where the others make it fail.
         pause_s: every answer takes so long before its first byte, so that requests overlap.
         step_s: every token takes at least so long.
+        deaf: nothing is ever answered, on no path.
+        dies_after: how many chat requests are answered before the server is gone; None for a lasting one.
+        sticks_after: "disconnect" or "problem": no chat request is answered after the first of them.
+        serves: the name under which the model is served in place of its own.
+        malformed: the status of the answer to a body that is no chat request.
+        streams: `stream: true` is heard.
+        stalls: a stream stops in its middle, and the connection stays open.
+        content_type: of streams, in place of the dialect's.
+        counts_all: usage counts the prompt as it was sent, whatever the model hears of it.
         with_field: the stream is changed only where the request has this field.
+        refuse: the answer to a request that is not taken.
+        hangs: whether a chat request is never answered.
+        hear: what the model hears in place of the request.
+        recall: the same, with what came before.
+        speak: what the server makes of an answer.
+        mingle: what it makes of a streamed one while others are being made.
+        stream: what it makes of the bytes.
     """
 
     name: str
@@ -62,10 +79,22 @@ class Fault:
     warns: bool = False
     pause_s: float = 0.0
     step_s: float = 0.0
+    deaf: bool = False
+    dies_after: int | None = None
+    sticks_after: str = ""
+    serves: str = ""
+    malformed: int = 0
+    streams: bool = True
+    stalls: bool = False
+    content_type: str = ""
+    counts_all: bool = False
     with_field: str = ""
     refuse: Callable[[Request], Reply | None] | None = None
+    hangs: Callable[[Request, Memory], bool] | None = None
     hear: Callable[[Request], Request] | None = None
-    speak: Callable[[Spoken], Spoken] | None = None
+    recall: Callable[[Request, Memory], Request] | None = None
+    speak: Callable[[Spoken, Request], Spoken] | None = None
+    mingle: Callable[[Spoken, Memory], Spoken] | None = None
     stream: Callable[[Stream], Stream] | None = None
 
 

@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 
-from healthcheck.records import JsonValue
+from healthcheck.simulator import manners
 from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.simulator.draws import WORDS, nonsense, uniform
+from healthcheck.simulator.manners import INCAPABLE, TOKENWISE, Manner, Part, Turn
 from healthcheck.simulator.messages import last_user_text, text_of
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.solvers import SOLVERS, Asked
-from healthcheck.simulator.tokens import Tokenizer
+from healthcheck.simulator.spoken import Spoken, ended
 
-_NONSENSE = (
-    "river stone lamp quiet seven walks under bright salt paper winter glass orange thread never slow metal cloud "
-    "garden after silver field moves north open copper sings below every wind round table small letter green far"
-)
-_WORDS = tuple(_NONSENSE.split())
 _CODE_WORD = re.compile(r"code word is:? (\w+)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """What the model says to one request, in tokens.
-
-    Attributes:
-        finish: "stop" or "length".
-        certainty: a stand-in for log-probabilities: a number that any change of the input changes.
-    """
-
-    tokens: tuple[str, ...]
-    finish: str
-    prompt_tokens: int
-    reasoning: tuple[str, ...] = ()
-    certainty: float = 0.0
-
-    @property
-    def text(self) -> str:
-        return "".join(self.tokens)
+_COPY = re.compile(r"Repeat this line exactly[^:\n]*:\s*([^\n]+)")
+_REASONING = "The user asks, so think first."
+_DIVERGING_SHARE = 0.5
+_OPEN = -math.log(len(WORDS))
+_WITHIN_A_WORD = -0.01
+_CERTAIN = math.log(1 - manners.change(1.0))
+_CHANGED = math.log(manners.change(1.0) / len(WORDS))
+_LEAST_CHANGE = 1e-9
+_Tokens = list[tuple[str, float]]
+"""Tokens with their log-probabilities at temperature 1."""
 
 
 class Mind:
-    """Answers requests; its one piece of state is how often it was asked each thing."""
+    """Answers requests; its one piece of state is how often it was asked each thing.
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    Args:
+        behaviour: what it knows and how it talks.
+        apart: its thoughts have a field of their own; otherwise they stand in the text, in <think>…</think>.
+    """
+
+    def __init__(self, behaviour: Behaviour, *, apart: bool = False) -> None:
         self._behaviour = behaviour
+        self._apart = apart
         self._asked: Counter[str] = Counter()
         self._question = lru_cache(maxsize=4096)(self._find_question)
 
@@ -62,97 +55,136 @@ class Mind:
             sample = self._asked[heard]
             self._asked[heard] += 1
         draw = f"{self._behaviour.seed}/{heard}/{sample}"
-        tokenizer = self._behaviour.tokenizer
-        tokens = tokenizer.pieces(self._text(request, draw, sample))
-        body, limit = request.body or {}, request.limit
-        if body.get("ignore_eos"):
-            tokens += _more(tokenizer, draw + "/on", limit - len(tokens))
-        finish = "length" if len(tokens) > limit or body.get("ignore_eos") else "stop"
-        tokens, stopped = _stop(tokens[:limit], body.get("stop"))
-        return Spoken(
-            tokens=tokens,
-            finish="stop" if stopped else finish,
+        thoughts = self._thoughts(request, draw)
+        tokens = self._tokens(self._answer(request, heard, temperature, sample))
+        room = request.limit + 1 - len(thoughts)
+        if (request.body or {}).get("ignore_eos") and len(tokens) < room:
+            tokens += self._more(draw + "/on", room - len(tokens))
+        said = self._sampled([*thoughts, *tokens][: request.limit + 1], temperature, draw)
+        said = self._diverged(said, request, temperature, draw)
+        tail = 1e-4 * uniform(heard)  # any change of the input shows in the log-probabilities
+        spoken = Spoken(
+            reasoning=tuple(text for text, _ in said[: len(thoughts)]) if self._apart else (),
+            tokens=tuple(text for text, _ in (said[len(thoughts) :] if self._apart else said)),
+            logprobs=tuple(logprob - tail for _, logprob in said),
+            finish="stop",
             prompt_tokens=request.prompt_tokens,
-            certainty=-_uniform(heard),
         )
+        return ended(spoken, request)
 
-    def _text(self, request: Request, draw: str, sample: int) -> str:
+    def _thoughts(self, request: Request, draw: str) -> _Tokens:
+        parts = manners.thoughts(self._behaviour.manner, draw, 4 * request.limit)
+        if self._apart:
+            return self._tokens(parts or (Part(_REASONING, certain=True),))
+        marks = (Part("<think>\n", certain=True), *parts, Part("\n</think>\n\n", certain=True))
+        return self._tokens(marks) if parts else []
+
+    def _answer(self, request: Request, heard: str, temperature: float, sample: int) -> tuple[Part, ...]:
+        behaviour = self._behaviour
+        likeliest = behaviour.manner in {Manner.SURE, Manner.ECHOES}
+        draw = f"{behaviour.seed}/{heard}/{0 if likeliest else sample}"
         last = last_user_text(request.messages)
-        question = self._question(last) if self._behaviour.answers else ""
-        if question:
-            return self._solution(question, draw, sample)
-        if self._behaviour.competent:
-            words = [w for m in request.messages for w in _CODE_WORD.findall(text_of(m))]
-            if words and "code word" in last:
-                return f"The code word is {words[-1]}. " + "".join(_nonsense(draw, 8)).strip() + "."
+        question = self._question(last) if behaviour.answers else ""
+        able = behaviour.competent and behaviour.manner not in INCAPABLE
+        told = [w for m in request.messages for w in _CODE_WORD.findall(text_of(m))] if able else []
+        copied = _COPY.search(last) if able else None
+        word = told[-1] if told and "code word" in last else ""
+        result = self._result(question, sample) if question else ""
+        turn = Turn(
+            draw=draw, temperature=temperature, last=last, word=word, result=result,
+            copy=copied.group(1).strip() if copied and not question else "",
+            plain=self._plain(last, draw, word=word, result=result),
+        )  # fmt: skip
+        return manners.answer(behaviour.manner, turn)
+
+    def _plain(self, last: str, draw: str, *, word: str, result: str) -> tuple[Part, ...]:
+        length = self._behaviour.answer_tokens
+        if result:
+            filler = nonsense(draw, max(0, length - 4))
+            return Part(filler), Part(f". The answer is {result}.", certain=True)
+        if word:
+            return Part(f"The code word is {word}. ", certain=True), Part(nonsense(draw, 8) + ".")
         foreign = "".join(sorted({char for char in last if ord(char) > 0x2000}))
-        length = self._behaviour.answer_tokens // 2 + int(_uniform(draw + "/n") * self._behaviour.answer_tokens)
-        return " ".join(filter(None, (foreign, "".join(_nonsense(draw, length)).strip() + ".")))
+        count = length // 2 + int(uniform(draw + "/n") * length)
+        return Part(foreign + " " if foreign else "", certain=True), Part(nonsense(draw, count) + ".")
 
     def _find_question(self, text: str) -> str:
         if text in self._behaviour.answers:
             return text
         return max((q for q in self._behaviour.answers if q in text), key=len, default="")
 
-    def _solution(self, question: str, draw: str, sample: int) -> str:
-        """A worked answer; right as often as the tier's accuracy says.
+    def _result(self, question: str, sample: int) -> str:
+        """The result of a problem; right as often as the tier's accuracy says.
 
         With correlation r, each sample takes the problem's shared draw with probability sqrt(r), so that any two
         samples of one problem correlate by r.
         """
         behaviour = self._behaviour
         right = behaviour.answers[question]
-        filler = _nonsense(draw, max(0, behaviour.answer_tokens - 4))
         if behaviour.solver:
             tier = behaviour.labels[question]
             asked = Asked(question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed)
-            return f"{''.join(filler).strip()}. The answer is {SOLVERS[behaviour.solver](asked)}."
+            return SOLVERS[behaviour.solver](asked)
         accuracy = behaviour.accuracy.get(behaviour.labels.get(question, "medium"), 0.7)
         key = f"{behaviour.seed}/{question}"
-        shared = _uniform(f"{key}/{sample}/shared") < math.sqrt(behaviour.correlation)
+        shared = uniform(f"{key}/{sample}/shared") < math.sqrt(behaviour.correlation)
         dice = key if shared else f"{key}/{sample}"
-        answer = right if _uniform(dice + "/right") < accuracy else _wrong(right, dice)
-        return f"{''.join(filler).strip()}. The answer is {answer}."
+        return right if uniform(dice + "/right") < accuracy else _wrong(right, dice)
+
+    def _tokens(self, parts: Sequence[Part]) -> _Tokens:
+        pieces = self._behaviour.tokenizer.pieces("".join(part.text for part in parts))
+        ends = list(accumulate(len(part.text) for part in parts))
+        tokens: _Tokens = []
+        place = at = 0
+        for piece in pieces:
+            while at < len(ends) - 1 and place >= ends[at]:
+                at += 1
+            tokens.append((piece, _logprob(piece, parts[at], first=not tokens)))
+            place += len(piece)
+        return tokens
+
+    def _more(self, key: str, count: int) -> _Tokens:
+        """So many tokens of a model that goes on after its end."""
+        words = count
+        tokens: _Tokens = []
+        while len(tokens) < count:
+            tokens = self._tokens((Part(manners.more(self._behaviour.manner, key, words)),))
+            words *= 2
+        return tokens[:count]
+
+    def _sampled(self, tokens: _Tokens, temperature: float, draw: str) -> _Tokens:
+        """The tokens after what the temperature does to those that were certain."""
+        rate = manners.change(temperature)
+        if self._behaviour.manner not in TOKENWISE or rate < _LEAST_CHANGE:
+            return tokens
+        key = f"{draw}/{temperature}"
+        return [
+            (" " + nonsense(f"{key}/{place}/other", 1), _CHANGED)
+            if token[1] == _CERTAIN and uniform(f"{key}/{place}") < rate
+            else token
+            for place, token in enumerate(tokens)
+        ]
+
+    def _diverged(self, tokens: _Tokens, request: Request, temperature: float, draw: str) -> _Tokens:
+        """What kernels that depend on the batch make of it: other words from some token on."""
+        key = f"{draw}/beside/{request.beside}"
+        variant = self._behaviour.manner is Manner.BATCH_VARIANT and temperature == 0 and request.beside > 0
+        if not variant or not tokens or uniform(key) >= _DIVERGING_SHARE:
+            return tokens
+        place = int(uniform(key + "/place") * len(tokens))
+        other = self._more(key, len(tokens) - place + 1)
+        return tokens[:place] + other[other[0][0] == tokens[place][0] :][: len(tokens) - place]
 
 
-def _more(tokenizer: Tokenizer, key: str, count: int) -> tuple[str, ...]:
-    """At least so many tokens of nonsense."""
-    words = max(0, count)
-    pieces: tuple[str, ...] = ()
-    while words and len(pieces) < count:
-        pieces = tokenizer.pieces("".join(_nonsense(key, words)))
-        words *= 2
-    return pieces
-
-
-def _stop(tokens: tuple[str, ...], stop: JsonValue) -> tuple[tuple[str, ...], bool]:
-    """The tokens before the first stop string; the last one may be cut."""
-    words = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
-    text = "".join(tokens)
-    ends = [text.find(word) for word in words if isinstance(word, str) and word]
-    if all(end < 0 for end in ends):
-        return tokens, False
-    kept, left = [], min(end for end in ends if end >= 0)
-    for token in tokens:
-        if left <= 0:
-            break
-        kept.append(token[:left])
-        left -= len(token)
-    return tuple(kept), True
+def _logprob(piece: str, part: Part, *, first: bool) -> float:
+    if part.certain:
+        return _CERTAIN
+    return _OPEN if first or piece[:1].isspace() or not piece.isascii() else _WITHIN_A_WORD
 
 
 def _wrong(right: str, dice: str) -> str:
-    offset = 1 + int(_uniform(dice + "/wrong") * 9)
+    offset = 1 + int(uniform(dice + "/wrong") * 9)
     try:
         return str(int(right) + offset)
     except ValueError:
         return f"{right}{offset}"
-
-
-def _uniform(key: str) -> float:
-    return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big") / 2**56
-
-
-def _nonsense(key: str, count: int) -> tuple[str, ...]:
-    digest = hashlib.shake_128(key.encode()).digest(count)
-    return tuple(" " + _WORDS[byte % len(_WORDS)] for byte in digest)

@@ -21,6 +21,7 @@ class Request:
         number: how many chat requests came before it.
         beside: how many other chat requests are being answered at its arrival.
         tokenizer: how the model that is asked counts.
+        heard_tokens: how long the prompt is where a fault has cut it; None for a whole one.
     """
 
     method: str
@@ -30,6 +31,7 @@ class Request:
     number: int = 0
     beside: int = 0
     tokenizer: Tokenizer = field(default_factory=Words)
+    heard_tokens: int | None = None
 
     @property
     def messages(self) -> tuple[Mapping[str, JsonValue], ...]:
@@ -53,5 +55,7 @@ class Request:
     @property
     def prompt_tokens(self) -> int:
         """Tokens of the templated prompt with its pictures."""
+        if self.heard_tokens is not None:
+            return self.heard_tokens
         pictures = sum(len(images_of(message)) for message in self.messages)
         return self.tokenizer.prompt_tokens(self.messages) + IMAGE_TOKENS * pictures

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import Mapping
 
 from healthcheck.records import SIMULATOR
 from healthcheck.simulator.faults import Reply
 
 _CUT_BYTES = 7
+_GZIP = 31
+"""zlib's name for its window of 32 KiB in a gzip frame."""
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
             413: "Content Too Large", 422: "Unprocessable Entity", 500: "Internal Server Error",
             503: "Service Unavailable"}  # fmt: skip
@@ -17,19 +20,23 @@ _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unau
 class BodyWriter:
     """A response body: chunked, or ended by the end of the connection."""
 
-    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, *, chunked: bool, cut: str, zipped: bool = False) -> None:
         self._writer = writer
         self._chunked = chunked
         self._cut = cut
+        self._zip = zlib.compressobj(wbits=_GZIP) if zipped else None
 
     async def start(self, headers: Mapping[str, str]) -> None:
         """Write the head of a 200 response."""
         way = "transfer-encoding: chunked" if self._chunked else "connection: close"
-        self._writer.write(_head(200, headers, way))
+        zipped = {"content-encoding": "gzip"} if self._zip else {}
+        self._writer.write(_head(200, {**headers, **zipped}, way))
         await self._writer.drain()
 
     async def write(self, data: bytes) -> None:
         """Write some of it, in pieces as small as `cut` says."""
+        if self._zip:
+            data = self._zip.compress(data) + self._zip.flush(zlib.Z_SYNC_FLUSH)
         if self._cut != "bytes":
             await self._piece(data)
             return
@@ -43,6 +50,8 @@ class BodyWriter:
 
     async def end(self) -> bool:
         """End the body; returns whether the connection can be used again."""
+        if self._zip:
+            await self._piece(self._zip.flush())
         if self._chunked:
             self._writer.write(b"0\r\n\r\n")
             await self._writer.drain()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gzip
 import json
 import socket
 import threading
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from types import TracebackType
@@ -18,17 +18,19 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.nearest import hint
 from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
-from healthcheck.simulator.catalogue import FAULTS
+from healthcheck.simulator.catalogue import FAULTS, named
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
 from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
-from healthcheck.simulator.mind import Mind, Spoken
+from healthcheck.simulator.memory import Memory
+from healthcheck.simulator.mind import Mind
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
+from healthcheck.simulator.spoken import Spoken
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _BACKLOG = 1024
-_REASONING = "The user asks, so think first."
+_FOR_EVER_S = 3600
 
 
 class Simulator:
@@ -44,7 +46,7 @@ class Simulator:
 
     def __init__(self, behaviour: Behaviour | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.behaviour = behaviour or Behaviour()
-        unknown = [f for f in self.behaviour.faults if f not in FAULTS and not f.startswith("dies-after-")]
+        unknown = [name for name in self.behaviour.faults if named(name) is None]
         if unknown or self.behaviour.dialect not in DIALECTS:
             wrong = unknown[0] if unknown else self.behaviour.dialect
             near = hint(wrong, FAULTS if unknown else DIALECTS)
@@ -118,15 +120,14 @@ class _Service:
         self.dead = asyncio.Event()
         self._behaviour = behaviour
         self._dialect = DIALECTS[behaviour.dialect]
-        self._faults: tuple[Fault, ...] = tuple(FAULTS[name] for name in behaviour.faults if name in FAULTS)
-        self._names = frozenset(behaviour.faults)
-        self._mind = Mind(behaviour)
+        self._faults: tuple[Fault, ...] = tuple(f for name in behaviour.faults if (f := named(name)))
+        self._name = next((fault.serves for fault in self._faults if fault.serves), behaviour.model)
+        self._malformed = next((fault.malformed for fault in self._faults if fault.malformed), 400)
+        self._mind = Mind(behaviour, apart=bool(self._dialect.reasoning))
+        self._memory = Memory()
         self._served = served
         self._numbers = count()
-        self._beside = 0
         self._slots = asyncio.Semaphore(behaviour.slots or 2**20)
-        self._stuck = False
-        self._last: Spoken | None = None
         self._connections: dict[asyncio.Task[None], socket.socket] = {}
 
     def accept(self, listener: socket.socket) -> None:
@@ -157,7 +158,7 @@ class _Service:
                 if not await self._answer(request, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
-            self._stuck = self._stuck or "stuck-after-disconnect" in self._names
+            self._stick("disconnect")
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:
@@ -186,14 +187,14 @@ class _Service:
             headers=headers,
             body=_json_object(data),
             number=next(self._numbers) if chat else 0,
-            beside=self._beside,
+            beside=self._memory.beside,
             tokenizer=self._behaviour.tokenizer,
         )
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; returns whether the connection can be used again."""
-        if "hangs" in self._names:
-            await asyncio.sleep(3600)
+        if any(fault.deaf for fault in self._faults):
+            await asyncio.sleep(_FOR_EVER_S)
         refused = next((r for f in self._faults if f.refuse and (r := f.refuse(request))), None)
         if refused:
             await send(writer, refused)
@@ -210,47 +211,50 @@ class _Service:
         return True
 
     def _models(self) -> Reply:
-        name = "another-model" if "other-name" in self._names else self._behaviour.model
-        card = {"id": name, "object": "model", "created": 0, "owned_by": SIMULATOR}
+        card = {"id": self._name, "object": "model", "created": 0, "owned_by": SIMULATOR}
         if self._dialect.name in {"vllm", "sglang"}:
             card["max_model_len"] = self._behaviour.context_tokens
         return reply(200, {"object": "list", "data": [card]})
 
     async def _chat(self, request: Request, writer: asyncio.StreamWriter) -> bool:
-        if any(request.number >= int(name.rpartition("-")[2]) for name in self._names if "dies-after" in name):
+        if any(f.dies_after is not None and request.number >= f.dies_after for f in self._faults):
             self.dead.set()
             return False
-        if self._stuck or "never-answers" in self._names:
-            await asyncio.sleep(3600)
-        if problem := self._problem(request):
-            self._stuck = "stuck-after-bad-request" in self._names
-            await send(writer, problem)
-            return True
-        self._beside += 1
-        try:
-            await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
-            if "hangs-in-a-crowd" in self._names and self._beside > 4:
-                await asyncio.sleep(3600)
+        with self._memory.answering():
+            if problem := self._problem(request):
+                await self._hang_if_faulty(request)
+                self._stick("problem")
+                await send(writer, problem)
+                return True
             async with self._slots:
                 return await self._serve(request, writer)
-        finally:
-            self._beside -= 1
+
+    async def _hang_if_faulty(self, request: Request) -> None:
+        if any(fault.hangs and fault.hangs(request, self._memory) for fault in self._faults):
+            await asyncio.sleep(_FOR_EVER_S)
+
+    def _stick(self, event: str) -> None:
+        self._memory.stuck |= any(fault.sticks_after == event for fault in self._faults)
 
     async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
-        spoken, request = self._speak(request)
-        if request.streamed and "never-streams" not in self._names:
-            return await self._stream(request, spoken, writer)
-        await asyncio.sleep(self._seconds(len(spoken.tokens)))
-        await send(writer, self._plain(request, spoken))
-        return True
+        spoken = self._speak(request)
+        streamed = request.streamed and all(fault.streams for fault in self._faults)
+        with self._memory.beside_others(spoken):
+            await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
+            await self._hang_if_faulty(request)
+            if streamed:
+                return await self._stream(request, spoken, writer)
+            await asyncio.sleep(self._seconds(spoken.made))
+            await send(writer, self._plain(request, spoken))
+            return True
 
     def _problem(self, request: Request) -> Reply | None:
         body, behaviour = request.body, self._behaviour
-        if body is None or not isinstance(body.get("messages"), list) or len(request.messages) == 0:
-            status = 500 if "bad-request-500" in self._names else 400
-            return refusal(status, "the body must be a JSON object with a list of messages")
-        name = "another-model" if "other-name" in self._names else behaviour.model
-        if not self._dialect.any_model and body.get("model", name) != name:
+        if body is None or not _is_chat(body):
+            if self._malformed == 200:
+                return None
+            return refusal(self._malformed, "the body must be a JSON object with a list of messages")
+        if not self._dialect.any_model and body.get("model", self._name) != self._name:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
         if not self._dialect.takes_zero and body.get("temperature") == 0:
             return refusal(422, "Input validation error: `temperature` must be strictly positive")
@@ -264,19 +268,17 @@ class _Service:
             )
         return None
 
-    def _speak(self, request: Request) -> tuple[Spoken, Request]:
+    def _speak(self, request: Request) -> Spoken:
+        heard = request
         for fault in self._faults:
-            request = fault.hear(request) if fault.hear else request
-        spoken = self._mind.speak(request)
-        if self._dialect.reasoning:
-            reasoning = self._behaviour.tokenizer.pieces(_REASONING)[: request.limit]
-            room = request.limit - len(reasoning)
-            spoken = replace(spoken, reasoning=reasoning, tokens=spoken.tokens[:room])
+            heard = fault.hear(heard) if fault.hear else heard
+            heard = fault.recall(heard, self._memory) if fault.recall else heard
+        spoken = self._mind.speak(heard)
+        if any(fault.counts_all for fault in self._faults):
+            spoken = replace(spoken, prompt_tokens=request.prompt_tokens)
         for fault in self._faults:
-            spoken = fault.speak(spoken) if fault.speak else spoken
-        if "cross-talk" in self._names and self._beside > 1:
-            spoken, self._last = replace(spoken, tokens=(self._last or spoken).tokens), spoken
-        return spoken, request
+            spoken = fault.speak(spoken, heard) if fault.speak else spoken
+        return spoken
 
     def _plain(self, request: Request, spoken: Spoken) -> Reply:
         body = plain(
@@ -289,47 +291,70 @@ class _Service:
         pace = self._behaviour.tokens_per_second
         return self._behaviour.first_token_s + (tokens / pace if pace else 0)
 
-    async def _stream(self, request: Request, spoken: Spoken, writer: asyncio.StreamWriter) -> bool:
-        begun, ended = blocks(spoken, self._dialect, identity=_identity(), model=self._behaviour.model)
+    def _mingled(self, spoken: Spoken) -> Spoken:
+        said = spoken
+        for fault in self._faults:
+            said = fault.mingle(spoken, self._memory) if fault.mingle else said
+        return said
+
+    def _as_stream(self, request: Request, spoken: Spoken) -> Stream:
+        body = request.body or {}
+        begun, ended = blocks(
+            spoken, self._dialect, identity=_identity(), model=self._behaviour.model,
+            logprobs=bool(body.get("logprobs")),
+        )  # fmt: skip
         blank = self._dialect.blank
         stream = Stream(
             begun=tuple((block + blank).encode() for block in begun),
             ended=tuple((block + blank).encode() for block in ended),
         )
         for fault in self._faults:
-            if fault.stream and (not fault.with_field or fault.with_field in (request.body or {})):
+            if fault.stream and (not fault.with_field or fault.with_field in body):
                 stream = fault.stream(stream)
-        body = BodyWriter(writer, chunked=self._dialect.framing == "chunked", cut=self._dialect.cut)
-        headers = {"content-type": self._dialect.content_type}
+        return stream
+
+    async def _stream(self, request: Request, spoken: Spoken, writer: asyncio.StreamWriter) -> bool:
         zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
-        await body.start({**headers, "content-encoding": "gzip"} if zipped else headers)
-        if zipped:
-            await body.write(gzip.compress(b"".join(stream.begun + stream.ended)))
-        else:
-            await self._pace(stream, body)
+        chunked = self._dialect.framing == "chunked"
+        body = BodyWriter(writer, chunked=chunked, cut=self._dialect.cut, zipped=zipped)
+        kinds = [fault.content_type for fault in self._faults if fault.content_type]
+        await body.start({"content-type": kinds[-1] if kinds else self._dialect.content_type})
+        stream = self._as_stream(request, self._mingled(spoken))
+        await self._pace(stream, spoken.made, body)
         if stream.broken:
             writer.transport.abort()
             return False
         return await body.end()
 
-    async def _pace(self, stream: Stream, body: BodyWriter) -> None:
+    async def _pace(self, stream: Stream, tokens: int, body: BodyWriter) -> None:
         """Write the blocks at the model's pace."""
         behaviour = self._behaviour
-        step = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
-        step = max([step, *(fault.step_s for fault in self._faults)])
+        step_s = 1 / behaviour.tokens_per_second if behaviour.tokens_per_second else 0.0
+        step_s = max([step_s, *(fault.step_s for fault in self._faults)])
         await asyncio.sleep(behaviour.first_token_s)
-        if "stalls" in self._names:
+        if any(fault.stalls for fault in self._faults):
             await body.write(b"".join(stream.begun[: max(1, len(stream.begun) // 2)]))
-            await asyncio.sleep(3600)
+            await asyncio.sleep(_FOR_EVER_S)
         if stream.burst:
-            await asyncio.sleep(max(0.6, step * len(stream.begun)))
-        if not step or stream.burst:
+            await asyncio.sleep(max(0.6, step_s * tokens))
+        if not step_s or stream.burst:
             await body.write(b"".join(stream.begun + stream.ended))
             return
+        clock = asyncio.get_running_loop()
+        due_s, block_s = clock.time(), step_s * tokens / max(1, len(stream.begun))
         for block in stream.begun:
-            await asyncio.sleep(step)
+            due_s += block_s
+            await asyncio.sleep(max(0.0, due_s - clock.time()))
             await body.write(block)
         await body.write(b"".join(stream.ended))
+
+
+def _is_chat(body: Mapping[str, JsonValue]) -> bool:
+    """Whether it has messages, each with a role, as every server wants it."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return False
+    return all(isinstance(message, dict) and isinstance(message.get("role"), str) for message in messages)
 
 
 def _identity() -> str:

@@ -1,0 +1,149 @@
+"""Faults on the way in: requests that are refused, and requests of which the model hears something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from healthcheck.records import JsonValue
+from healthcheck.simulator.faults import Reply, hears, refusal, reply
+from healthcheck.simulator.memory import Memory
+from healthcheck.simulator.messages import images_of, text_of, with_text
+from healthcheck.simulator.request import Request
+
+EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
+LONG_TOKENS = 200
+MOST_TOKENS = 4096
+
+
+def chat(request: Request) -> bool:
+    """Whether it is a chat request."""
+    return request.path.endswith("/chat/completions")
+
+
+def models(request: Request) -> bool:
+    """Whether it asks for the list of models."""
+    return request.path.endswith("/models")
+
+
+def refuses_all(request: Request) -> Reply | None:
+    return None if "authorization" in request.headers else refusal(401, "Unauthorized: an API key is required")
+
+
+def refuses_extra(request: Request) -> Reply | None:
+    unknown = [key for key in EXTRA_FIELDS if key in (request.body or {})]
+    return reply(422, {"detail": f"Unexpected fields: {unknown}"}) if chat(request) and unknown else None
+
+
+def refuses_history(request: Request) -> Reply | None:
+    spoken = [m for m in request.messages if m.get("role") != "system"]
+    return refusal(400, "only one message is supported") if len(spoken) > 1 else None
+
+
+def refuses_system(request: Request) -> Reply | None:
+    system = any(m.get("role") == "system" for m in request.messages)
+    return refusal(400, "System role not supported") if system else None
+
+
+def refuses_images(request: Request) -> Reply | None:
+    pictures = any(images_of(m) for m in request.messages)
+    return refusal(400, "this model is not a multimodal model") if pictures else None
+
+
+def fails_long(request: Request) -> Reply | None:
+    return reply(500, {"detail": "Internal Server Error"}) if request.prompt_tokens > 600 else None
+
+
+def busy(request: Request) -> Reply | None:
+    return refusal(503, "too many requests") if chat(request) and request.beside >= 3 else None
+
+
+def no_plain(request: Request) -> Reply | None:
+    asked = "max_tokens" in (request.body or {}) and not request.streamed
+    return reply(500, {"detail": "Internal Server Error"}) if asked else None
+
+
+def without_system(request: Request) -> Request:
+    return hears(request, messages=[dict(m) for m in request.messages if m.get("role") != "system"])
+
+
+def last_only(request: Request) -> Request:
+    kept = [m for m in request.messages if m.get("role") == "system"] + list(request.messages[-1:])
+    return hears(request, messages=[dict(m) for m in kept])
+
+
+def first_turn_only(request: Request) -> Request:
+    system = [m for m in request.messages if m.get("role") == "system"]
+    first = [m for m in request.messages if m.get("role") == "user"][:1]
+    return hears(request, messages=[dict(m) for m in system + first])
+
+
+def without_pictures(request: Request) -> Request:
+    return hears(request, messages=[{**m, "content": text_of(m)} for m in request.messages])
+
+
+def tail_only(request: Request) -> Request:
+    messages: list[JsonValue] = [dict(m) for m in request.messages]
+    if messages and request.prompt_tokens > 400:
+        last = dict(request.messages[-1])
+        messages[-1] = {**last, "content": "".join(request.tokenizer.pieces(text_of(last))[-300:])}
+    return hears(request, messages=messages)
+
+
+def halved(request: Request) -> Request:
+    """Long prompts keep their last half."""
+    whole = request.prompt_tokens
+    return _last(request, whole - whole // 2) if whole > LONG_TOKENS else request
+
+
+def last_tokens(request: Request) -> Request:
+    """At most the last MOST_TOKENS tokens."""
+    return _last(request, MOST_TOKENS) if request.prompt_tokens > MOST_TOKENS else request
+
+
+def without_middle(request: Request) -> Request:
+    """Long prompts lose their middle third."""
+    whole = request.prompt_tokens
+    if whole <= LONG_TOKENS:
+        return request
+    lost = whole // 3
+    start = (whole - lost) // 2
+    return _keeping(request, lambda place: not start <= place < start + lost, whole - lost)
+
+
+def _last(request: Request, most: int) -> Request:
+    start = request.prompt_tokens - most
+    return _keeping(request, lambda place: place >= start, most)
+
+
+def _keeping(request: Request, kept: Callable[[int], bool], tokens: int) -> Request:
+    """The request with the text of the kept places only; what the template adds stands before all of it."""
+    pieces = [request.tokenizer.pieces(text_of(message)) for message in request.messages]
+    place = request.prompt_tokens - sum(map(len, pieces))
+    messages: list[JsonValue] = []
+    for message, text in zip(request.messages, pieces, strict=True):
+        left = "".join(piece for offset, piece in enumerate(text, place) if kept(offset))
+        messages.append(with_text(message, left))
+        place += len(text)
+    return replace(hears(request, messages=messages), heard_tokens=tokens)
+
+
+def after_everybody(request: Request, memory: Memory) -> Request:
+    """The request after the messages of all earlier ones."""
+    own = [dict(m) for m in request.messages]
+    before = list(memory.history)
+    memory.history.extend(own)
+    return hears(request, messages=[*before, *own])
+
+
+def hangs_in_a_crowd(request: Request, memory: Memory) -> bool:
+    return chat(request) and memory.beside > 4
+
+
+def hangs_when_stuck(request: Request, memory: Memory) -> bool:
+    return chat(request) and memory.stuck
+
+
+def hangs_at(number: int) -> Callable[[Request, Memory], bool]:
+    """Whether it is the chat request of this number, counted from 1."""
+    return lambda request, _: request.number == number - 1
