@@ -6,7 +6,8 @@ import enum
 from collections.abc import Iterable
 from itertools import pairwise
 
-from healthcheck.endpoint.records import Interview, every_stream
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import every_stream
 from healthcheck.wire.client import Exchange
 
 MEASURABLE_S = 0.4

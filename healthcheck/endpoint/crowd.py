@@ -1,48 +1,100 @@
-"""What parallel streams of the same prompts tell about one another."""
+"""What parallel streams tell about one another."""
 
 from __future__ import annotations
 
-from healthcheck.endpoint.records import Crowd, answered, said
+from collections.abc import Iterator
+
+from healthcheck.endpoint.answers import answered, said
+from healthcheck.endpoint.likeness import falls_back_into_step
+from healthcheck.endpoint.records import Crowd
+from healthcheck.wire.client import Exchange
 
 _TELLING_CHARACTERS = 24
+MOST_ALONE = 4
 
 
 def undisturbed(crowd: Crowd) -> bool:
-    """Whether parallel streams can be trusted, so that the rest of the interview may run side by side."""
-    return all(answered(exchange) for exchanges in crowd.rounds for exchange in exchanges) and not any(
-        crowd_talk(crowd)
-    )
+    """Whether the first round shows that streams may run beside each other, so that the rest may."""
+    return all(map(answered, crowd.rounds[0])) and not any(_strange(crowd)) and not doubtful_copies(crowd)
 
 
 def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
-    """Signs that parallel streams got each other's text, in words."""
-    signs = []
-    first, second = crowd.rounds
-    answers = [said(exchange) for exchange in second]
-    telling = len(set(answers)) > len(answers) // 2
-    for index, exchange in enumerate((*first, *second)):
-        own = index % len(crowd.words)
-        text = said(exchange)
-        other = next((word for word in crowd.words if word != crowd.words[own] and word in text), "")
-        if other:
-            signs.append(f"the stream that was told {crowd.words[own]!r} said {other!r}")
-    names = [exchange.completion.identities if exchange.completion else () for exchange in (*first, *second)]
-    for index, identities in enumerate(names):
-        others = {name for other, given in enumerate(names) if other != index for name in given}
-        if len(identities) > 1 and others & set(identities):
-            signs.append(f"one stream has the events of several: {', '.join(identities[:3])}")
-    for own, exchange in enumerate(first):
-        text = said(exchange)
-        if telling and len(text) >= _TELLING_CHARACTERS and text != answers[own] and text in answers:
-            signs.append(f"the stream that was told {crowd.words[own]!r} gave another prompt's answer")
-    return tuple(dict.fromkeys(signs))
+    """Signs that a stream got another one's text, in words."""
+    return tuple(dict.fromkeys((*_strange(crowd), *_shared_events(crowd))))
+
+
+def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
+    """What streams said under load, and what they should have said: pairs that part and fall back into step.
+
+    What should have been said is the line where the model repeats it when it is alone; else what it says alone.
+    """
+    alone = {index: said(exchange) for index, exchange in crowd.alone}
+    copies = [crowd.lines[index] in text for index, text in alone.items()]
+    found = []
+    for index, text in _said(crowd):
+        line = crowd.lines[index]
+        if line in text:
+            continue
+        right = alone.get(index, line if copies and all(copies) else "")
+        if right and falls_back_into_step(text, right):
+            found.append((text, right))
+    return tuple(found)
+
+
+def doubtful_copies(crowd: Crowd) -> tuple[int, ...]:
+    """The numbers of the lines that are worth asking alone: nearly repeated, or answered in two ways."""
+    heard: dict[int, list[str]] = {}
+    for index, text in _said(crowd):
+        heard.setdefault(index, []).append(text)
+    return tuple(
+        index
+        for index, texts in heard.items()
+        if any(crowd.lines[index] not in text for text in texts)
+        and (
+            any(falls_back_into_step(text, crowd.lines[index]) for text in texts)
+            or any(falls_back_into_step(text, texts[0]) for text in texts[1:])
+        )
+    )
 
 
 def changed_answers(crowd: Crowd) -> tuple[str, ...]:
-    """The code words that were said in one round of the same prompts and not in the other."""
+    """The lines that were repeated in one round and not in the other."""
     first, second = crowd.rounds
     return tuple(
-        word
-        for word, one, two in zip(crowd.words, first, second, strict=True)
-        if (word in said(one)) != (word in said(two))
+        line
+        for line, one, two in zip(crowd.lines, first, second, strict=False)
+        if (line in said(one)) != (line in said(two))
     )
+
+
+def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
+    """Whole answers with the number of their line."""
+    for exchanges in crowd.rounds:
+        for index, exchange in enumerate(exchanges):
+            if answered(exchange):
+                yield index, said(exchange)
+
+
+def _strange(crowd: Crowd) -> Iterator[str]:
+    """Streams with another one's code word, or with the whole of another one's answer."""
+    words = [line.split()[0] for line in crowd.lines]
+    for index, text in _said(crowd):
+        if other := next((word for word in words if word != words[index] and word in text), ""):
+            yield f"the stream that was told {words[index]!r} said {other!r}"
+    first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)
+    telling = len(set(second)) > len(second) // 2
+    for index, (text, again) in enumerate(zip(first, second, strict=False)):
+        if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
+            yield f"the stream that was told {words[index]!r} gave another prompt's answer"
+
+
+def _shared_events(crowd: Crowd) -> Iterator[str]:
+    names = [_identities(exchange) for exchanges in crowd.rounds for exchange in exchanges]
+    for index, identities in enumerate(names):
+        others = {name for other, given in enumerate(names) if other != index for name in given}
+        if len(identities) > 1 and others & set(identities):
+            yield f"one stream has the events of several: {', '.join(identities[:3])}"
+
+
+def _identities(exchange: Exchange) -> tuple[str, ...]:
+    return exchange.completion.identities if exchange.completion else ()

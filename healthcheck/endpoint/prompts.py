@@ -11,17 +11,84 @@ FOREIGN_CHARACTERS = "你好世界数学很有趣🙂🚀"
 RECALL = "What is the code word? Answer with the code word only."
 FILLER = (
     "The road follows the river to the old mill. In the morning the fields are white and the air is cold. A man "
-    "walks to the market with his dog and buys bread, apples and a small lamp. In the evening he reads a letter "
-    "from his sister, who lives near the sea. She writes about the boats, the wind and the long winter. "
+    "walks to the market with his dog and buys bread, apples and a lamp. "
 )
+"""One unit of a long prompt: tokens are counted by how many of these there are."""
 GREETING = "Say hello, in one word."
-FILLER_WORDS = len(FILLER.split())
+_REPEAT = "Repeat this line exactly, and write nothing else:"
 _SHOTS = (
     ("There are 3 boxes with 4 pens each. How many pens are there?", "3 times 4 is 12. The answer is 12"),
     ("Lena had 9 coins and lost 2. How many are left?", "9 minus 2 is 7. The answer is 7"),
     ("A bus has 20 seats and 13 are taken. How many are free?", "20 minus 13 is 7. The answer is 7"),
     ("Tom reads 5 pages a day. How many in 6 days?", "5 times 6 is 30. The answer is 30"),
 )
+_STEMS = ("kelp", "mirt", "zorn", "quab", "dulf", "vask", "jepp", "wolm")
+_WORDS = [
+    "amber",
+    "anchor",
+    "basket",
+    "beacon",
+    "candle",
+    "canyon",
+    "copper",
+    "cotton",
+    "desert",
+    "dragon",
+    "engine",
+    "falcon",
+    "forest",
+    "garden",
+    "ginger",
+    "hammer",
+    "harbor",
+    "island",
+    "jacket",
+    "kettle",
+    "ladder",
+    "lantern",
+    "magnet",
+    "marble",
+    "meadow",
+    "mirror",
+    "needle",
+    "orange",
+    "oyster",
+    "paddle",
+    "parrot",
+    "pepper",
+    "pillow",
+    "planet",
+    "pocket",
+    "rabbit",
+    "ribbon",
+    "saddle",
+    "salmon",
+    "school",
+    "shadow",
+    "silver",
+    "spider",
+    "spring",
+    "stable",
+    "summer",
+    "temple",
+    "ticket",
+    "tunnel",
+    "turtle",
+    "velvet",
+    "violin",
+    "walnut",
+    "window",
+    "winter",
+    "wizard",
+    "yellow",
+    "zipper",
+    "button",
+    "castle",
+    "doctor",
+    "feather",
+    "hunter",
+    "jungle",
+]
 
 
 def assistant(text: str) -> Message:
@@ -46,12 +113,23 @@ def _question(text: str) -> str:
 
 def code_word(index: int) -> str:
     """A word that no model says unless it was told."""
-    return f"{('kelp', 'mirt', 'zorn', 'quab', 'dulf', 'vask', 'jepp', 'wolm')[index % 8]}{3517 + 1009 * index}"
+    return f"{_STEMS[index % len(_STEMS)]}{1013 + 37 * index}"
 
 
-def told(word: str, paragraphs: int = 1) -> str:
-    """A text that tells the code word, and goes on."""
-    return f"The code word is {word}. Remember it. {FILLER * paragraphs}"
+def told(word: str, units: int = 1) -> str:
+    """A text that tells the code word, and goes on for so many units of filler."""
+    return f"The code word is {word}. Remember it. {FILLER * units}"
+
+
+def line(index: int) -> str:
+    """A line that a model can only copy: a code word and four common words, no two lines with one in common."""
+    words = _WORDS[4 * index : 4 * index + 4]
+    return f"{code_word(index)} {' '.join(words)}"
+
+
+def copying(text: str) -> Message:
+    """The request to repeat a line."""
+    return user(f"{_REPEAT}\n{text}")
 
 
 def with_picture(text: str, address: str) -> Message:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from healthcheck.contract import CHAT_PATH
+from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
 
+MODELS = f"GET {MODELS_PATH}"
+DENIALS = frozenset({401, 403})
 _MOST = 300
 
 
@@ -29,3 +32,8 @@ def asked(exchange: Exchange) -> str:
     sent = exchange.sent or {}
     fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
     return f"POST {CHAT_PATH}" + (f" ({fields})" if fields else "")
+
+
+def flaws(completion: Completion) -> tuple[str, ...]:
+    """What the evaluation client breaks off at or drops."""
+    return completion.faults + completion.swallowed

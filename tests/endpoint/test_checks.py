@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from healthcheck.contract import Task
-from healthcheck.endpoint import checks_load, checks_reach, checks_stream, checks_talk, checks_text
+from healthcheck.endpoint import checks
 from healthcheck.endpoint.pictures import pictures, png
-from healthcheck.endpoint.records import Conversation, Crowd, Interview, Opening
+from healthcheck.endpoint.records import Conversation, Crowd, Interview, Opening, Recall, Sampling, Step
 from healthcheck.records import Outcome
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
@@ -47,7 +48,7 @@ def interview(first: Exchange, **fields: object) -> Interview:
 )
 def test_the_weight_path_is_asked_for_to_the_letter(listed: bytes, outcome: Outcome) -> None:
     facts = interview(streamed(), models=Exchange(status=200, body=listed))
-    assert checks_reach.model_name.judge(facts).outcome is outcome
+    assert checks.model_name.judge(facts).outcome is outcome
 
 
 QUICK, STEADY, TORN, BURST = (0.05,), (0.1, 0.5, 1.0), (0.1, 7.0, 7.01), (2.0, 2.01)
@@ -70,14 +71,14 @@ def test_a_burst_is_told_from_a_late_first_token_and_from_a_machine_that_was_too
     opening: tuple[float, ...], others: tuple[float, ...], outcome: Outcome
 ) -> None:
     facts = interview(streamed(seconds=opening), streams=(streamed(seconds=others),) * 2)
-    result = checks_stream.stream_incremental.judge(facts)
+    result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (outcome, True)
 
 
 def test_instant_answers_of_which_a_busy_machine_held_back_some_are_no_bursts() -> None:
     quick, burst = streamed(seconds=QUICK), streamed(seconds=BURST)
     facts = interview(quick, streams=(burst, quick), after_abandoned=burst, after_malformed=quick)
-    assert checks_stream.stream_incremental.judge(facts).outcome is Outcome.SKIP
+    assert checks.stream_incremental.judge(facts).outcome is Outcome.SKIP
 
 
 @pytest.mark.parametrize(
@@ -104,21 +105,19 @@ def test_where_only_the_long_answer_takes_its_time_it_takes_two_bursts(
         long=streamed(seconds=long),
         again=streamed(seconds=again),
     )
-    result = checks_stream.stream_incremental.judge(facts)
+    result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (outcome, settled)
 
 
 def test_a_stream_without_finish_reason_fails_and_one_without_done_warns() -> None:
-    assert checks_stream.stream_finish.judge(interview(streamed(finish_reason=""))).outcome is Outcome.FAIL
-    assert checks_stream.stream_finish.judge(interview(streamed(done=False))).outcome is Outcome.WARN
+    assert checks.stream_finish.judge(interview(streamed(finish_reason=""))).outcome is Outcome.FAIL
+    assert checks.stream_finish.judge(interview(streamed(done=False))).outcome is Outcome.WARN
 
 
 def test_a_thinking_model_that_was_cut_off_while_thinking_is_no_fault() -> None:
     thinking = streamed("", reasoning="let me see", finish_reason="length", deltas=3)
-    assert checks_stream.stream.judge(interview(thinking)).outcome is Outcome.PASS
-    assert (
-        checks_stream.stream.judge(interview(streamed("", reasoning="all of it", deltas=3))).outcome is Outcome.FAIL
-    )
+    assert checks.stream.judge(interview(thinking)).outcome is Outcome.PASS
+    assert checks.stream.judge(interview(streamed("", reasoning="all of it", deltas=3))).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
@@ -135,12 +134,12 @@ def test_a_thinking_model_that_was_cut_off_while_thinking_is_no_fault() -> None:
     ],
 )
 def test_token_counts(usage: dict[str, object], outcome: Outcome) -> None:
-    assert checks_stream.stream_usage.judge(interview(streamed(**usage))).outcome is outcome  # type: ignore[arg-type]
+    assert checks.stream_usage.judge(interview(streamed(**usage))).outcome is outcome  # type: ignore[arg-type]
 
 
 def crowd(first: list[str], second: list[str]) -> Crowd:
     rounds = (tuple(map(streamed, first)), tuple(map(streamed, second)))
-    return Crowd(words=tuple(f"word{n}" for n in range(len(first))), rounds=rounds)
+    return Crowd(lines=tuple(f"word{n} and on" for n in range(len(first))), rounds=rounds)
 
 
 def test_anothers_code_word_is_cross_talk_and_another_text_is_not() -> None:
@@ -152,23 +151,32 @@ def test_anothers_code_word_is_cross_talk_and_another_text_is_not() -> None:
         ((long, other), Outcome.PASS),
         ((swapped, long), Outcome.FAIL),
         ((["word0", "word0"], ["word0", "word1"]), Outcome.FAIL),
-        ((["word0", "nothing"], ["word0", "word1"]), Outcome.WARN),
+        ((["word0 and on", "nothing"], ["word0 and on", "word1 and on"]), Outcome.WARN),
     ):
-        assert checks_load.concurrency.judge(interview(streamed(), crowd=crowd(*rounds))).outcome is outcome
+        assert checks.concurrency.judge(interview(streamed(), crowd=crowd(*rounds))).outcome is outcome
 
 
 @pytest.mark.parametrize(
-    "text", ["done<|im_end|>", "</s>", "a <|eot_id|> b", "<｜end▁of▁sentence｜>", "x<end_of_turn>"]
+    "text", ["done<|im_end|>", "</s>", "a <|eot_id|> b", "<｜end▁of▁sentence｜>", "x<end_of_turn>", "[/INST] so"]
 )
 def test_special_tokens_are_found(text: str) -> None:
-    assert checks_text.stop_or_eos.judge(interview(streamed(text))).outcome is Outcome.FAIL
+    assert checks.stop_or_eos.judge(interview(streamed(text))).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize(
-    "text", ["<think>well</think> 3 < 4 |> 2", "<|", "if a <| b |> c", "<s", "<b>bold</b>", "[1]"]
+    "text",
+    [
+        "<think>well</think> 3 < 4 |> 2",
+        "<|",
+        "if a <| b |> c",
+        "<s",
+        "<b>bold</b>",
+        "[1]",
+        "<|begin_of_box|>7<|end_of_box|>",
+    ],
 )
 def test_ordinary_text_is_no_special_token(text: str) -> None:
-    assert checks_text.stop_or_eos.judge(interview(streamed(text))).outcome is Outcome.PASS
+    assert checks.stop_or_eos.judge(interview(streamed(text))).outcome is Outcome.PASS
 
 
 def test_truncation_by_the_servers_own_limit_and_by_the_end_of_the_context() -> None:
@@ -177,39 +185,244 @@ def test_truncation_by_the_servers_own_limit_and_by_the_end_of_the_context() -> 
     full = replace(cut, completion=replace(cut.completion, usage=Usage(prompt_tokens=54, completion_tokens=10)))  # type: ignore[type-var]
     for long, outcome in ((cut, Outcome.FAIL), (full, Outcome.PASS)):
         facts = interview(streamed(), streams=(streamed(),), limited=streamed("one two"), long=long)
-        assert checks_text.max_tokens.judge(facts).outcome is outcome
+        assert checks.max_tokens.judge(facts).outcome is outcome
 
 
 def test_a_stop_string_at_the_end_of_the_text_was_obeyed() -> None:
     for text, outcome in (("one two", Outcome.PASS), ("one two three", Outcome.PASS), (WORDS, Outcome.WARN)):
         facts = interview(streamed(), stopped=streamed(text), stop_word="three")
-        assert checks_text.stop_or_eos.judge(facts).outcome is outcome
+        assert checks.stop_or_eos.judge(facts).outcome is outcome
 
 
-def talked(*counts: int) -> Conversation:
-    alone, same, history, system, far = (
-        streamed("one code", usage=Usage(prompt_tokens=count, completion_tokens=2)) for count in counts
-    )
-    return Conversation(
-        word="kalo77", alone=alone, same=same, history=history, system=system, shots=same, far=far, far_paragraphs=9
-    )
+def counted(count: int, text: str = "one code", **fields: object) -> Exchange:
+    return streamed(text, usage=Usage(prompt_tokens=count, completion_tokens=2), **fields)
+
+
+def talked(*, history: int, system: int, **fields: object) -> Conversation:
+    """Counts of the longer prompts; the shorter ones have 100 tokens."""
+    usual = {
+        "word": "kalo77", "alone": counted(20), "same": counted(100), "shots": counted(300),
+        "history": counted(100), "history_longer": counted(history),
+        "system": counted(100), "system_longer": counted(system), "recalls": (),
+    }  # fmt: skip
+    return Conversation(**{**usual, **fields})  # type: ignore[arg-type]
+
+
+def steps(*counts: int | None, units: tuple[int, ...] = (1, 3, 25, 100)) -> tuple[Step, ...]:
+    exchanges = [streamed(usage=None) if count is None else counted(count) for count in counts]
+    return tuple(Step(units=n, exchange=exchange) for n, exchange in zip(units, exchanges, strict=False))
 
 
 @pytest.mark.parametrize(
-    ("counts", "usage", "turns"),
+    ("history", "system", "turns", "role"),
     [
-        ((20, 100, 105, 105, 800), Outcome.PASS, Outcome.PASS),
-        ((20, 100, 21, 21, 800), Outcome.PASS, Outcome.FAIL),
-        ((20, 20, 20, 20, 20), Outcome.FAIL, Outcome.SKIP),
+        (180, 181, Outcome.PASS, Outcome.PASS),
+        (100, 180, Outcome.FAIL, Outcome.PASS),
+        (180, 100, Outcome.PASS, Outcome.FAIL),
+        (180, 99, Outcome.PASS, Outcome.FAIL),
     ],
 )
-def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns(
-    counts: tuple[int, ...], usage: Outcome, turns: Outcome
+def test_a_message_that_grows_must_make_the_prompt_grow(
+    history: int, system: int, turns: Outcome, role: Outcome
 ) -> None:
-    facts = interview(streamed(), conversation=talked(*counts))
-    assert checks_stream.stream_usage.judge(facts).outcome is usage
-    assert checks_talk.multi_turn.judge(facts).outcome is turns
-    assert checks_talk.system_role.judge(facts).outcome is turns
+    facts = interview(streamed(), conversation=talked(history=history, system=system), steps=steps(100, 180))
+    assert checks.multi_turn.judge(facts).outcome is turns
+    assert checks.system_role.judge(facts).outcome is role
+
+
+def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
+    facts = interview(streamed(), conversation=talked(history=100, system=100), steps=steps(100, 100))
+    assert checks.stream_usage.judge(facts).outcome is Outcome.FAIL
+    assert checks.multi_turn.judge(facts).outcome is Outcome.SKIP
+    assert checks.system_role.judge(facts).outcome is Outcome.SKIP
+
+
+@pytest.mark.parametrize(
+    ("counts", "outcome"),
+    [
+        ((100, 180, 1060, 4060), Outcome.PASS),
+        ((100, 180, 1060, 2030), Outcome.FAIL),
+        ((100, 180, 530, 2030), Outcome.FAIL),
+        ((100, 180, 1060, 3500), Outcome.FAIL),
+        ((100, 179, 1045, 3990), Outcome.PASS),
+        ((2100, 2180, 3060, 6060), Outcome.PASS),
+        ((100, 180), Outcome.SKIP),
+        ((None, None, None, None), Outcome.SKIP),
+    ],
+)
+def test_a_cut_is_seen_by_differences(counts: tuple[int | None, ...], outcome: Outcome) -> None:
+    facts = interview(streamed(), conversation=talked(history=180, system=180), steps=steps(*counts))
+    assert checks.long_prompt.judge(facts).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("body", "context", "outcome"),
+    [
+        (b"This model's maximum context length is 512 tokens", 512, Outcome.SKIP),
+        (b"This model's maximum context length is 512 tokens", None, Outcome.SKIP),
+        (b"This model's maximum context length is 512 tokens", 65536, Outcome.FAIL),
+        (b"internal error", 65536, Outcome.FAIL),
+    ],
+)
+def test_a_refusal_is_judged_by_what_the_context_has_room_for(
+    body: bytes, context: int | None, outcome: Outcome
+) -> None:
+    card = f', "max_model_len": {context}' if context else ""
+    listed = Exchange(status=200, body=f'{{"data": [{{"id": "/weights"{card}}}]}}'.encode())
+    refused = Exchange(status=400, body=body, sent={"stream": True, "max_tokens": 16})
+    far = (*steps(100, 180), Step(units=25, exchange=refused))
+    facts = interview(streamed(), models=listed, steps=far, conversation=talked(history=180, system=180))
+    assert checks.long_prompt.judge(facts).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("told", "outcome"),
+    [
+        ([(True, True)], Outcome.PASS),
+        ([(False, False)], Outcome.PASS),
+        ([(True, False), (True, True), (True, True)], Outcome.PASS),
+        ([(True, False)] * 3, Outcome.FAIL),
+    ],
+)
+def test_the_last_of_three_turns_must_be_known(told: list[tuple[bool, bool]], outcome: Outcome) -> None:
+    said = {True: "It is kalo77.", False: "I do not know."}
+    recalls = tuple(
+        Recall(word="kalo77", single=streamed(said[single]), last=streamed(said[last])) for single, last in told
+    )
+    talk = talked(history=180, system=180, recalls=recalls)
+    facts = interview(streamed(), conversation=talk, steps=steps(100, 180))
+    assert checks.multi_turn.judge(facts).outcome is outcome
+
+
+def test_a_word_that_others_were_told_is_a_shared_history() -> None:
+    for answer, outcome in (("I was told none.", Outcome.PASS), ("It is kalo77.", Outcome.FAIL)):
+        talk = talked(history=180, system=180, alone=streamed(answer))
+        assert checks.isolation.judge(interview(streamed(), conversation=talk)).outcome is outcome
+
+
+LINE = "kelp1013 amber anchor basket beacon"
+SWAPPED = "kelp1013 anchor amber basket beacon"
+PUT_IN = "kelp1013 amber zor anchor basket beacon"
+OTHER_WAY = "kelp1013 amber anchor is a line with four words"
+
+
+@pytest.mark.parametrize(
+    ("beside", "alone", "outcome"),
+    [
+        ([SWAPPED] * 3, LINE, Outcome.FAIL),
+        ([PUT_IN] * 3, LINE, Outcome.FAIL),
+        ([PUT_IN] * 2, LINE, Outcome.WARN),
+        ([SWAPPED] * 3, SWAPPED, Outcome.WARN),
+        ([OTHER_WAY] * 8, LINE, Outcome.WARN),
+    ],
+)
+def test_tokens_out_of_place_are_told_from_a_model_that_goes_another_way(
+    beside: list[str], alone: str, outcome: Outcome
+) -> None:
+    first = tuple(streamed(text) for text in (beside + [LINE] * 8)[:8])
+    seen = Crowd(
+        lines=(LINE,) * 8,
+        rounds=(first, (streamed(LINE),) * 8),
+        alone=tuple((index, streamed(alone)) for index in range(4)),
+    )
+    assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is outcome
+
+
+def alike(text: str, logprob: float | None = None) -> tuple[Exchange, ...]:
+    return (streamed(text, mean_logprob=logprob),) * 4
+
+
+STEADY_TEXT = "the wind was cold and the sea was grey that night " * 4
+
+
+@pytest.mark.parametrize(
+    ("samples", "outcome"),
+    [
+        (Sampling(warm=(*alike("one"), streamed("two"))), Outcome.PASS),
+        (Sampling(warm=alike("one"), hot=(*alike("one two"), streamed("three"))), Outcome.PASS),
+        (
+            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=(*alike("one"), streamed("two"))),
+            Outcome.WARN,
+        ),
+        (Sampling(warm=alike("one"), hot=alike(STEADY_TEXT)), Outcome.FAIL),
+        (
+            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-0.8)),
+            Outcome.FAIL,
+        ),
+        (
+            Sampling(warm=alike("one"), hot=alike(STEADY_TEXT), freed=alike(STEADY_TEXT, logprob=-1e-3)),
+            Outcome.SKIP,
+        ),
+        (Sampling(warm=alike("one"), hot=alike("one")), Outcome.SKIP),
+    ],
+)
+def test_equal_answers_are_a_fault_where_chance_cannot_make_them(samples: Sampling, outcome: Outcome) -> None:
+    facts = interview(streamed(), streams=(streamed(), streamed()), sampling=samples)
+    assert checks.sampling.judge(facts).outcome is outcome
+
+
+PROSE = (
+    "The keeper climbed the stairs. Below, the sea threw itself at the rocks, and the lamp turned slowly. He had "
+)
+LOOP = PROSE + "found the map. " * 40
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "outcome"),
+    [
+        (PROSE, (PROSE * 2, PROSE), Outcome.PASS),
+        ("!" * 40, ("!" * 400,) * 2, Outcome.FAIL),
+        (PROSE, (LOOP, LOOP), Outcome.FAIL),
+        (PROSE, (LOOP, PROSE), Outcome.WARN),
+        ("Yes.", ("No.", "No."), Outcome.SKIP),
+        (
+            "river stone lamp quiet seven",
+            ("river stone lamp quiet seven walks under bright salt",) * 2,
+            Outcome.PASS,
+        ),
+    ],
+)
+def test_garbage_is_told_from_weakness(short: str, long: tuple[str, str], outcome: Outcome) -> None:
+    samples = Sampling(warm=(streamed(short),) * 4)
+    facts = interview(streamed(), sampling=samples, stories=tuple(map(streamed, long)))
+    assert checks.degenerate.judge(facts).outcome is outcome
+
+
+def plain(message: dict[str, str]) -> Exchange:
+    body = json.dumps({"choices": [{"message": message, "finish_reason": "length"}]}).encode()
+    return Exchange(status=200, body=body, sent={"stream": False, "max_tokens": 16})
+
+
+@pytest.mark.parametrize(
+    ("message", "outcome"),
+    [
+        ({"content": WORDS}, Outcome.PASS),
+        ({"content": "", "reasoning_content": WORDS}, Outcome.PASS),
+        ({"content": f"<think>\n{WORDS}"}, Outcome.PASS),
+        ({"content": WORDS[4:]}, Outcome.FAIL),
+    ],
+)
+def test_a_stream_is_its_plain_answer_wherever_a_parser_puts_the_thoughts(
+    message: dict[str, str], outcome: Outcome
+) -> None:
+    """vLLM's qwen3 parser takes thoughts that max_tokens cut for text in a plain answer, for thoughts in a stream."""
+    stream = streamed("", reasoning=WORDS, finish_reason="length")
+    facts = interview(stream, streams=(stream,), plains=(plain(message),))
+    assert checks.stream_equals_plain.judge(facts).outcome is outcome
+
+
+def test_a_request_that_gets_no_answer_fails_though_all_others_do() -> None:
+    silent = Exchange(error="no event within 30 s", sent={"stream": True, "max_tokens": 8})
+    facts = interview(streamed(), streams=(streamed(),), limited=silent, long=streamed())
+    assert checks.stream_finish.judge(facts).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])
+def test_another_content_type_is_a_warning(kind: str) -> None:
+    other = replace(streamed(), headers={"content-type": kind})
+    assert checks.stream_framing.judge(interview(other)).outcome is Outcome.WARN
+    right = replace(streamed(), headers={"content-type": "text/event-stream; charset=utf-8"})
+    assert checks.stream_framing.judge(interview(right)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize("made", [-1, 1, 5000])
@@ -217,22 +430,22 @@ def test_impossible_counts_are_told_once(made: int) -> None:
     wrong = Usage(prompt_tokens=9, completion_tokens=made)
     first = streamed(" ".join([WORDS] * 2), usage=wrong)
     facts = interview(first, streams=(first, first), limited=streamed("one two", usage=wrong), long=first)
-    assert checks_stream.stream_usage.judge(facts).outcome is Outcome.FAIL
-    assert checks_text.max_tokens.judge(facts).outcome is Outcome.PASS
+    assert checks.stream_usage.judge(facts).outcome is Outcome.FAIL
+    assert checks.max_tokens.judge(facts).outcome is Outcome.PASS
 
 
 def test_an_answer_without_end_is_a_matter_of_max_tokens() -> None:
     endless = replace(
-        streamed(" ".join([WORDS] * 90), finish_reason="", done=False, usage=None),
+        streamed(" ".join([WORDS] * 1000), finish_reason="", done=False, usage=None),
         error="more than 10000 events in one answer",
         sent={"stream": True, "max_tokens": 520},
     )
     facts = interview(streamed(), streams=(streamed(),), limited=streamed(), long=endless)
-    assert checks_stream.stream_finish.judge(facts).outcome is Outcome.PASS
-    assert checks_text.max_tokens.judge(facts).outcome is Outcome.FAIL
-    assert checks_text.max_tokens.judge(interview(endless)).outcome is Outcome.FAIL, "the first answer of all"
+    assert checks.stream_finish.judge(facts).outcome is Outcome.PASS
+    assert checks.max_tokens.judge(facts).outcome is Outcome.FAIL
+    assert checks.max_tokens.judge(interview(endless)).outcome is Outcome.FAIL, "the first answer of all"
     cut = replace(facts, long=replace(endless, completion=streamed("one two", finish_reason="").completion))
-    assert checks_stream.stream_finish.judge(cut).outcome is Outcome.FAIL
+    assert checks.stream_finish.judge(cut).outcome is Outcome.FAIL
 
 
 def test_pictures_differ() -> None:

@@ -1,0 +1,118 @@
+"""What an answer says: its texts, its token counts, its model cards, read off one exchange."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck.json_text import JsonError, load
+from healthcheck.wire.chat import Completion
+from healthcheck.wire.client import Exchange
+
+_THINK = re.compile(r"</?think>")
+
+
+def answered(exchange: Exchange | None) -> bool:
+    """Whether a stream came and ended as it should."""
+    return (
+        exchange is not None
+        and not exchange.error
+        and exchange.completion is not None
+        and not exchange.completion.error
+        and bool(exchange.completion.finish_reason)
+    )
+
+
+def texts(exchange: Exchange) -> tuple[str, str]:
+    """Text and reasoning of a stream."""
+    completion = exchange.completion
+    return (completion.text, completion.reasoning) if completion else ("", "")
+
+
+def said(exchange: Exchange) -> str:
+    """Everything that a stream said, reasoning first as it was made."""
+    text, reasoning = texts(exchange)
+    return reasoning + text
+
+
+def plain_texts(exchange: Exchange) -> tuple[str, str]:
+    """Text and reasoning of a plain answer, both "" where it has none."""
+    message = first_choice(exchange).get("message")
+    if not isinstance(message, dict):
+        return "", ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return str(message.get("content") or ""), str(reasoning or "")
+
+
+def answer(exchange: Exchange) -> str:
+    """What a stream said, wherever a reasoning parser put its parts."""
+    return _joined(*texts(exchange))
+
+
+def plain_answer(exchange: Exchange) -> str:
+    """The same of a plain answer."""
+    return _joined(*plain_texts(exchange))
+
+
+def _joined(text: str, reasoning: str) -> str:
+    """Reasoning and text without the marks between them and the white space around those.
+
+    A reasoning parser may take thoughts that max_tokens cut for text in a plain answer, and for reasoning in a
+    stream (vLLM's qwen3 parser does): the answer is the same.
+    """
+    parts = (part.strip() for part in _THINK.split(f"{reasoning}</think>{text}"))
+    return "\n".join(part for part in parts if part)
+
+
+def first_choice(exchange: Exchange) -> dict[str, object]:
+    """The first choice of a plain answer, {} where there is none."""
+    try:
+        body = load(exchange.body)
+    except JsonError:
+        return {}
+    choices = body.get("choices") if isinstance(body, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return dict(first) if isinstance(first, dict) else {}
+
+
+def model_cards(models: Exchange) -> tuple[dict[str, object], ...]:
+    """The entries of /v1/models that have an id, in order."""
+    try:
+        body = load(models.body)
+    except JsonError:
+        return ()
+    data = body.get("data") if isinstance(body, dict) else None
+    cards = data if isinstance(data, list) else []
+    return tuple(dict(card) for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str))
+
+
+def context_tokens(models: Exchange) -> int | None:
+    """The context length that /v1/models tells, as vLLM and SGLang do."""
+    lengths = (card.get("max_model_len") for card in model_cards(models))
+    return next((length for length in lengths if isinstance(length, int) and length > 0), None)
+
+
+def prompt_tokens(exchange: Exchange | None) -> int | None:
+    """The prompt tokens that the server counted; None where it sends no usage."""
+    completion = exchange.completion if exchange else None
+    usage = completion.usage if completion else None
+    return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
+
+
+def words_in(completion: Completion) -> int:
+    """Words of text and reasoning, by white space."""
+    return len(completion.text.split()) + len(completion.reasoning.split())
+
+
+def token_limit(exchange: Exchange) -> int:
+    """The max_tokens of a request, 0 where it has none."""
+    value = (exchange.sent or {}).get("max_tokens")
+    return value if isinstance(value, int) else 0
+
+
+def too_long(exchange: Exchange) -> bool:
+    """Whether a request was refused because it does not fit into the model's context."""
+    words = exchange.body.decode("utf-8", "replace").lower()
+    return exchange.status in {400, 413, 422} and any(sign in words for sign in _CONTEXT_SIGNS)
+
+
+_CONTEXT_SIGNS = ("context", "too long", "maximum", "max_model_len", "exceed", "length")

@@ -1,0 +1,83 @@
+"""How the interview asks: under which name, without which fields, within which time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from healthcheck.endpoint.records import STREAM_OPTIONS
+from healthcheck.progress import Progress
+from healthcheck.records import JsonValue
+from healthcheck.wire.chat import Message, request_body
+from healthcheck.wire.client import Client, Exchange, Limits
+
+T = TypeVar("T")
+Ask = Callable[[], T]
+SHORT_TOKENS = 16
+"""Of an answer that only has to say a code word or a line."""
+_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Asks one server.
+
+    Attributes:
+        left_out: fields of the evaluation client's body that the server refuses.
+        cold: the temperature at which answers are to be steady.
+    """
+
+    base_url: str
+    limits: Limits
+    progress: Progress
+    name: str = ""
+    left_out: tuple[str, ...] = ()
+    cold: float = 0.0
+
+    @property
+    def client(self) -> Client:
+        return Client(self.base_url, self.limits)
+
+    def within(self, total_s: float) -> Asker:
+        """The same with less time for each exchange."""
+        return replace(self, limits=replace(self.limits, total_s=min(self.limits.total_s, total_s)))
+
+    def under(self, limits: Limits) -> Asker:
+        """The same with other limits."""
+        return replace(self, limits=limits)
+
+    def say(self, text: str, done: int = 0) -> None:
+        """Tell how far the interview is."""
+        self.progress.update(f"endpoint: {text}", done=done, total=_STEPS)
+
+    def body(
+        self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
+    ) -> Mapping[str, JsonValue]:
+        """The evaluation client's body, less what the server refuses; temperature None is the steady one."""
+        heat = self.cold if temperature is None else temperature
+        whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=heat)
+        return {key: value for key, value in (whole | fields).items() if key not in self.left_out}
+
+    def stream(
+        self,
+        *messages: Message,
+        max_tokens: int = SHORT_TOKENS,
+        temperature: float | None = None,
+        **fields: JsonValue,
+    ) -> Exchange:
+        """Ask for a stream."""
+        return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
+
+    def plain(self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue) -> Exchange:
+        """Ask for a whole answer."""
+        body = {**self.body(messages, max_tokens=max_tokens, temperature=None), **fields, "stream": False}
+        body.pop(STREAM_OPTIONS, None)
+        return self.client.chat(body)
+
+
+def together(asks: Sequence[Ask[T]], *, at_once: int) -> tuple[T, ...]:
+    """The answers of all, in order, so many at a time."""
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        return tuple(pool.map(lambda ask: ask(), asks))

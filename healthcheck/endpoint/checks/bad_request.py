@@ -1,0 +1,52 @@
+"""endpoint/bad-request: the server is right after a malformed request."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.endpoint.afterwards import still_right
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.wording import what_came
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/bad-request",
+    "The server is right after a malformed request",
+    stage=Stage.ENDPOINT,
+    why="One malformed request, from anybody, must not end the service for the job.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/disconnect",),
+)
+def bad_request(interview: Interview) -> Findings:
+    """Broken JSON, a body without messages, messages of the wrong kind: each must be answered, best with 400 or
+    422, and the next good request must be answered as before. A status of 500 is a warning: the service sends no
+    such request, but a server that takes them for its own fault has not looked at its input. So is a status of 200
+    for broken JSON: nobody can have understood the request.
+
+    Repair: check the body before it reaches the model.
+    Simulated by: npu-adapter simulate --fault stuck-after-bad-request (bad-request-500,
+    answers-broken-json)
+    """
+    if interview.after_malformed is None:
+        raise NotApplicable("no malformed request was sent")
+    fix = "check the body before it reaches the model, and answer 400"
+    wrong = 0
+    last = interview.after_malformed
+    for finding in still_right(interview, last, index=1, after="malformed requests", fix=fix):
+        wrong += 1
+        yield finding
+    unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]
+    if unanswered and not wrong:
+        yield warn(
+            expected="status 400 or 422 for a malformed request",
+            seen=f"{len(unanswered)} of {len(interview.malformed)}: {what_came(unanswered[0])}",
+            fix=fix,
+        )
+    broken = interview.malformed[0]
+    if broken.status == 200 and not wrong:
+        yield warn(
+            expected="status 400 for a body that is no JSON",
+            seen=what_came(broken),
+            fix="refuse what cannot be parsed: an answer to it is made up",
+        )

@@ -1,0 +1,68 @@
+"""endpoint/degenerate: answers are text."""
+
+from __future__ import annotations
+
+from healthcheck import detectors
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.endpoint.answers import answered, said
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Stage
+from healthcheck.wire.client import Exchange
+
+_SIGNS = ("constant", "bad_codepoints", "mixed_scripts", "tail_loop", "compressible")
+_TELLING_CHARACTERS = 16
+_FEWEST = 3
+_FIX = (
+    "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
+    "npu-adapter explain probe/degenerate says why"
+)
+
+
+@check(
+    "endpoint/degenerate",
+    "Answers are text, not garbage",
+    stage=Stage.ENDPOINT,
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a sound one.',
+    requires=("endpoint/stream-finish",),
+)
+def degenerate(interview: Interview) -> Findings:
+    """Answers at temperature 1 that ended by themselves or at max_tokens are looked at for signs that no model's
+    weakness explains: one character over and over, the same piece again and again, bytes that are no text, letters
+    of four scripts. All of them must have one for a failure.
+
+    Answers at temperature 0 and beyond their end (ignore_eos) do not count: small sound models loop there. Words
+    that make no sense are no sign either: a weak model says such. How often such answers occur among hundreds is
+    for probe/degenerate.
+
+    Repair: try these in this order, and keep the first that ends it: --dtype bfloat16, no quantisation,
+    --enforce-eager, --tensor-parallel-size 1.
+    Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop)
+    """
+    warm = interview.sampling.warm if interview.sampling else ()
+    short = [exchange for exchange in warm if _telling(exchange)]
+    long = [exchange for exchange in interview.stories if _telling(exchange)]
+    if not long or len(short) + len(long) < _FEWEST:
+        raise NotApplicable("too few answers at temperature 1, or too short, to tell text from garbage")
+    looping = [exchange for exchange in long if _signs(exchange)]
+    spoilt = [exchange for exchange in short if _signs(exchange)]
+    if not looping:
+        return
+    signs = sorted({sign for exchange in looping for sign in _signs(exchange)})
+    told = fail if len(looping) == len(interview.stories) else warn
+    yield told(
+        expected="answers that are text",
+        seen=f"{', '.join(signs)} in {len(looping)} of {len(long)} long answers and {len(spoilt)} of {len(short)} "
+        f"short ones: {shown(said(looping[0])[-160:])}",
+        fix=_FIX,
+        where=asked(looping[0]),
+    )
+
+
+def _telling(exchange: Exchange) -> bool:
+    return answered(exchange) and len(said(exchange)) >= _TELLING_CHARACTERS
+
+
+def _signs(exchange: Exchange) -> tuple[str, ...]:
+    text = said(exchange)
+    return tuple(name for name in detectors.flags(text) if name in _SIGNS)

@@ -1,0 +1,34 @@
+"""endpoint/disconnect: the server is right after a client went away."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check
+from healthcheck.endpoint.afterwards import still_right
+from healthcheck.endpoint.records import Interview
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/disconnect",
+    "The server is right after a client went away",
+    stage=Stage.ENDPOINT,
+    why="A job that is stopped, or a time-out, leaves streams behind; the next ones must not suffer.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def disconnect(interview: Interview) -> Findings:
+    """Eight streams are left after their first piece of text. The next request must be answered as before.
+
+    Repair: end the generation when its client is gone, and give its slot back.
+    Simulated by: npu-adapter simulate --fault stuck-after-disconnect
+    """
+    if interview.after_abandoned is None:
+        raise NotApplicable("no stream was left")
+    yield from still_right(
+        interview,
+        interview.after_abandoned,
+        index=0,
+        after="eight streams were left",
+        fix="end the generation when its client is gone, and give its slot back",
+    )

@@ -1,0 +1,49 @@
+"""endpoint/extra-fields: the evaluation client's extra fields are accepted."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.records import EXTRA_FIELDS, Interview
+from healthcheck.endpoint.streams import every_stream
+from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/extra-fields",
+    "The evaluation client's extra fields are accepted",
+    stage=Stage.ENDPOINT,
+    why="Every request of the evaluation client carries ignore_eos and num_return_sequences.",
+    rule=contract.CLIENT_IS_AISBENCH,
+)
+def extra_fields(interview: Interview) -> Findings:
+    """The client's body has fields that are not OpenAI's: ignore_eos, num_return_sequences, and stream_options.
+
+    A server that refuses unknown fields answers 400 or 422 to every request. One that takes num_return_sequences
+    at its word sends several choices in one stream, and the client joins their texts into one answer: the service
+    means to repeat the request itself.
+
+    Repair: ignore unknown fields; answer one choice unless `n` says otherwise. `vllm serve` does both.
+    Simulated by: npu-adapter simulate --fault strict-fields (five-choices)
+    """
+    opening = interview.opening
+    first = next(each for each in interview.openings if each.name == opening.name)
+    if opening.exchange.status != 200:
+        raise NotApplicable("no form of chat request was accepted (endpoint/stream)")
+    if opening.left_out and first.exchange.status != 200:
+        yield fail(
+            expected=f"an answer to the evaluation client's body, with {', '.join(opening.left_out)}",
+            seen=f"{what_came(first.exchange)}; without them: status 200",
+            fix=f"ignore fields that the server does not know: {', '.join((*EXTRA_FIELDS, 'stream_options'))}",
+            where=asked(first.exchange),
+        )
+    streams = (first.exchange, *every_stream(interview))
+    several = next((e for e in streams if e.completion and e.completion.choices > 1), None)
+    if several and several.completion:
+        yield fail(
+            expected="one choice in a stream: the client joins the texts of all choices",
+            seen=f"{several.completion.choices} choices, joined: {shown(several.completion.text)}",
+            fix="answer one choice; num_return_sequences is for the client, which repeats the request itself",
+            where=asked(several),
+        )

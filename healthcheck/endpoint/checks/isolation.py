@@ -1,0 +1,61 @@
+"""endpoint/isolation: no request hears what another one said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.endpoint.answers import said
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Stage
+from healthcheck.wire.client import Exchange
+
+
+@check(
+    "endpoint/isolation",
+    "No request hears what another one said",
+    stage=Stage.ENDPOINT,
+    why="The client asks many problems at a time: a shared history puts one into the prompt of another.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def isolation(interview: Interview) -> Findings:
+    """The question for a code word, asked by a client that was told none, must not be answered with the word that
+    others were told before. A server that knows it keeps one history for all.
+
+    A model that repeats no code words shows nothing, and passes.
+
+    Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
+    Simulated by: npu-adapter simulate --fault shared-history
+    """
+    for word, exchange in _untold(interview):
+        if word in said(exchange):
+            yield fail(
+                expected="an answer that does not know what other requests said",
+                seen=f"the code word of another request, {word!r}: {shown(said(exchange))}",
+                fix="build the prompt from the messages of the request alone; keep no history on the server",
+                where=asked(exchange),
+            )
+            return
+
+
+def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:
+    """Code words, each with requests in which it was not said."""
+    talk, crowd = interview.conversation, interview.crowd
+    if talk is None:
+        return
+    words = [
+        talk.word,
+        *(recall.word for recall in talk.recalls),
+        *(_first(line) for line in (crowd.lines if crowd else ())),
+    ]
+    apart = (talk.alone, talk.shots, interview.limited, interview.stopped, *interview.streams)
+    for word in dict.fromkeys(words):
+        for exchange in filter(None, apart):
+            yield word, exchange
+
+
+def _first(line: str) -> str:
+    return line.split(maxsplit=1)[0]

@@ -1,0 +1,149 @@
+"""endpoint/max-tokens: max_tokens is obeyed, and truncation is told."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.endpoint.answers import answered, context_tokens, said, token_limit, words_in
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import counts_hold, every_stream, overruns
+from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.records import Finding, Stage
+from healthcheck.wire.chat import Usage
+from healthcheck.wire.client import Exchange
+
+_CONTEXT_STEP = 64
+_SHARE = 0.25
+"""Of the characters that a token makes in a long answer, a short one has less only where it was cut."""
+
+
+@check(
+    "endpoint/max-tokens",
+    "max_tokens is obeyed, and truncation is told",
+    stage=Stage.ENDPOINT,
+    why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def max_tokens(interview: Interview) -> Findings:
+    """With max_tokens the answer has at most so many tokens, and finish_reason "length" where that cut it. Without
+    need no answer is cut earlier: some servers stop at a limit of their own (16, 128 or 512 tokens), others count
+    the prompt too.
+
+    The limit is looked for up to 520 tokens, on a server of less than 60 tokens a second up to 264.
+
+    Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
+    Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,
+    limit-counts-prompt)
+    """
+    for exchange in every_stream(interview):
+        if finding := _exceeds(exchange, _usage(interview, exchange)):
+            yield finding
+            return
+    if interview.limited is None or interview.long is None:
+        raise NotApplicable("no answer with a limit was asked for")
+    if finding := _hidden_cut(interview) or _cut_short(interview):
+        yield finding
+        return
+    context = context_tokens(interview.models)
+    for exchange in (interview.long, *interview.streams):
+        if finding := _own_limit(interview, exchange, context):
+            yield finding
+            return
+    if interview.long.status not in {0, 200} and context and context > 2 * token_limit(interview.long):
+        yield warn(
+            expected=f"an answer of up to {token_limit(interview.long)} tokens within a context of {context}",
+            seen=what_came(interview.long),
+            fix="raise the server's limit on new tokens: the evaluation client asks for 512 unless told otherwise",
+            where=asked(interview.long),
+        )
+
+
+def _usage(interview: Interview, exchange: Exchange) -> Usage | None:
+    """The token counts, where those of the whole interview hold (endpoint/stream-usage)."""
+    return exchange.completion.usage if exchange.completion and counts_hold(interview) else None
+
+
+def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
+    completion = exchange.completion
+    if completion is None:
+        return None
+    counted = usage.completion_tokens if usage else None
+    if (counted or 0) <= token_limit(exchange) and not overruns(exchange):
+        return None
+    return fail(
+        expected=f"at most {token_limit(exchange)} tokens",
+        seen=f"{'?' if counted is None else counted} tokens, {words_in(completion)} words"
+        f"{', and no end: ' + exchange.error if exchange.error else ''}: {shown(completion.text)}",
+        fix="pass max_tokens on to the engine",
+        where=asked(exchange),
+    )
+
+
+def _hidden_cut(interview: Interview) -> Finding | None:
+    """A shorter limit gave the beginning of the longer answer, and the server says that it had come to its end."""
+    if not interview.steady:
+        return None
+    answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
+    for short in answers:
+        text = said(short) if short else ""
+        whole = max((said(each) for each in answers if each), key=len)
+        if short is None or short.completion is None or short.completion.finish_reason != "stop":
+            continue
+        if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
+            return fail(
+                expected='finish_reason "length" where max_tokens cut the answer',
+                seen=f'finish_reason "stop" after {shown(text)}; with more: {shown(whole[len(text) :], 60)}',
+                fix='count new tokens only, and tell a cut answer by finish_reason "length"',
+                where=asked(short),
+            )
+    return None
+
+
+def _fills(interview: Interview, exchange: Exchange) -> bool:
+    """Whether the server counts as many tokens as were allowed; an answer that ended by itself may have fewer."""
+    usage = _usage(interview, exchange)
+    return usage is None or usage.completion_tokens >= token_limit(exchange) - 1
+
+
+def _cut_short(interview: Interview) -> Finding | None:
+    """A short limit gave far fewer characters a token than a long one: something else was counted too."""
+    short, long = interview.streams[0], interview.long
+    if long is None or not answered(long) or not short.completion or short.completion.finish_reason != "length":
+        return None
+    characters, usual = len(said(short)), len(said(long)) / token_limit(long)
+    if characters >= min(_SHARE * usual, 1) * token_limit(short):
+        return None
+    return fail(
+        expected=f"some {usual * token_limit(short):.0f} characters in {token_limit(short)} tokens",
+        seen=f"{characters}: {shown(said(short))}",
+        fix="let max_tokens count new tokens only, not the prompt",
+        where=asked(short),
+    )
+
+
+def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Finding | None:
+    """A cut well before max_tokens, which the end of the context does not explain."""
+    completion = exchange.completion
+    if completion is None or completion.finish_reason != "length":
+        return None
+    limit, usage = token_limit(exchange), _usage(interview, exchange)
+    made = usage.completion_tokens if usage else _estimate(interview, exchange)
+    seen = f'cut after {made} tokens, finish_reason "length"'
+    fix = f"raise the server's own limit on new tokens, which seems to be {made}"
+    if usage is None:
+        few = 0 < made < limit // 2
+        return warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=asked(exchange)) if few else None
+    total = usage.prompt_tokens + made
+    full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
+    if full or made == 0 or made >= 0.9 * limit - 1:
+        return None
+    return fail(expected=f"up to {limit} tokens, as asked", seen=seen, fix=fix, where=asked(exchange))
+
+
+def _estimate(interview: Interview, exchange: Exchange) -> int:
+    """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 where none was."""
+    cut = [s for s in interview.streams if s.completion and s.completion.finish_reason == "length" and said(s)]
+    if not cut or exchange in cut:
+        return 0
+    return round(len(said(exchange)) * token_limit(cut[0]) / len(said(cut[0])))

@@ -1,0 +1,48 @@
+"""endpoint/models: /v1/models lists the model."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.endpoint.answers import model_cards
+from healthcheck.endpoint.records import CLIENT_WAITS_S, Interview
+from healthcheck.endpoint.wording import DENIALS, MODELS, what_came
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/models",
+    "/v1/models lists the model",
+    stage=Stage.ENDPOINT,
+    why="The evaluation client takes the model's name from the first entry of /v1/models, waiting 5 s, once.",
+    rule=contract.LISTENS_ON_PORT,
+)
+def models(interview: Interview) -> Findings:
+    """GET /v1/models must answer 200 with {"object": "list", "data": [{"id": NAME, …}]}.
+
+    Where the evaluation client has no model name in its configuration it asks this address before anything else,
+    takes data[0].id, waits 5 seconds and does not try again: without a list, no request is ever sent.
+
+    Repair: serve with an OpenAI-compatible server (`vllm serve`), or add the route.
+    Simulated by: npu-adapter simulate --fault models-500 (models-404, models-empty, models-html,
+    hangs)
+    """
+    answer = interview.models
+    if answer.status in DENIALS:
+        raise NotApplicable("the server asks for an API key (endpoint/no-auth)")
+    if answer.status != 200 or not model_cards(answer):
+        yield fail(
+            expected='status 200 with {"object": "list", "data": [{"id": NAME}]}',
+            seen=what_came(answer),
+            fix="serve GET /v1/models; `vllm serve` does",
+            where=MODELS,
+        )
+    elif answer.seconds > CLIENT_WAITS_S:
+        yield warn(
+            expected=f"the list within {CLIENT_WAITS_S} s: the evaluation client waits no longer",
+            seen=f"it took {answer.seconds:.1f} s",
+            fix="answer /v1/models without waiting for the model",
+            where=MODELS,
+        )
+    if interview.proxies:
+        yield note(f"{', '.join(interview.proxies)} is set here; for an address of this host it was not used")

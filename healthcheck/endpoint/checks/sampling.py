@@ -1,0 +1,115 @@
+"""endpoint/sampling: temperature has its effect."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.endpoint.answers import answered, said
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Finding, Stage
+from healthcheck.wire.client import Exchange
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_TELLING_CHARACTERS = 16
+_CHANCE = 1e-6
+
+
+@check(
+    "endpoint/sampling",
+    "Temperature has its effect",
+    stage=Stage.ENDPOINT,
+    why="The service asks each problem five times; five equal answers make pass@5 no more than accuracy.",
+    rule=contract.REPEATS,
+    requires=("endpoint/stream-finish",),
+)
+def sampling(interview: Interview) -> Findings:
+    """Four answers to one open request at temperature 1 should differ. Where they are alike, four longer ones at
+    temperature 2 must; where those are alike too, four more with top_p and top_k switched off. And at temperature 0
+    the same request must give the same answer.
+
+    A model can be sure of its words: where the server tells log-probabilities, answers that are all alike are a
+    fault only if honest sampling would repeat them less than once in a million times. Where only the answers with
+    top_p and top_k switched off differ, generation_config.json narrows the sampling (Qwen2-VL comes with top_k 1):
+    the service's samples will be alike, a warning.
+
+    Small differences of the text at temperature 0 are usual on accelerators; here they are a warning only where the
+    *answer* changes: the last number in the text, or the text itself where there is none.
+
+    Repair: pass temperature on to the engine, and fix no seed. For steady answers at temperature 0: one request at
+    a time, or the engine's batch-invariant mode.
+    Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
+    """
+    unsteady = _unsteady(interview)
+    if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
+        yield note(f"the server refuses temperature 0: answers meant to be alike were asked for at {cold}")
+    elif unsteady:
+        yield unsteady
+    samples = interview.sampling
+    if samples is None or _differ(samples.warm) or _differ(samples.hot):
+        return
+    if _differ(samples.freed):
+        yield warn(
+            expected="different answers at temperature 1 and 2",
+            seen=f"{len(samples.warm) + len(samples.hot)} equal answers; with top_p 1 and top_k -1 they differ",
+            fix="look for top_k and top_p in generation_config.json; --generation-config vllm ignores it",
+            where=asked(samples.warm[0]),
+        )
+        return
+    yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
+
+
+def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
+    """Equal answers at temperature 2: the model's certainty, or a temperature that has no effect."""
+    whole = [exchange for exchange in answers if answered(exchange)]
+    if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
+        if not told:
+            raise NotApplicable(f"too few answers, or too short to differ: {[said(each) for each in whole[:1]]}")
+        return
+    chance = _chance(whole)
+    if chance is not None and chance > _CHANCE:
+        raise NotApplicable(f"the model is so sure of its words that {len(whole)} equal answers say nothing")
+    odds = "" if chance is None else f", which honest sampling gives with probability {chance:.0e}"
+    yield fail(
+        expected="different answers at temperature 1 and 2",
+        seen=f"{len(whole)} equal answers at temperature 2{odds}: {shown(said(whole[0]))}",
+        fix="pass temperature on to the engine, and fix no seed",
+        where=asked(whole[0]),
+    )
+
+
+def _chance(answers: list[Exchange]) -> float | None:
+    """The probability that all others repeat the first answer, by its log-probabilities; None where none are told.
+
+    Log-probabilities are told before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
+    that a model prefers are less likely than that, so this is an upper bound.
+    """
+    first = answers[0].completion
+    usage = first.usage if first else None
+    if first is None or first.mean_logprob is None or usage is None:
+        return None
+    return math.exp(min(0.0, first.mean_logprob * usage.completion_tokens * (len(answers) - 1)))
+
+
+def _differ(exchanges: tuple[Exchange, ...]) -> bool:
+    return len({said(exchange) for exchange in exchanges if answered(exchange)}) > 1
+
+
+def _unsteady(interview: Interview) -> Finding | None:
+    repeats = [said(exchange) for exchange in interview.streams if answered(exchange)]
+    if len(set(repeats)) < 2:
+        return None
+    answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in repeats]
+    changed = sum(answer != answers[0] for answer in answers[1:])
+    if not changed:
+        return note(f"texts at temperature 0 differ from run to run, answers do not: {shown(repeats[0], 80)}")
+    return warn(
+        expected="the same answer to the same request at temperature 0",
+        seen=f"{changed} of {len(answers) - 1} repeats: {shown(repeats[0], 80)}, then {shown(repeats[1], 80)}",
+        fix="see that temperature 0 reaches the engine; batches and graphs can change the last bits",
+        where=asked(interview.streams[0]),
+        evidence={"changed_answers": changed, "repeats": len(answers) - 1},
+    )

@@ -1,0 +1,96 @@
+"""endpoint/stream: chat answers are streamed, with text in them."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import every_stream
+from healthcheck.endpoint.wording import DENIALS, asked, flaws, shown, what_came
+from healthcheck.records import Finding, Stage
+from healthcheck.wire.client import Exchange
+
+
+@check(
+    "endpoint/stream",
+    "Chat answers are streamed, with text in them",
+    stage=Stage.ENDPOINT,
+    why="The service uses the streaming API of /v1/chat/completions and nothing else.",
+    rule=contract.CHAT_STREAMING,
+)
+def stream(interview: Interview) -> Findings:
+    """A POST to /v1/chat/completions with "stream": true must answer 200 with a stream of events that carry text.
+
+    The evaluation client takes what comes: an error event inside a stream, a stream without text and an answer that
+    is all in the reasoning field are scored as answers, wrong ones, without a word in its report. A status other
+    than 200 is final, and a redirect loses the request.
+
+    Repair: try the request that is quoted with curl, and look into the server's log at that moment. For an answer
+    that is all reasoning, remove --reasoning-parser where the model does not reason.
+    Simulated by: npu-adapter simulate --fault error-event (chat-404, chat-500, redirect, never-streams,
+    never-answers, says-nothing, reasoning-only)
+    """
+    opening = interview.opening.exchange
+    if opening.status in DENIALS:
+        raise NotApplicable("the server asks for an API key (endpoint/no-auth)")
+    if not opening.status and not interview.models.status:
+        raise NotApplicable("the server answers nothing at all (endpoint/models)")
+    if finding := _refused(opening):
+        yield finding
+        return
+    streams = tuple(every_stream(interview))
+    failing = [exchange for exchange in streams if exchange.completion and exchange.completion.error]
+    if failing and failing[0].completion:
+        yield fail(
+            expected="no error inside a stream of status 200",
+            seen=f"in {len(failing)} of {len(streams)} streams: {shown(failing[0].completion.error)}",
+            fix="look for this error in the server's log; the evaluation client scores such a stream as an answer",
+            where=asked(failing[0]),
+        )
+        return
+    if finding := _without_text(streams):
+        yield finding
+
+
+def _refused(opening: Exchange) -> Finding | None:
+    """What is wrong with the first answer as a whole."""
+    fix = "serve POST /v1/chat/completions; read the server's log at the moment of this request"
+    if 300 <= opening.status < 400:
+        seen = f"a redirect, status {opening.status} to {opening.headers.get('location', 'nowhere')!r}"
+        fix = "answer at /v1/chat/completions itself"
+    elif opening.status != 200:
+        seen = what_came(opening)
+    elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
+        seen = f"a plain body: {what_came(opening)}"
+        fix = 'answer "stream": true with server-sent events'
+    elif opening.error and opening.completion and not opening.completion.events:
+        seen = f"status 200 and then {opening.error}"
+    else:
+        return None
+    return fail(expected="status 200 and a stream of events", seen=seen, fix=fix, where=asked(opening))
+
+
+def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
+    completions = [e.completion for e in streams if e.completion and not flaws(e.completion)]
+    if not completions or any(completion.text for completion in completions):
+        return None
+    ended = [completion for completion in completions if completion.finish_reason == "stop"]
+    reasoned = [completion for completion in ended if completion.reasoning]
+    if reasoned:
+        return fail(
+            expected="an answer in delta.content",
+            seen=f"all {len(ended)} answers that ended are in the reasoning field: {shown(reasoned[0].reasoning)}",
+            fix="remove --reasoning-parser, or choose the one that fits this model",
+        )
+    if any(completion.reasoning for completion in completions):
+        return None  # a thinking model that max_tokens cut off before its answer
+    return fail(
+        expected="text in delta.content",
+        seen=f"none of {len(completions)} streams carries any text; the first: {shown(_raw(streams[0]))}",
+        fix="ask the server for a plain answer and compare; check the chat template and max_tokens",
+        where=asked(streams[0]),
+    )
+
+
+def _raw(exchange: Exchange) -> str:
+    return exchange.body[:600].decode("utf-8", "replace")

@@ -1,0 +1,60 @@
+"""endpoint/stream-finish: every stream ends as it should."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import every_stream, lost_in_a_crowd, overruns, unanswered
+from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/stream-finish",
+    "Every stream ends as it should",
+    stage=Stage.ENDPOINT,
+    why="The client scores a stream that was cut as if it were whole.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-framing",),
+)
+def stream_finish(interview: Interview) -> Findings:
+    """Each stream must end with a `finish_reason` and then `data: [DONE]`.
+
+    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, the connection broke. Where
+    the connection ends in order the client cannot tell, and scores the half answer; where it breaks, it asks again
+    and puts the second answer behind the first half. It does not need [DONE], so a missing one is a warning. A
+    request that is never answered while others are holds the client up for ever: it has no time-out.
+
+    Repair: look into the server's log at that moment; raise time-outs of anything between client and server.
+    Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
+    hangs-at-45)
+    """
+    streams = tuple(every_stream(interview))
+    # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began
+    # beside others by endpoint/concurrency.
+    whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
+    cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
+    if cut and cut[0].completion:
+        why = cut[0].error or f"no finish_reason after {shown(cut[0].completion.text[-80:])}"
+        yield fail(
+            expected="finish_reason in the last choice of every stream",
+            seen=f"{len(cut)} of {len(streams)} streams were cut: {why}",
+            fix="look into the server's log at the end of this request; the client scores a cut answer as it is",
+            where=asked(cut[0]),
+        )
+    if silent := unanswered(interview):
+        yield fail(
+            expected="an answer to every request",
+            seen=f"{len(silent)} had none, while the others were answered: {what_came(silent[0])}",
+            fix="look for a request that is dropped: a lock, a slot or a worker that is never given back",
+            where=asked(silent[0]),
+        )
+    open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
+    if open_ended:
+        yield warn(
+            expected="`data: [DONE]` as the last event",
+            seen=f"{len(open_ended)} of {len(streams)} streams end without it",
+            fix="send `data: [DONE]` and a blank line at the end",
+            where=asked(open_ended[0]),
+        )

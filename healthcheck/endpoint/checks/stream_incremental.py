@@ -1,0 +1,72 @@
+"""endpoint/stream-incremental: text arrives while it is made."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, unsettled
+from healthcheck.endpoint.answers import said
+from healthcheck.endpoint.arrivals import MEASURABLE_S, Shape, bursts, shapes, unclear
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import every_stream
+from healthcheck.endpoint.wording import asked
+from healthcheck.records import Stage
+
+_TELLING_CHARACTERS = 200
+
+
+@check(
+    "endpoint/stream-incremental",
+    "Text arrives while it is made",
+    stage=Stage.ENDPOINT,
+    why="An answer that comes in one burst at its end is no stream: a proxy's time-out cuts the long ones.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream-finish",),
+)
+def stream_incremental(interview: Interview) -> Findings:
+    """The events of a stream must come one after another while the model writes, not all at its end.
+
+    A burst means that something collects the answer: a wrapper that awaits the whole text, a proxy that buffers.
+    Nothing then moves on the connection for as long as the answer takes, and whatever waits for data gives up.
+    One burst alone says nothing: a machine that is too busy to read makes one of any stream.
+
+    Repair: send each token as it comes, and switch buffering off in anything in front (nginx: proxy_buffering off).
+    Simulated by: npu-adapter simulate --fault burst
+    """
+    streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
+    telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]
+    whole = [(e, c) for e, c in telling if c.deltas == 1]
+    held_back = bursts(interview)
+    fix = "send each token as it comes; switch buffering off in whatever stands before the server"
+    if whole and len(whole) == len(telling):
+        yield fail(
+            expected="an answer in many events",
+            seen=f"each of {len(whole)} answers came in one event, "
+            f"up to {max(len(said(e)) for e, _ in whole)} characters",
+            fix=fix,
+            where=asked(whole[0][0]),
+        )
+    elif held_back:
+        last = max(held_back, key=lambda e: e.arrivals_s[-1])
+        yield fail(
+            expected="text from the first second on",
+            seen=f"nothing for {last.arrivals_s[0]:.1f} s, then all of it within "
+            f"{last.arrivals_s[-1] - last.arrivals_s[0]:.2f} s, in each of {len(held_back)} answers",
+            fix=fix,
+            where=asked(last),
+        )
+    elif Shape.STEADY not in shapes(interview):
+        yield from _untold(interview, fix)
+
+
+def _untold(interview: Interview, fix: str) -> Findings:
+    """No answer came by and by, and none shows for sure that the server held it back."""
+    if unclear(interview):
+        yield unsettled(
+            expected="text from the first second on",
+            seen="each long answer came in one burst or two: it is held back, or this machine is too busy",
+            fix=f"try again when less runs beside; {fix}",
+        )
+    elif Shape.BURST in shapes(interview):
+        raise NotApplicable("the answers were too quick to tell a server that holds text back from a busy machine")
+    elif Shape.TORN not in shapes(interview):
+        raise NotApplicable(f"no answer took the {MEASURABLE_S} s that it takes to tell a stream from a burst")

@@ -1,0 +1,49 @@
+"""endpoint/stream-usage: token counts make sense."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, fail, note
+from healthcheck.endpoint.answers import prompt_tokens
+from healthcheck.endpoint.prompts import FILLER
+from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.streams import every_stream, miscount, tokens_per_unit
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Stage
+
+
+@check(
+    "endpoint/stream-usage",
+    "Token counts make sense",
+    stage=Stage.ENDPOINT,
+    why="Wrong counts make throughput and length figures of the service's report wrong.",
+    requires=("endpoint/stream-finish",),
+)
+def stream_usage(interview: Interview) -> Findings:
+    """The client asks for token counts with stream_options.include_usage. It can do without them; where they come,
+    they must be whole numbers, of at least one token for a prompt and for a text, in proportion to the text, and a
+    longer prompt must count more. Counts that cannot be true are not used by any other check.
+
+    Repair: count the tokens of the templated prompt and of the answer, reasoning included.
+    Simulated by: npu-adapter simulate --fault wrong-usage
+    """
+    streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
+    if not any(completion.usage_sent for _, completion in streams):
+        yield note("the server sends no usage in its streams; the evaluation client does without")
+    for exchange, completion in streams:
+        if problem := miscount(exchange):
+            yield fail(
+                expected="prompt_tokens and completion_tokens that can be true",
+                seen=f"{problem}: {completion.usage_sent} for {shown(completion.text, 120)}",
+                fix="count the tokens of the templated prompt and of the answer",
+                where=asked(exchange),
+            )
+            return
+    counts = [(step, prompt_tokens(step.exchange)) for step in interview.steps[:2]]
+    (short, fewer), (longer, more) = counts if len(counts) == 2 else ((None, None), (None, None))
+    if short and longer and fewer and more and tokens_per_unit(interview.steps) is None:
+        yield fail(
+            expected=f"more than {fewer} prompt tokens with {2 * len(FILLER)} characters more",
+            seen=f"{more}",
+            fix="count the tokens of the templated prompt; where the count is right, the prompt was cut",
+            where=asked(longer.exchange),
+        )

@@ -1,0 +1,89 @@
+"""endpoint/unicode: characters of several bytes arrive whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, said
+from healthcheck.endpoint.likeness import loses
+from healthcheck.endpoint.prompts import FOREIGN_CHARACTERS
+from healthcheck.endpoint.records import Foreign, Interview
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Stage
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+@check(
+    "endpoint/unicode",
+    "Characters of several bytes arrive whole",
+    stage=Stage.ENDPOINT,
+    why="One token can be a third of a Chinese character: a server that decodes each token by itself spoils it.",
+    requires=("endpoint/stream-finish",),
+)
+def unicode(interview: Interview) -> Findings:
+    """An answer with Chinese characters and emoji must come out of the stream as it comes out of a plain answer.
+
+    U+FFFD where the plain answer has a character means that each piece is decoded by itself, and characters are cut
+    between two pieces; a character that is missing, that its halves were dropped. `å¥½` for 好 means that UTF-8 is
+    taken for Latin-1 somewhere.
+
+    Repair: decode incrementally, and hold back bytes that do not yet make a character.
+    Simulated by: npu-adapter simulate --fault cut-characters (mojibake,
+    drops-characters)
+    """
+    foreign = interview.foreign
+    stream = foreign.streams[0] if foreign else None
+    if foreign is None or stream is None or stream.completion is None or not answered(stream):
+        raise NotApplicable("the prompt with Chinese characters was not answered (endpoint/stream-finish)")
+    text = said(stream)
+    whole = "".join(reversed(plain_texts(foreign.plains[0])))
+    if any(wrong in text for wrong in _mojibake()):
+        yield fail(
+            expected="你好 as 你好",
+            seen=f"UTF-8 that was taken for Latin-1: {shown(text)}",
+            fix="decode and encode as UTF-8 all the way",
+            where=asked(stream),
+        )
+    elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
+        yield fail(
+            expected=f"whole characters, as in the plain answer: {shown(whole, 120)}",
+            seen=f"{text.count(_REPLACEMENT)} replacement characters (U+FFFD): {shown(text)}",
+            fix="decode incrementally: hold back bytes that do not yet make a character",
+            where=asked(stream),
+        )
+    elif lost := _lost(foreign):
+        yield fail(
+            expected=f"every character of the plain answer: {shown(whole, 120)}",
+            seen=f"{shown(text, 120)}: {lost!r} is missing, each time",
+            fix="decode incrementally: a character that is cut between two tokens must not be dropped",
+            where=asked(stream),
+        )
+
+
+def _lost(foreign: Foreign) -> str:
+    """Characters of several bytes that every stream lacks and every plain answer has."""
+    lost = {
+        loses(answer(stream), plain_answer(plain))
+        for stream, plain in zip(foreign.streams, foreign.plains, strict=True)
+    }
+    one = lost.pop()
+    return one if not lost and len(foreign.streams) > 1 and one and not any(map(str.isascii, one)) else ""
+
+
+def _mojibake() -> Iterator[str]:
+    """Each character of the prompt as it looks when its bytes are taken for Latin-1 or Windows-1252."""
+    for char in FOREIGN_CHARACTERS:
+        yield char.encode().decode("latin-1")
+        try:
+            yield char.encode().decode("cp1252")
+        except UnicodeDecodeError:
+            continue
+
+
+def _fits(text: str, whole: str) -> bool:
+    """Whether the text is the whole one with some characters replaced."""
+    pattern = re.sub(f"{_REPLACEMENT}+", lambda run: f".{{1,{len(run.group())}}}", re.escape(text))
+    return bool(whole) and re.fullmatch(pattern, whole, re.DOTALL) is not None

@@ -1,0 +1,62 @@
+"""Is a message heard? Token counts that grow with it say so, or else an answer that knows what was said in it."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, fail
+from healthcheck.endpoint.answers import prompt_tokens, said
+from healthcheck.endpoint.prompts import FILLER
+from healthcheck.endpoint.records import Conversation, Interview
+from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
+from healthcheck.endpoint.wording import asked, shown
+from healthcheck.wire.client import Exchange
+
+MUTE = "the server counts no prompt tokens, and the model does not repeat a code word when told"
+_UNITS_MORE = 2
+
+
+def conversation(interview: Interview) -> Conversation:
+    """The conversation of the interview.
+
+    Raises:
+        NotApplicable: none was tried.
+    """
+    if interview.conversation is None:
+        raise NotApplicable("no conversation was tried")
+    return interview.conversation
+
+
+def heard(interview: Interview, exchange: Exchange, longer: Exchange, what: str) -> Findings:
+    """Whether a prompt grows when a message in it does, or else the code word comes back.
+
+    `longer` differs from `exchange` in two more units of filler in that one message: whatever a template adds, and
+    a system prompt of its own that it leaves out, stand in both.
+    """
+    talk = conversation(interview)
+    fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
+    each = tokens_per_unit(interview.steps)
+    fix = "apply the model's chat template to the whole list of messages"
+    if each and fewer and more and counts_hold(interview):
+        if more - fewer < each * _UNITS_MORE / 2:
+            yield fail(
+                expected=f"some {each * _UNITS_MORE:.0f} prompt tokens more with {_UNITS_MORE * len(FILLER)} "
+                f"characters more in {what}",
+                seen=f"{more} after {fewer}",
+                fix=fix,
+                where=asked(longer),
+            )
+        return
+    if recalls(talk.word, exchange):
+        return
+    if not recalls(talk.word, talk.same) or recalls(talk.word, talk.alone):
+        raise NotApplicable(MUTE)
+    yield fail(
+        expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
+        seen=shown(said(exchange)),
+        fix=fix,
+        where=asked(exchange),
+    )
+
+
+def recalls(word: str, exchange: Exchange) -> bool:
+    """Whether an answer has the code word."""
+    return word in said(exchange)

@@ -1,0 +1,127 @@
+"""All the exchanges of an interview, and what their token counts can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from healthcheck.endpoint.answers import answered, prompt_tokens, said, token_limit, words_in
+from healthcheck.endpoint.records import Interview, Step
+from healthcheck.wire.client import Exchange
+
+_SLACK = 8
+_WORDS_PER_TOKEN = 6
+"""Tokens of more than four words are not made (SuperBPE, arXiv:2503.13423, stops at four)."""
+_LEAST_PER_UNIT = 8.0
+"""Tokens that a unit of filler (170 characters) has at least; the longest tokens in use make 25 of it."""
+_CHARACTERS_PER_TOKEN = 16
+"""Of a text on the whole. Single tokens are longer: runs of up to 128 blanks or dashes are in use."""
+
+
+def every_stream(interview: Interview) -> Iterator[Exchange]:
+    """Every stream of the interview that was answered with status 200 and that the client did not leave."""
+    for exchange in asked_streams(interview):
+        if exchange.completion is not None and not exchange.abandoned:
+            yield exchange
+
+
+def asked_streams(interview: Interview) -> Iterator[Exchange]:
+    """Every stream that was asked for, less the openings that were given up and the streams that were left."""
+    talk, crowd, shown = interview.conversation, interview.crowd, interview.shown
+    sampling, foreign = interview.sampling, interview.foreign
+    asked = (
+        *(opening.exchange for opening in interview.openings[-1:]),
+        *interview.streams, interview.limited, interview.roomy, interview.long, interview.again,
+        *interview.stories, interview.stopped, interview.to_the_end,
+        *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
+        *(foreign.streams if foreign else ()),
+        *(step.exchange for step in interview.steps),
+        *((talk.alone, talk.history, talk.history_longer, talk.system, talk.system_longer, talk.shots)
+          if talk else ()),
+        *(each for recall in (talk.recalls if talk else ()) for each in (recall.last, recall.single)),
+        *((*crowd.rounds[0], *crowd.rounds[1], *(exchange for _, exchange in crowd.alone)) if crowd else ()),
+        *((*shown.streams, shown.without) if shown else ()),
+    )  # fmt: skip
+    seen: set[int] = set()
+    for exchange in asked:
+        if exchange and id(exchange) not in seen:
+            seen.add(id(exchange))
+            yield exchange
+
+
+def unanswered(interview: Interview) -> tuple[Exchange, ...]:
+    """Requests to which nothing came, beside others that were answered; those of the crowd and after it are not
+    among them, nor pictures (endpoint/concurrency, disconnect, bad-request, image judge these).
+    """
+    crowd, shown = interview.crowd, interview.shown
+    apart = (
+        *(crowd.rounds[0] + crowd.rounds[1] if crowd else ()),
+        *(shown.streams if shown else ()),
+    )
+    foreign = interview.foreign.plains if interview.foreign and _plain_works(interview) else ()
+    asked = (*asked_streams(interview), *foreign, *interview.abandoned)
+    if not answered(interview.opening.exchange):
+        return ()
+    return tuple(each for each in asked if not each.status and not any(each is other for other in apart))
+
+
+def _plain_works(interview: Interview) -> bool:
+    return bool(interview.plains) and interview.plains[0].status == 200
+
+
+def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
+    """Whether a stream beside others brought no text at all, while those that were alone ended as they should."""
+    crowd = interview.crowd
+    if crowd is None or not exchange.error or exchange.arrivals_s:
+        return False
+    beside = any(exchange is each for exchanges in crowd.rounds for each in exchanges)
+    return beside and all(answered(each) for each in (interview.opening.exchange, *interview.streams))
+
+
+def miscount(exchange: Exchange) -> str:
+    """What cannot be true of a stream's token counts, in words; "" where nothing is, or nothing was counted."""
+    completion = exchange.completion
+    usage = completion.usage if completion else None
+    if completion is None or usage is None:
+        return "no whole numbers" if completion and completion.usage_sent else ""
+    made, words = usage.completion_tokens, words_in(completion)
+    size = len(said(exchange).encode("utf-8", "replace"))
+    if usage.prompt_tokens <= 0:
+        return "a prompt of no tokens"
+    if made < 0 or (made == 0 and completion.deltas):
+        return "a text of no tokens"
+    if words > _WORDS_PER_TOKEN * made + _SLACK:
+        return f"{words} words in {made} tokens"
+    if made > token_limit(exchange) > 0 and made > size + _SLACK:
+        return f"{made} tokens, of {token_limit(exchange)} allowed, for {size} bytes"
+    return ""
+
+
+def overruns(exchange: Exchange) -> bool:
+    """Whether an answer has more text than its max_tokens can make, whatever the counts say."""
+    limit = token_limit(exchange)
+    return 0 < limit * _CHARACTERS_PER_TOKEN < len(said(exchange))
+
+
+def counts_hold(interview: Interview) -> bool:
+    """Whether the server's token counts can be relied on: none of them is plainly wrong."""
+    return not any(miscount(exchange) for exchange in every_stream(interview))
+
+
+def counts_prompts(interview: Interview) -> bool:
+    """Whether the server counts prompt tokens such that a longer prompt has more of them."""
+    return tokens_per_unit(interview.steps) is not None and counts_hold(interview)
+
+
+def tokens_per_unit(steps: Sequence[Step]) -> float | None:
+    """Prompt tokens of one unit of filler, by the difference of two prompts that differ in nothing else.
+
+    None where the server counts none, or too few to be true.
+    """
+    if len(steps) < 2:
+        return None
+    first, second = steps[:2]
+    one, more = prompt_tokens(first.exchange), prompt_tokens(second.exchange)
+    if one is None or more is None:
+        return None
+    each = (more - one) / (second.units - first.units)
+    return each if each >= _LEAST_PER_UNIT else None
