@@ -15,6 +15,7 @@ from healthcheck.errors import UsageError
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.catalogue import NUMBERED
+from healthcheck.simulator.manners import TEXTS, Manner
 from healthcheck.simulator.solvers import SOLVERS
 
 
@@ -33,6 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="simulated", metavar="NAME", help="the served model name")
     parser.add_argument("--dialect", default="vllm", choices=sorted(DIALECTS), metavar="NAME",
                         help="whose habits on the wire (--list shows all; default %(default)s)")  # fmt: skip
+    parser.add_argument("--manner", default=Manner.PLAIN.value, choices=[manner.value for manner in Manner],
+                        metavar="NAME",
+                        help="how the model talks (--list shows all; default %(default)s)")  # fmt: skip
     parser.add_argument("--fault", action="append", default=[], metavar="NAME",
                         help="may be given more than once (--list shows all)")  # fmt: skip
     parser.add_argument(
@@ -56,13 +60,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--problems-seed", type=numbers.integer, default=0, help="the seed that the probe draws its problems from"
     )
-    parser.add_argument("--list", action="store_true", help="list the dialects and the faults, then stop")
+    parser.add_argument("--list", action="store_true", help="list dialects, manners and faults, then stop")
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve until a signal comes; 0 after a clean end."""
     if options.list:
         print("dialects: " + ", ".join(DIALECTS) + "\n")
+        print("manners, all of them honest:")
+        for manner, text in TEXTS.items():
+            print(f"{manner.value:24} {text}")
+        print("\nfaults, each with the check that it trips:")
         for fault in FAULTS.values():
             print(f"{fault.name:24} {fault.check:28} {fault.text}")
         for name, text in NUMBERED.items():
@@ -72,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     behaviour = Behaviour(
         model=options.model,
         dialect=options.dialect,
+        manner=Manner(options.manner),
         faults=tuple(options.fault),
         seed=options.seed,
         answers={question: answer for question, (answer, _) in bank.items()},

@@ -7,7 +7,8 @@ measurement of a model.
 from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS
+from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
 from healthcheck.simulator.tokens import Tokenizer, Words
 
-__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Simulator", "Tokenizer", "Words"]
+__all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Manner", "Simulator", "Tokenizer", "Words"]

@@ -251,9 +251,8 @@ class _Service:
     def _problem(self, request: Request) -> Reply | None:
         body, behaviour = request.body, self._behaviour
         if body is None or not _is_chat(body):
-            if self._malformed == 200:
-                return None
-            return refusal(self._malformed, "the body must be a JSON object with a list of messages")
+            fault = refusal(self._malformed, "the body must be a JSON object with a list of messages")
+            return None if self._malformed == 200 else fault
         if not self._dialect.any_model and body.get("model", self._name) != self._name:
             return refusal(404, f"The model `{body.get('model')}` does not exist.")
         if not self._dialect.takes_zero and body.get("temperature") == 0:

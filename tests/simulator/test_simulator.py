@@ -13,7 +13,7 @@ import pytest
 
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.records import SIMULATOR
-from healthcheck.simulator import FAULTS, Behaviour, Simulator
+from healthcheck.simulator import FAULTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 
@@ -138,14 +138,21 @@ def test_the_command_serves_until_a_signal_and_ends_cleanly(number: signal.Signa
         assert process.wait(timeout=60) == 0
 
 
-def test_the_command_lists_its_faults() -> None:
+def test_the_command_lists_its_faults_and_manners() -> None:
     command = [sys.executable, "-m", "healthcheck", "simulate", "--list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert all(name in listed for name in FAULTS)
+    assert all(name in listed for name in (*FAULTS, *(manner.value for manner in Manner)))
 
 
 @pytest.mark.parametrize(
-    "options", [["--accuracy", "easy=2"], ["--accuracy", "other=1"], ["--fault", "no-such"], ["--correlation", "7"]]
+    "options",
+    [
+        ["--accuracy", "easy=2"],
+        ["--accuracy", "other=1"],
+        ["--fault", "no-such"],
+        ["--manner", "no-such"],
+        ["--correlation", "7"],
+    ],
 )
 def test_wrong_options_are_wrong_usage(options: list[str]) -> None:
     command = [sys.executable, "-m", "healthcheck", "simulate", "--port", "0", "--problems", "1", *options]
