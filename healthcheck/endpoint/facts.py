@@ -210,7 +210,8 @@ def _afterwards(rest: Rest, facts: Interview) -> Interview:
     asker.say("a client that goes away", 4)
     abandoned = _left(rest, facts)
     time.sleep(_NOTICE_S)
-    after = asker.stream(copying(crowd.lines[0]))
+    stuck = next((exchange for exchange in abandoned if not exchange.status), None)
+    after = stuck or asker.stream(copying(crowd.lines[0]))
     crowd = replace(crowd, alone=(*crowd.alone, (0, after)))
     facts = replace(facts, abandoned=abandoned, after_abandoned=after)
     if not answered(after):

@@ -173,14 +173,14 @@ def _far(word: str, units: int) -> Message:
 
 
 def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:
-    """How many units make a long prompt for this model: 5000 tokens, or half of its context.
+    """How many units make a long prompt for this model: 5000 tokens, or five eighths of its context.
 
     Where the server counts nothing, a character may be a token: then half of the context in characters.
     """
     each = tokens_per_unit(steps)
     shortest = prompt_tokens(steps[0].exchange)
     if each and shortest:
-        room = min(FAR_TOKENS, rest.context // 2) if rest.context else FAR_TOKENS
+        room = min(FAR_TOKENS, rest.context * 5 // 8) if rest.context else FAR_TOKENS
         return 1 + int((room - shortest) / each)
     characters = rest.context // 2 if rest.context else 4 * FAR_TOKENS
     return min(characters, 4 * FAR_TOKENS) // len(FILLER)

@@ -58,7 +58,7 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
         *(shown.streams if shown else ()),
     )
     foreign = interview.foreign.plains if interview.foreign and _plain_works(interview) else ()
-    asked = (*asked_streams(interview), *foreign, *interview.abandoned)
+    asked = (*asked_streams(interview), *foreign)
     if not answered(interview.opening.exchange):
         return ()
     return tuple(each for each in asked if not each.status and not any(each is other for other in apart))

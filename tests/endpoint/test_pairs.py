@@ -22,6 +22,7 @@ HANGING = {
     "never-answers",
     "stalls",
     "hangs-in-a-crowd",
+    "hangs-at-45",
     "stuck-after-disconnect",
     "stuck-after-bad-request",
 }

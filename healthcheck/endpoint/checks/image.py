@@ -18,7 +18,7 @@ from healthcheck.wire.client import Exchange
     stage=Stage.ENDPOINT,
     why="For this task code the service sends pictures in chat messages.",
     rule=contract.TASK_TYPES,
-    requires=("endpoint/stream-finish",),
+    requires=("endpoint/stream-finish", "endpoint/degenerate"),
 )
 def image(interview: Interview) -> Findings:
     """A picture in a message (an image_url with a data address) must be accepted, come into the prompt, and change

@@ -25,7 +25,7 @@ _FIX = "raise the limit on input tokens (--max-model-len), and refuse what is lo
     requires=("endpoint/stream-finish",),
 )
 def long_prompt(interview: Interview) -> Findings:
-    """A prompt of some 5000 tokens, or half of the model's context, must be heard in full.
+    """A prompt of some 5000 tokens, or five eighths of the model's context, must be heard in full.
 
     The same prompt is sent with one, three, and more and more units of the same text. From the second unit on, each
     must add as many tokens as the one before; a tenth less than that was cut. What stands once in a prompt (the
