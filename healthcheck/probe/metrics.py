@@ -87,7 +87,7 @@ def client(run: ProbeRun) -> dict[str, float]:
 def _signs(run: ProbeRun) -> dict[str, JsonValue]:
     """How many answers set off each detector, and how many were cut at max_tokens."""
     answered = [sample for sample in run.samples if not sample.error]
-    names = [name for sample in answered for name in flags(sample.text)]
+    names = [name for sample in answered for name in flags(sample.text, cut=sample.finish_reason == "length")]
     cut = sum(sample.finish_reason == "length" for sample in answered)
     interval = wilson(cut, len(answered))
     return {

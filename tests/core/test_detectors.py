@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import base64
+import json
 import random
 
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.detectors import DETECTORS, dominant_script, flags
+from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, dominant_script, flags
 from healthcheck.probe.problems import FAMILIES, TIERS, generate
 
 HEALTHY = (
@@ -25,6 +27,31 @@ HEALTHY = (
     "<think>\nOkay, so Anna has 15 apples and then she gets 3 more. That makes 18.\n</think>\n\nThe answer is 18.",
     "α + β = γ, and with α = 15 and β = 3 that is γ = 18.",
     "naïve café déjà vu — “18”…",
+    "-" * 72,
+    "Result\n" + "=" * 80 + "\n18",
+    "| step | value |\n|" + "-" * 90 + "|" + "-" * 90 + "|\n| 1 | 18 |",
+    "🍎" * 18,
+    "🍎🍎🍎🍎🍎 and 🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎",
+    "The answer is 18. " * 6,
+    "1/3 = 0.3333333333333333",
+    "1011011000101101010110",
+    "0 0 0 0 0 0\n" * 6,
+    "[[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]",
+    r"\begin{pmatrix} 0 & 0 & 0 & 0 \\ 0 & 0 & 0 & 0 \\ 0 & 0 & 0 & 0 \\ 0 & 0 & 0 & 1 \end{pmatrix}",
+    r"\[ \sum_{i=1}^{n} i = \frac{n(n+1)}{2} \quad\Rightarrow\quad \sum_{i=1}^{5} i = \frac{5 \cdot 6}{2} = 15 \]",
+    json.dumps([{"id": n, "name": f"item {n}", "price": 3 * n, "in_stock": n % 3 == 0} for n in range(60)], indent=2),
+    base64.b64encode(bytes(range(256)) * 3 + bytes(range(0, 256, 7))).decode(),
+    "Hello: 你好 (Chinese), こんにちは (Japanese), Привет (Russian), مرحبا (Arabic), שלום (Hebrew), नमस्ते (Hindi).",
+    "- Русский: Здравствуйте\n- 中文：您好\n- 한국어: 안녕하세요\n- العربية: السلام عليكم\n- ไทย: สวัสดี\n- English: Good day",
+    ("Wir addieren zuerst die Äpfel, die Anna schon hat, und dann jene, die sie später pflückt; damit erhalten wir "
+    "insgesamt achtzehn Äpfel, von denen sie anschließend sechs an ihren Bruder weitergibt, bevor sie nach Hause geht."),
+    ("Anna avait quinze pommes au départ, puis elle en cueille trois autres dans le verger; il lui en reste donc "
+    "dix-huit au total, qu'elle partage ensuite avec son frère avant de rentrer chez elle pour le dîner du soir."),
+    ("Bài toán này khá đơn giản: ban đầu Anna có mười lăm quả táo, sau đó cô ấy hái thêm ba quả nữa, vì vậy tổng cộng "
+    "cô ấy có mười tám quả táo để chia cho em trai và các bạn của mình ở trường."),
+    "小明原來有十五個蘋果，後來又買了三個，所以總共有十八個蘋果，請問他還要再買多少個才能平均分給六位同學呢？答案是零個。",
+    "\x1b[1mBold\x1b[0m answer: 18\x0c",
+    "The file holds one private sign, \ue000, which stands for a logo.",
 )  # fmt: skip
 BROKEN = (
     ("empty", ""),
@@ -33,12 +60,18 @@ BROKEN = (
     ("empty", "<think>15 + 3</think>"),
     ("constant", "!" * 40),
     ("constant", "! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! ! !"),
-    ("constant", "0101010101010101010101"),
+    ("constant", "哈" * 40),
+    ("constant", "0101010101" * 20),
+    ("constant", "0 " * 160),
+    ("constant", "." * 150),
+    ("constant", "So 18.\n" + "-" * 600),
     ("constant", "The" + "!" * 30),
     ("tail_loop", "The answer is 18." * 10),
     ("tail_loop", "First we add. " + "and the English and the " * 6),
     ("tail_loop", "So 18. 然后她又买了三个苹果放进袋子。" + "然后她又买了三个苹果放进袋子。" * 6),
     ("tail_loop", "ok\n" * 40),
+    ("tail_loop", "Anna has 15 apples and picks 3 more, so that there are 18 of them in all." + "!" * 60),
+    ("tail_loop", "Then " + "0, 1, 2, " * 60),
     ("compressible", "".join(f"and then the number {n % 3} is the number {n % 3} and so on " for n in range(60)) + "done"),
     ("bad_codepoints", "The ans\ufffd\ufffdwer is \ufffd18 as we see."),
     ("bad_codepoints", "The answer\x00 is\x01 18"),
@@ -53,9 +86,20 @@ def test_sound_texts_set_nothing_off(text: str) -> None:
     assert flags(text) == ()
 
 
+@pytest.mark.parametrize("text", [text for text in HEALTHY if text != "The answer is 18. " * 6])
+def test_neither_do_they_where_max_tokens_cut_them(text: str) -> None:
+    for end in range(20, len(text), 7):
+        assert flags(text[:end], cut=True) == ()
+
+
 @pytest.mark.parametrize(("name", "text"), BROKEN)
 def test_broken_texts_set_their_detector_off(name: str, text: str) -> None:
-    assert name in flags(text)
+    assert name in flags(text, cut=name != "empty")
+
+
+@pytest.mark.parametrize("text", ["The answer is 18. " * 40, "so it is " * 60, "!" * 40, "-" * 5000, "0 1 " * 1000])
+def test_what_no_model_says_is_seen_however_it_ended(text: str) -> None:
+    assert flags(text)
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in {"pictures", "signs"}])
@@ -90,10 +134,15 @@ def test_random_tokens_of_many_scripts_are_seen() -> None:
 def test_detectors_take_any_text(text: str) -> None:
     for detector in DETECTORS.values():
         assert detector(text) in {True, False}
+    for cut in (True, False):
+        for ending in ENDING_DETECTORS.values():
+            assert ending(text, cut) in {True, False}
 
 
 @given(piece=strategies.text(min_size=1, max_size=60, alphabet="abcdefgh ,."), start=strategies.text(max_size=30))
 def test_any_piece_said_often_enough_is_a_loop(piece: str, start: str) -> None:
     repeats = max(5, 60 // len(piece) + 2)
     text = (start + piece * repeats).rstrip()
-    assert len(piece.strip()) == 0 or "tail_loop" in flags(text)
+    lettered = any(character.isalpha() for character in piece)
+    assert not lettered or "tail_loop" in flags(text, cut=True)
+    assert not piece.strip(" ,.") or "tail_loop" in flags(start + piece * 400)
