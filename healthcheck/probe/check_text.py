@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
 
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.detectors import dominant_script, flags
 from healthcheck.probe import figures
 from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.shares import surely
 from healthcheck.probe.statistics.intervals import clopper_pearson, wilson
-from healthcheck.records import Finding, Stage
+from healthcheck.reasoning import final_text
+from healthcheck.records import Finding, Level, Stage
 
 TOLERATED = 0.05
-"""Below this rate a fault of single texts is the model's; surely above it, the deployment's."""
+"""Below this rate a fault of single texts is the model's."""
+LEFT_OPEN, MOST = 0.25, 0.5
+"""A weak model loops, repeats itself or says nothing now and then. Surely above the first rate it may be either the
+model or the deployment, surely above the second it is no use to anyone."""
 DEAF = 0.5
+NO_PREFIX_CHARACTERS = 16
+"""Batches that round otherwise part late in an answer, as a rule; temperature and races part at once."""
 _LONG_CHARACTERS = 40
-"""A shorter text may well be right for many problems."""
+"""A shorter text may well be right for many problems, or the only way to say it."""
 _STYLE = frozenset({"constant", "tail_loop", "compressible", "implausible_words"})
 """In a right answer these are rules of dashes, tables and round numbers."""
+_MODELS_OWN = frozenset({"tail_loop", "compressible", "empty"})
+_REFUSAL = re.compile(
+    r"\b(?:sorry|apologi[sz]e|unable|cannot|can['’]?t|can not|not able|don['’]t know|do not know|not sure|"
+    r"as an AI)\b|抱歉|对不起|對不起|无法|無法|不能|不知道",
+    re.IGNORECASE,
+)
 _GARBAGE = (
     "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
     "npu-adapter explain probe/degenerate says why"
@@ -43,7 +58,12 @@ def degenerate(run: ProbeRun) -> Findings:
     samples of every problem are the same text although the temperature asks for variety; final answers to a problem
     differ although the temperature is 0.
 
-    Expected: none of these in more than 5 % of the answers. Wrong answers can be sound text: see probe/accuracy.
+    Expected: none of these in more than 5 % of the answers, where the samples of a problem count as one. Bytes,
+    mixed scripts and one character over and over, which no model says by itself, fail above that. Loops and empty
+    answers are what weak models do too: they warn up to 25 %, are inconclusive up to 50 %, and fail above. Where
+    most answers have one sign or another, that fails whatever the signs are. A right answer is no garbage, nor is a
+    refusal. At temperature 0 the batch that an answer is computed in may flip its end: a warning, unless most
+    problems flip from the first words on. Wrong answers can be sound text: see probe/accuracy.
 
     Repair: try these in this order, and keep the first that ends it: --dtype bfloat16 (float16 overflows where
     bfloat16 does not), no quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no exchange
@@ -56,73 +76,109 @@ def degenerate(run: ProbeRun) -> Findings:
         raise NotApplicable("no request was answered")
     seen: dict[str, list[Sample]] = {}
     for sample, place in answered:
-        cut = sample.finish_reason == "length"
-        for name in flags(sample.text):
-            harmless = name in _STYLE and run.grades[place].correct
-            if not harmless and not (name == "empty" and cut):
+        for name in flags(sample.text, cut=sample.finish_reason == "length"):
+            if not (name in _STYLE and run.grades[place].correct):
                 seen.setdefault(name, []).append(sample)
-    for name, samples in seen.items():
-        yield _sign(name, samples, len(answered))
+    yield from _signs(seen, [sample for sample, _ in answered])
     yield from _deaf(run)
     yield from _languages(run)
     yield from _copies(run)
     yield from _flips(run)
 
 
-def _sign(name: str, samples: list[Sample], total: int) -> Finding:
-    surely = wilson(len(samples), total).low
-    told = fail if surely > TOLERATED and name != "implausible_words" else warn
+def _signs(seen: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterator[Finding]:
+    found = [_sign(name, samples, answered) for name, samples in seen.items()]
+    yield from found
+    garbage = {
+        sample.order: sample
+        for name, samples in seen.items()
+        for sample in samples
+        if name != "implausible_words" and not _client_reads(sample)
+    }
+    if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
+        text = next(iter(garbage.values())).text
+        yield fail(
+            expected="answers that are text",
+            seen=f"{len(garbage)} of {len(answered)} answers have one of these signs, such as {excerpt(text)}",
+            fix=_GARBAGE,
+            evidence={"samples": len(garbage), "of": len(answered)},
+        )
+
+
+def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Finding:
+    low = surely(samples, answered)
+    all_reasoning = all(map(_client_reads, samples))
+    told: Callable[..., Finding] = warn
+    if name != "implausible_words" and not all_reasoning:
+        if low > (MOST if name in _MODELS_OWN else TOLERATED):
+            told = fail
+        elif low > LEFT_OPEN:
+            told = unsettled
     return told(
         expected="answers that are text",
-        seen=f"{name}: {len(samples)} of {total} answers, such as {excerpt(samples[0].text)}",
-        fix=_ALL_REASONING if all(sample.reasoning and not sample.text for sample in samples) else _GARBAGE,
-        evidence={"detector": name, "samples": len(samples), "of": total},
+        seen=f"{name}: {len(samples)} of {len(answered)} answers, such as {excerpt(samples[0].text)}",
+        fix=_ALL_REASONING if all_reasoning else _GARBAGE,
+        evidence={"detector": name, "samples": len(samples), "of": len(answered), "low": low},
     )
+
+
+def _client_reads(sample: Sample) -> bool:
+    """It is all in the reasoning field, where the evaluation client looks too when there is no other text."""
+    return bool(sample.reasoning) and not sample.text
 
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:
     problems: dict[str, set[int]] = {}
-    for sample in run.samples:
-        if not sample.error:
+    asked = set()
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        if not sample.error and not grade.correct:
             problems.setdefault(sample.text.strip(), set()).add(sample.problem)
-    text, same = max(problems.items(), key=lambda item: len(item[1]))
-    surely = wilson(len(same), len(set().union(*problems.values()))).low
-    if len(same) > 1 and len(text) >= _LONG_CHARACTERS and surely > TOLERATED:
-        told = fail if surely > DEAF else warn
+        if not sample.error:
+            asked.add(sample.problem)
+    text, same = max(problems.items(), key=lambda item: len(item[1]), default=("", set[int]()))
+    low = wilson(len(same), len(asked)).low
+    if len(same) > 1 and len(text) >= _LONG_CHARACTERS and low > TOLERATED:
+        own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
+        told = fail if low > DEAF and not own_way else warn
         yield told(
             expected="answers that depend on the question",
             seen=f"{len(same)} problems got the same text: {excerpt(text)}",
             fix="look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front",
-            evidence={"problems": len(same), "low": surely},
+            evidence={"problems": len(same), "low": low},
         )
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
     asked = [dominant_script(prompt(problem)) for problem in run.problems]
-    said = [(sample, dominant_script(sample.text)) for sample in run.samples if not sample.error]
+    answered = [sample for sample in run.samples if not sample.error]
+    said = [(sample, dominant_script(final_text(sample.text))) for sample in answered]
     other = [(sample, script) for sample, script in said if script and asked[sample.problem] not in {"", script}]
-    if other and wilson(len(other), len(said)).low > TOLERATED:
+    if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
         yield warn(
             expected="answers in the script of the question",
             seen=f"{len(other)} of {len(said)} are in another ({script}), such as {excerpt(sample.text)}",
-            fix="check that the tokenizer and the chat template are those of the weights",
+            fix="if the model knows the question's language, check that the tokenizer and the chat template are "
+            "those of the weights",
         )
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:
-    rows = [row for row in figures.grid(run).rows if len(row) > 1 and any(run.samples[place].text for place in row)]
+    """Short answers are alike because there is no other way to say them."""
+    rows = [row for row in figures.grid(run).rows if len(row) > 1]
     texts = [{run.samples[place].text for place in row} for row in rows]
-    if run.settings.temperature >= 0.3 and len(rows) >= 10 and all(len(row) == 1 for row in texts):
+    long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
+    if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(row) == 1 for row in texts):
         yield warn(
             expected=f"answers that vary at temperature {run.settings.temperature:g}",
             seen=f"all {len(rows[0])} answers to each of {len(rows)} problems are the same text",
-            fix="see endpoint/sampling: a pinned seed or an ignored temperature makes pass@n equal avg@n",
+            fix="see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
+            "makes pass@n equal avg@n",
         )
 
 
 def _flips(run: ProbeRun) -> Iterator[Finding]:
-    """At temperature 0 texts may differ (batches of another size round otherwise); answers should not."""
+    """At temperature 0 batches of another size round otherwise, and a close decision may fall the other way."""
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
     if run.settings.temperature > 0 or not rows:
         return
@@ -134,14 +190,23 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
         )
         return
     answers = " and ".join(sorted({run.grades[place].extracted or "none" for place in flipped[0]})[:3])
-    told = fail if interval.low > TOLERATED else warn
+    alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
+    told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
     yield told(
         expected="the same final answer every time at temperature 0",
         seen=f"{len(flipped)} of {len(rows)} problems got different ones "
-        f"({run.problems[run.samples[flipped[0][0]].problem].id}: {answers})",
-        fix="look for a race between streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1",
-        evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "high": interval.high},
+        f"({run.problems[run.samples[flipped[0][0]].problem].id}: {answers}); "
+        f"the texts are alike in their first {alike:g} characters",
+        fix="if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
+        "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1",
+        evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "alike_characters": alike},
     )
+
+
+def _common_start(samples: Sequence[Sample]) -> int:
+    texts = [sample.reasoning + sample.text for sample in samples]
+    parted = (at for at, signs in enumerate(zip(*texts, strict=False)) if len(set(signs)) > 1)
+    return next(parted, min(map(len, texts)))
 
 
 def excerpt(text: str) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 
 from healthcheck import contract
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.probe import baselines, export, figures, verdict
+from healthcheck.probe import baselines, export, figures, runaway, verdict
 from healthcheck.probe.check_text import degenerate, excerpt
 from healthcheck.probe.export import client_text
 from healthcheck.probe.facts import CLEAR
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.sampler import GAVE_UP
+from healthcheck.probe.shares import surely
 from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.intervals import wilson
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import Finding, Stage
@@ -92,8 +92,10 @@ def truncated(run: ProbeRun) -> Findings:
     Expected: none. A cut answer counts as right only where its final answer was already marked. What max_tokens the
     service sends is unknown; its client's stock value is 512. Reasoning that does not fit leaves no answer at all.
 
-    Most answers cut although nothing is being reasoned about means that the model never stops: fail. Most of them
-    cut while reasoning means that the accuracy says nothing about the deployment: inconclusive.
+    Most answers cut, and going on without end (a loop, an end-of-turn token written out, another question that it
+    asks itself, pages about a school problem) means that the model never stops: fail. Most of them cut while
+    reasoning, or at a max_tokens that a wordy model needs, means that the accuracy says nothing about the
+    deployment: inconclusive. The samples of a problem count as one.
 
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
@@ -105,18 +107,21 @@ def truncated(run: ProbeRun) -> Findings:
     cut = [sample for sample in answered if sample.finish_reason == "length"]
     if not cut:
         return
-    reasoned = sum(bool(sample.reasoning) or "<think>" in sample.text for sample in cut)
+    reasoned = runaway.reasoning(run, cut)
+    thoughts = {sample.order for sample in reasoned}
+    endless = [sample for sample in cut if sample.order not in thoughts and runaway.endless(run, sample)]
     told: Callable[..., Finding] = warn
-    if wilson(reasoned, len(answered)).low > NEVER_ENDS:
-        told = unsettled
-    elif wilson(len(cut) - reasoned, len(answered)).low > NEVER_ENDS:
+    if surely(endless, answered) > NEVER_ENDS:
         told = fail
+    elif surely(cut, answered) > NEVER_ENDS:
+        told = unsettled
     yield told(
         expected="answers that end before max_tokens",
         seen=f"{len(cut)} of {len(answered)} were cut at max_tokens={run.settings.max_tokens}"
-        f"{f', {reasoned} of them while reasoning' if reasoned else ''}; one ends in {excerpt(cut[0].text[-60:])}",
+        f"{f', {len(reasoned)} of them while reasoning' if reasoned else ''}"
+        f"{f', {len(endless)} going on without end' if endless else ''}; one ends in {excerpt(cut[0].text[-60:])}",
         fix="give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token",
-        evidence={"cut": len(cut), "of": len(answered), "reasoning": reasoned},
+        evidence={"cut": len(cut), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
     )
 
 

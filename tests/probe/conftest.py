@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from healthcheck.probe.facts import measure
-from healthcheck.probe.records import Patience, ProbeRun, ProbeSettings
+from healthcheck.probe.grading import grade
+from healthcheck.probe.records import Patience, ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.behaviour import Behaviour
@@ -36,3 +38,10 @@ def probe(tmp_path: Path) -> Probe:
         return measure(ProbeSettings(url=url, **chosen), Silent(), tmp_path / "run")  # type: ignore[arg-type]
 
     return run
+
+
+def rewritten(run: ProbeRun, change: Callable[[Sample], Sample]) -> ProbeRun:
+    """The run as it would be, had the server sent other answers."""
+    samples = tuple(map(change, run.samples))
+    grades = (grade(run.problems[each.problem], each.text, finish_reason=each.finish_reason) for each in samples)
+    return replace(run, samples=samples, grades=tuple(grades))

@@ -1,0 +1,229 @@
+"""What healthy models do that looks odd is no fault, and garbage is one whatever it looks like."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.facts import measure
+from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.progress import Silent
+from healthcheck.records import CheckResult, Outcome
+from healthcheck.simulator.server import Simulator
+from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
+
+Change = Callable[[Sample], Sample]
+LOOP = "Anna has 15 apples. Then she picks some more of them, and so we add. " + "So we add them up. " * 60
+WORDS = [
+    "first",
+    "we",
+    "take",
+    "what",
+    "is",
+    "there",
+    "and",
+    "then",
+    "add",
+    "the",
+    "rest",
+    "of",
+    "it",
+    "while",
+    "nothing",
+    "else",
+    "in",
+    "this",
+    "story",
+    "changes",
+    "so",
+]
+
+
+def judged(run: ProbeRun, name: str) -> CheckResult:
+    return next(check for check in CHECKS if check.id == f"probe/{name}").judge(run)
+
+
+def told(result: CheckResult) -> str:
+    return f"{result.outcome.value}{'' if result.settled else ', open'}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ProbeRun:
+    """A healthy run of 40 problems."""
+    with Simulator(behaviour(accuracy=even(0.6))) as server:
+        settings = ProbeSettings(url=server.url, problems=40, samples=3, concurrency=8, patience=QUICK)
+        return measure(settings, Silent(), tmp_path_factory.mktemp("healthy") / "run")
+
+
+def some(share: float, change: Change, of: int) -> Change:
+    return lambda each: change(each) if each.problem < share * of else each
+
+
+def says(text: str, finish: str = "stop", reasoning: str = "") -> Change:
+    return lambda each: replace(each, text=text, finish_reason=finish, reasoning=reasoning)
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"), [(0.0, "pass"), (0.075, "warn"), (0.2, "warn"), (0.45, "skip, open"), (1.0, "fail")]
+)
+def test_a_weak_model_that_loops_now_and_then_is_no_broken_deployment(
+    probe: Probe, share: float, outcome: str
+) -> None:
+    with Simulator(behaviour(accuracy=even(0.45))) as server:
+        run = probe(server.url, problems=120)
+    looping = rewritten(run, some(share, says(LOOP, "length"), 120))
+    assert told(judged(looping, "degenerate")) == outcome
+
+
+DICE = random.Random(4)
+
+
+def _noise(_: Sample) -> str:
+    return DICE.randbytes(300).decode("utf-8", "replace")
+
+
+GARBAGE: dict[str, Callable[[Sample], str]] = {
+    "token 0": lambda _: "!" * 400,
+    "token 0 after a sentence": lambda _: "We add the apples that she has and those that she picks." + "!" * 80,
+    "loops after a while": lambda each: " ".join(DICE.sample(WORDS, 12)) + " the total of it" * 20,
+    "bytes": _noise,
+    "digits": lambda _: "0" * 500,
+    "many scripts": lambda _: " ".join(
+        "".join(chr(DICE.randint(*span)) for _ in range(5))
+        for span in DICE.choices([(0x61, 0x7A), (0x430, 0x44F), (0x4E00, 0x9FA5), (0x5D0, 0x5EA), (0x905, 0x939)], k=30)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_an_endpoint_whose_every_answer_is_garbage_fails(run: ProbeRun, kind: str) -> None:
+    broken = rewritten(run, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"))
+    assert told(judged(broken, "degenerate")) == "fail"
+
+
+def test_garbage_of_many_kinds_is_garbage(run: ProbeRun) -> None:
+    """Each sign alone is rare enough to be the model's."""
+    kinds = [
+        "",
+        LOOP,
+        "".join(f"{n % 3} and then the number {n % 3} is a number and so on " for n in range(90)) + ".",
+    ]
+    broken = rewritten(run, lambda each: replace(each, text=kinds[each.problem % 3]))
+    assert judged(broken, "degenerate").outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("kind", ["token 0", "bytes", "many scripts"])
+def test_what_no_model_says_by_itself_fails_where_it_is_rare(run: ProbeRun, kind: str) -> None:
+    change = some(0.2, lambda each: replace(each, text=GARBAGE[kind](each), finish_reason="length"), 40)
+    assert told(judged(rewritten(run, change), "degenerate")) == "fail"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that request at the moment.",
+        "As an AI assistant of this company, I am not able to answer questions about arithmetic.",
+        "很抱歉，我无法回答这个问题，因为它超出了我的服务范围。请您换一个问题，或者联系我们的人工客服人员，谢谢您的理解。",
+    ],
+)
+def test_a_model_that_refuses_is_not_called_deaf(run: ProbeRun, text: str) -> None:
+    assert told(judged(rewritten(run, says(text)), "degenerate")) == "warn"
+
+
+def test_a_weak_model_that_always_chooses_a_is_not_called_deaf(run: ProbeRun) -> None:
+    asked = tuple(replace(problem, kind="choice", letters="ABCD", answer="B") for problem in run.problems)
+    text = "Of the choices that are given above the right one is A.\n\nThe answer is \\boxed{A}."
+    chosen = rewritten(replace(run, problems=asked), says(text))
+    assert told(judged(chosen, "degenerate")) == "warn"
+
+
+def test_right_answers_that_are_alike_are_not_called_deaf(run: ProbeRun) -> None:
+    asked = tuple(replace(problem, answer="7" if place % 3 else "8") for place, problem in enumerate(run.problems))
+    text = "We add what is there to what comes, and see that the answer is 7."
+    assert told(judged(rewritten(replace(run, problems=asked), says(text)), "degenerate")) == "warn"
+
+
+def test_an_answer_that_is_in_the_reasoning_field_is_read_by_the_client(run: ProbeRun) -> None:
+    result = judged(rewritten(run, says("", reasoning="15 + 3 = 18. The answer is 18.")), "degenerate")
+    assert told(result) == "warn"
+    assert "--reasoning-parser" in result.findings[0].fix
+
+
+def at_zero(run: ProbeRun, text: Callable[[Sample], str]) -> CheckResult:
+    cold = replace(run, settings=replace(run.settings, temperature=0.0))
+    return judged(rewritten(cold, lambda each: replace(each, text=text(each))), "degenerate")
+
+
+def test_answers_whose_ends_flip_with_the_batch_at_temperature_zero_are_no_failure(run: ProbeRun) -> None:
+    opening = "To solve this, we first look at what is given, and then at what is asked. "
+    result = at_zero(
+        run, lambda each: f"{opening}Case {each.problem}, {WORDS[each.repeat]}: so the answer is {each.repeat + 5}."
+    )
+    assert told(result) == "warn"
+    assert "40 of 40 problems got different ones" in result.findings[-1].seen
+
+
+def test_answers_that_are_others_from_the_first_word_on_at_temperature_zero_fail(run: ProbeRun) -> None:
+    result = at_zero(run, lambda each: f"{WORDS[each.repeat]} … so that the answer is {each.repeat + 5}.")
+    assert told(result) == "fail"
+
+
+def test_short_answers_that_are_alike_need_no_other_seed(run: ProbeRun) -> None:
+    alike = rewritten(run, lambda each: replace(each, text=f"The answer is {each.problem + 3}."))
+    assert told(judged(alike, "degenerate")) == "pass"
+
+
+def test_answers_in_another_language_are_a_warning(run: ProbeRun) -> None:
+    text = "我们先把已有的苹果和后来买的苹果加在一起，然后再减去送给弟弟的那些，所以最后的答案是{}。"
+    spoken = rewritten(run, lambda each: replace(each, text=text.format(each.order)))
+    assert told(judged(spoken, "degenerate")) == "warn"
+
+
+THOUGHTS = (
+    "Okay, so I need to find how many apples there are. Let me see. She has 15 at first, and then {} more come. "
+    "Wait, maybe some of them were given away before. Let me read that again. Hmm, it says that she picks"
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome", "named"),
+    [
+        (lambda each: replace(each, text=THOUGHTS.format(each.order)), "skip, open", "while reasoning"),
+        (lambda each: replace(each, text="<think>\n" + THOUGHTS.format(each.order)), "skip, open", "while reasoning"),
+        (lambda each: replace(each, text="", reasoning=THOUGHTS), "skip, open", "while reasoning"),
+        (lambda each: replace(each, text="", reasoning="I think so. " * 400), "fail", "without end"),
+        (lambda each: replace(each, text=f"First {each.order} things are to be said about"), "skip, open", ""),
+        (lambda each: replace(each, text=f"{each.order} is it.<|im_end|>\n<|im_start|>user\nAnd"), "fail", "without end"),
+        (lambda each: replace(each, text=f"{each.order} is it.\n\nQuestion: How many pears"), "fail", "without end"),
+        (lambda each: replace(each, text=LOOP), "fail", "without end"),
+        (lambda each: replace(each, text=" ".join(DICE.choices(WORDS, k=1500))), "fail", "without end"),
+    ],
+    ids=["thoughts without a tag", "open thoughts", "a reasoning field", "a loop of thoughts", "wordy",
+         "its turn's end", "its own questions", "a loop", "pages"],
+)  # fmt: skip
+def test_an_answer_that_is_cut_says_why(run: ProbeRun, change: Change, outcome: str, named: str) -> None:
+    result = judged(rewritten(run, lambda each: replace(change(each), finish_reason="length")), "truncated")
+    assert told(result) == outcome
+    assert named in result.findings[0].seen
+
+
+def test_thoughts_that_end_in_other_answers_show_what_the_cut_ones_are(run: ProbeRun) -> None:
+    """A template that opens `<think>` in the prompt: only `</think>` is ever seen."""
+    lengthy = " ".join(DICE.choices(WORDS, k=1500))
+
+    def change(each: Sample) -> Sample:
+        if each.problem < 4:
+            return replace(each, text=f"{lengthy}</think>The answer is 7.")
+        return replace(each, text=f"{each.order} {lengthy}", finish_reason="length")
+
+    assert told(judged(rewritten(run, change), "truncated")) == "skip, open"
+
+
+def test_copies_of_a_cut_answer_are_no_more_evidence_than_one(run: ProbeRun) -> None:
+    """24 of 40 problems, that is 72 of 120 samples: as samples surely more than half, as problems not."""
+    cut = rewritten(run, some(0.6, says(LOOP, "length"), 40))
+    assert judged(cut, "truncated").outcome is Outcome.WARN
