@@ -7,10 +7,11 @@ from __future__ import annotations
 import codecs
 import fcntl
 import hashlib
+import re
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,7 @@ class Ratio:
     Attributes:
         per_character: tokens a character, digits apart.
         per_digit: tokens a digit. Where it is above 1, tokens come that bring no character yet.
+        by_word: no token goes over the beginning of a word, so that a word costs one token at least.
         head: tokens of the template before the messages.
         each: tokens of the template around each message.
         tail: tokens of the generation prompt.
@@ -222,24 +224,37 @@ class Ratio:
 
     per_character: float
     per_digit: float
+    by_word: bool = False
     head: int = 0
     each: int = 4
     tail: int = 3
     default_system: int = 0
 
+    @property
+    def overhead(self) -> int:
+        """Tokens of a prompt of one empty message."""
+        return self.head + self.default_system + self.each + self.tail
+
     def pieces(self, text: str) -> tuple[str, ...]:
-        made: list[str] = []
-        begun, paid = "", 0.0
-        for char in text:
-            begun += char
-            paid += self.per_digit if char in "0123456789" else self.per_character
-            while paid >= 1:
-                made.append(begun)
-                begun, paid = "", paid - 1
-        return (*made, begun) if begun else tuple(made)
+        if not self.by_word:
+            return _paid(text, self.per_character, self.per_digit)
+        words = re.findall(r"\s*\S+|\s+", text)
+        return tuple(piece for word in words for piece in _paid(word, self.per_character, self.per_digit))
 
     def prompt_tokens(self, messages: Sequence[Mapping[str, JsonValue]]) -> int:
         system = any(message.get("role") == "system" for message in messages)
         texts = sum(self.each + len(self.pieces(text_of(message))) for message in messages)
-        default = 0 if system else self.default_system
-        return self.head + default + texts + self.tail
+        return self.head + (0 if system else self.default_system) + texts + self.tail
+
+
+@lru_cache(maxsize=4096)
+def _paid(text: str, per_character: float, per_digit: float) -> tuple[str, ...]:
+    made: list[str] = []
+    begun, paid = "", 0.0
+    for char in text:
+        begun += char
+        paid += per_digit if char in "0123456789" else per_character
+        while paid >= 1:
+            made.append(begun)
+            begun, paid = "", paid - 1
+    return (*made, begun) if begun else tuple(made)
