@@ -1,4 +1,4 @@
-"""Make small real weights on the spot: a Qwen3 of 0.6 M parameters that has learnt the probe's word problems.
+"""Make small real weights on the spot: a Qwen3 of 4.6 M parameters that has learnt the probe's word problems.
 
     .venv-vllm/bin/python examples/tiny_lm/make_weights.py --cache .cache/weights [--steps 520]
 
@@ -44,7 +44,7 @@ def digest(steps: int, seed: int) -> str:
     sources = sorted([*HERE.glob("*.py"), *(ROOT / "healthcheck" / "probe" / "problems").glob("*.py")])
     ingredients = {
         "sources": [hashlib.sha256(path.read_bytes()).hexdigest() for path in sources],
-        "versions": [version(name) for name in ("torch", "transformers", "tokenizers")],
+        "versions": [sys.version, *(version(name) for name in ("torch", "transformers", "tokenizers"))],
         "options": [steps, seed],
     }
     return hashlib.sha256(json.dumps(ingredients).encode()).hexdigest()[:16]

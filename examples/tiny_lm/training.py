@@ -1,4 +1,8 @@
-"""Trains the small weights from scratch on the probe's own problems, prompt → worked solution."""
+"""Trains the small weights from scratch on the probe's own problems, prompt → worked solution.
+
+Fewer than a hundred of the vocabulary's tokens occur in them. Training knows those, and one token that stands for
+all others: it costs what a small vocabulary costs, and its softmax is the one over the whole vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from compact import Compact, spread
 from muon import Muon
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from vocabulary import as_prompt, make_tokenizer
@@ -31,7 +36,10 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
     streams = {tier: FAMILIES["arithmetic"](tier, TRAINING_SEED + seed) for tier in TIERS}
     sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
     tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
-    model = Qwen3ForCausalLM(configuration(tokenizer))
+    compact = Compact(
+        len(tokenizer), [token for problem in sample for part in encoded(tokenizer, problem) for token in part]
+    )
+    model = Qwen3ForCausalLM(configuration(compact.size))
     optimizers = (
         Muon(hidden_matrices(model), lr=0.02),
         torch.optim.AdamW(other_parameters(model), lr=3e-3, betas=(0.9, 0.98), weight_decay=0.0),
@@ -40,7 +48,8 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
     began = time.monotonic()
     for step in range(steps):
         tier = dice.choice(("easy", "medium", "medium", "hard", "hard"))
-        loss = loss_of(model, *batch(tokenizer, list(islice(streams[tier], BATCH))))
+        ids, labels = batch(tokenizer, list(islice(streams[tier], BATCH)))
+        loss = loss_of(model, compact.of(ids), compact.of(labels), compact.log_weights)
         for optimizer, base in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, base, strict=True):
                 group["lr"] = rate * schedule(step, steps)
@@ -53,13 +62,16 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
             spent = time.monotonic() - began
             left = spent * (steps - step - 1) / (step + 1)
             print(f"training: step {step + 1} of {steps}, {left:.0f} s left", file=sys.stderr)
-    write(folder, model, tokenizer)
+    special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+    whole = Qwen3ForCausalLM(configuration(len(tokenizer), **special))
+    spread(model, whole, compact)
+    write(folder, whole, tokenizer, special)
 
 
-def configuration(tokenizer: PreTrainedTokenizerFast) -> Qwen3Config:
+def configuration(vocabulary: int, **special: int) -> Qwen3Config:
     """Qwen3 and not Qwen2: transformers 5 replaces a Qwen2 tokenizer's pre-tokenizer, and so spoils the prompt."""
     return Qwen3Config(
-        vocab_size=(len(tokenizer) + 63) // 64 * 64,
+        vocab_size=vocabulary,
         hidden_size=128,
         intermediate_size=512,
         num_hidden_layers=2,
@@ -68,9 +80,8 @@ def configuration(tokenizer: PreTrainedTokenizerFast) -> Qwen3Config:
         head_dim=32,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
+        **special,
         attn_implementation="sdpa",
     )
 
@@ -90,11 +101,7 @@ def schedule(step: int, steps: int) -> float:
 
 def batch(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> tuple[torch.Tensor, torch.Tensor]:
     """Token ids and labels, both (batch, longest); only the worked solution has labels."""
-    rows = []
-    for problem in problems:
-        asked = tokenizer.encode(as_prompt(prompt(problem)), add_special_tokens=False)
-        told = tokenizer.encode(f"{problem.worked}<|im_end|>", add_special_tokens=False)
-        rows.append((asked, told))
+    rows = [encoded(tokenizer, problem) for problem in problems]
     longest = max(len(asked) + len(told) for asked, told in rows)
     ids = torch.zeros(len(rows), longest, dtype=torch.long)
     labels = torch.full((len(rows), longest), -100)
@@ -104,22 +111,31 @@ def batch(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> tuple[
     return ids, labels
 
 
-def loss_of(model: Qwen3ForCausalLM, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def encoded(tokenizer: PreTrainedTokenizerFast, problem: Problem) -> tuple[list[int], list[int]]:
+    """Token ids of the prompt and of the worked solution with its end."""
+    asked = tokenizer.encode(as_prompt(prompt(problem)), add_special_tokens=False)
+    return asked, tokenizer.encode(f"{problem.worked}<|im_end|>", add_special_tokens=False)
+
+
+def loss_of(
+    model: Qwen3ForCausalLM, ids: torch.Tensor, labels: torch.Tensor, log_weights: torch.Tensor
+) -> torch.Tensor:
     """Mean cross-entropy; logits are computed from the first label on, which saves half of the work."""
     first = int((labels != -100).any(dim=0).nonzero()[0])
     hidden = model.model(input_ids=ids).last_hidden_state
-    logits = model.lm_head(hidden[:, first - 1 : -1])
+    logits = model.lm_head(hidden[:, first - 1 : -1]) + log_weights
     return torch.nn.functional.cross_entropy(
         logits.float().flatten(0, 1), labels[:, first:].flatten(), ignore_index=-100
     )
 
 
-def write(folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+def write(
+    folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, special: dict[str, int]
+) -> None:
     folder.mkdir(parents=True)
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
     GenerationConfig(**special).save_pretrained(folder)
     card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
-    text = "A model of 0.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
+    text = "A model of 4.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
     (folder / "README.md").write_text(card + text, encoding="utf-8")

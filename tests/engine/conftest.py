@@ -41,5 +41,5 @@ def make_weights() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def tiny_weights(make_weights: Callable[..., Path]) -> Path:
-    """A Qwen3 of 0.6 M parameters that solves most of the probe's arithmetic."""
+    """A Qwen3 of 4.6 M parameters that solves most of the probe's arithmetic."""
     return make_weights()
