@@ -53,7 +53,7 @@ _NOTICE_S = 0.3
 _LATE_S = 1.0
 _MODELS_S = 30
 _MALFORMED_S = 30
-_LEFT_TOKENS = 96
+LEFT_TOKENS = 96
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
 _MALFORMED = (
@@ -231,7 +231,7 @@ def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
     A process that gets no processor for seconds leaves a quick server's streams when nothing more is to come.
     """
     asker = rest.asker
-    leaving = asker.body([user(STORY)], max_tokens=_LEFT_TOKENS, temperature=1, ignore_eos=True)
+    leaving = asker.body([user(STORY)], max_tokens=LEFT_TOKENS, temperature=1, ignore_eos=True)
     asks = [lambda: asker.client.abandon(leaving)] * SIDE_BY_SIDE
     left = together(asks, at_once=rest.at_once)
     usual_s = min((each.arrivals_s[0] for each in facts.streams if each.arrivals_s), default=0.0)

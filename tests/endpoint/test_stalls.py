@@ -14,7 +14,8 @@ from threading import Thread
 
 import pytest
 
-from healthcheck.endpoint.facts import interview
+from healthcheck.endpoint.asking import SHORT_TOKENS
+from healthcheck.endpoint.facts import LEFT_TOKENS, interview
 from healthcheck.endpoint.records import CLIENT_WAITS_S
 from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.request import Request
@@ -62,7 +63,7 @@ def objections(behaviour: Behaviour, moment: Callable[[list[Request]], bool]) ->
 
 
 def test_an_instant_answer_that_waits_for_its_reader_is_no_burst() -> None:
-    assert objections(Behaviour(model="m"), asks_for(24)) == {}
+    assert objections(Behaviour(model="m"), asks_for(SHORT_TOKENS)) == {}
 
 
 def test_one_delay_of_the_list_of_models_says_nothing() -> None:
@@ -93,8 +94,8 @@ def test_one_delay_of_the_list_of_models_says_nothing() -> None:
 @pytest.mark.parametrize(
     ("fault", "check", "moment"),
     [
-        ("burst", "endpoint/stream-incremental", asks_for(24)),
-        ("stuck-after-disconnect", "endpoint/disconnect", asks_for(260)),
+        ("burst", "endpoint/stream-incremental", asks_for(SHORT_TOKENS)),
+        ("stuck-after-disconnect", "endpoint/disconnect", asks_for(LEFT_TOKENS)),
     ],
 )
 def test_a_fault_is_found_all_the_same(fault: str, check: str, moment: Callable[[list[Request]], bool]) -> None:
