@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle, islice
 
@@ -71,30 +72,39 @@ def loops(spoken: Spoken, request: Request) -> Spoken:
 def anothers(spoken: Spoken, memory: Memory) -> Spoken:
     """The text of another stream."""
     other = memory.neighbour(spoken)
-    return replace(spoken, tokens=other.tokens) if other else spoken
+    return replace(spoken, tokens=other.tokens, reasoning=other.reasoning) if other else spoken
 
 
 def mixed(spoken: Spoken, memory: Memory) -> Spoken:
     """Single tokens of another stream slip in."""
     other = memory.neighbour(spoken)
-    if other is None or not other.tokens or not spoken.tokens:
-        return spoken
-    tokens = list(spoken.tokens)
-    for _ in range(_strikes(tokens)):
-        tokens.insert(memory.dice.randint(1, len(tokens)), memory.dice.choice(other.tokens))
-    return replace(spoken, tokens=tuple(tokens), counted=spoken.made)
+    source = (*other.reasoning, *other.tokens) if other else ()
+
+    def slipped_in(tokens: list[str]) -> None:
+        if source and tokens:
+            tokens.insert(memory.dice.randint(1, len(tokens)), memory.dice.choice(source))
+
+    return _struck(spoken, slipped_in) if other else spoken
 
 
 def swapped(spoken: Spoken, memory: Memory) -> Spoken:
     """Neighbouring tokens change places."""
-    if memory.neighbour(spoken) is None or len(spoken.tokens) < 2:
-        return spoken
-    tokens = list(spoken.tokens)
-    for _ in range(_strikes(tokens)):
-        place = memory.dice.randrange(len(tokens) - 1)
-        tokens[place : place + 2] = tokens[place + 1], tokens[place]
-    return replace(spoken, tokens=tuple(tokens))
+
+    def swap(tokens: list[str]) -> None:
+        if len(tokens) > 1:
+            place = memory.dice.randrange(len(tokens) - 1)
+            tokens[place : place + 2] = tokens[place + 1], tokens[place]
+
+    return _struck(spoken, swap) if memory.neighbour(spoken) else spoken
 
 
-def _strikes(tokens: list[str]) -> int:
-    return max(1, int(len(tokens) * _STRUCK_SHARE))
+def _struck(spoken: Spoken, strike: Callable[[list[str]], None]) -> Spoken:
+    """A few strikes at thoughts and text each; usage counts what the model made."""
+    struck = []
+    for tokens in (spoken.reasoning, spoken.tokens):
+        changed = list(tokens)
+        for _ in range(max(1, int(len(tokens) * _STRUCK_SHARE))):
+            strike(changed)
+        struck.append(tuple(changed))
+    reasoning, text = struck
+    return replace(spoken, reasoning=reasoning, tokens=text, counted=spoken.made)
