@@ -22,7 +22,7 @@ from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
-from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.records import Patience, ProbeRun, ProbeSettings, Sample
 from healthcheck.probe.sampler import Sampler, connections
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
@@ -33,7 +33,12 @@ __all__ = ["measure", "metrics", "provenance", "resume"]
 CLEAR = "the evidence is clear"
 INTERRUPTED = "interrupted"
 _TEMPLATE_TOKENS = 256
-"""Room for what a chat template puts around the prompt."""
+"""Room for what a chat template puts around the prompt, where the server does not say how much that is."""
+_TEMPLATE_MOST_TOKENS = 2048
+"""Where the context has so much room beside prompt and max_tokens, nothing is asked."""
+_MEASURED_SPARE = 1.25
+"""The longest prompt in bytes need not be the longest in tokens."""
+_SLOWEST_TOKEN_S = 1.0
 _IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed", "logprobs")
 
 
@@ -49,7 +54,8 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     problems = bank(settings)
     settings = replace(settings, problems=len(problems))
     server = asyncio.run(_describe(settings))
-    settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
+    settings = replace(settings, model=settings.model or str(server["model"]))
+    settings = asyncio.run(_fitted(settings, problems, server))
     run_folder.begin(out, settings, problems, server)
     return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
 
@@ -65,7 +71,8 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     run = run_folder.load(folder)
     problems = bank(settings)
     server = asyncio.run(_describe(settings))
-    settings = _fitted(replace(settings, model=settings.model or str(server["model"])), problems, server)
+    settings = replace(settings, model=settings.model or str(server["model"]))
+    settings = asyncio.run(_fitted(settings, problems, server))
     changed = _changed(run.settings, settings)
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
         changed = ["the problems themselves (another version of the kit, or of the data set)"]
@@ -159,16 +166,25 @@ def _models(body: bytes) -> list[dict[str, JsonValue]]:
     return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
 
 
-def _fitted(
+async def _fitted(
     settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
 ) -> ProbeSettings:
-    """max_tokens lowered to what the context length leaves; a token is at least one byte of the prompt."""
+    """max_tokens lowered to what the context length leaves beside the longest prompt.
+
+    The server is asked how long that is: its template may add a system prompt of thousands of tokens, and a picture
+    has no bytes to count. Where it does not say, a token is at least one byte of the prompt.
+    """
     length = server.get("max_model_len")
+    longest = max(problems, key=lambda problem: (sum(map(len, problem.images)), len(prompt(problem).encode())))
+    guessed = len(prompt(longest).encode()) + _TEMPLATE_TOKENS
     if not isinstance(length, int):
         return settings
-    longest = max(len(prompt(problem).encode()) for problem in problems) + _TEMPLATE_TOKENS
-    room = max(length - longest, length // 2, 1)
-    return replace(settings, max_tokens=min(settings.max_tokens, room))
+    if not longest.images and settings.max_tokens + guessed + _TEMPLATE_MOST_TOKENS <= length:
+        return settings
+    async with connections(settings.url, settings.patience) as line:
+        measured = await Sampler(settings, problems, lambda _: True).prompt_tokens(line, longest)
+    room = length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
+    return replace(settings, max_tokens=max(min(settings.max_tokens, room), 1))
 
 
 @dataclass(slots=True)
@@ -231,11 +247,17 @@ def _collect(
 async def _send(sampler: Sampler, settings: ProbeSettings, slots: Sequence[Slot], meter: Meter) -> None:
     ticking = asyncio.create_task(_tick(sampler, meter))
     try:
-        async with connections(settings.url, settings.patience) as server:
+        async with connections(settings.url, _for_slow_ones(settings)) as server:
             await sampler.run(server, slots)
     finally:
         ticking.cancel()
         meter.show(sampler.in_flight)
+
+
+def _for_slow_ones(settings: ProbeSettings) -> Patience:
+    """A large model on a busy machine says few tokens a second, and a reasoning model says many tokens."""
+    longest_s = settings.max_tokens * _SLOWEST_TOKEN_S
+    return replace(settings.patience, answer_s=max(settings.patience.answer_s, longest_s))
 
 
 async def _tick(sampler: Sampler, meter: Meter) -> None:

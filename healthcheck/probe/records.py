@@ -20,8 +20,9 @@ class Patience:
     """How long one request may take, and how often it is tried.
 
     Attributes:
-        silence_s: from the request to the first byte, and between bytes: a long queue is no fault.
-        answer_s: for the whole answer.
+        silence_s: between bytes; before its first text, in which no answer of the server moves: a long queue is no
+            fault, and the evaluation client waits for ever.
+        answer_s: for the whole answer from its first byte; no less than a second for each token that it may have.
         attempts: tries of one request in all; connection errors, 429 and 5xx are tried again.
         first_wait_s: before the second try; it doubles from try to try.
         strikes: so many failed requests in a row, without one answer between, end the run.

@@ -62,6 +62,14 @@ class Sampler:
                 task.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
+    async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
+        """What the server counts for the prompt of a problem, its template included; 0 where it does not say."""
+        try:
+            completion, _ = await _ask(server, self._body(problem, max_tokens=1))
+        except _Fault:
+            return 0
+        return completion.usage.prompt_tokens if completion.usage else 0
+
     async def _work(self, server: Connections, queue: Iterator[Slot]) -> bool:
         for slot in queue:
             self.in_flight += 1
@@ -101,11 +109,11 @@ class Sampler:
             seconds=time.monotonic() - began,
         )
 
-    def _body(self, problem: Problem) -> bytes:
+    def _body(self, problem: Problem, max_tokens: int = 0) -> bytes:
         body = request_body(
             [message(problem)],
             model=self._settings.model,
-            max_tokens=self._settings.max_tokens,
+            max_tokens=max_tokens or self._settings.max_tokens,
             temperature=self._settings.temperature,
             samples=self._settings.samples,
         )

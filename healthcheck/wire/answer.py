@@ -72,6 +72,11 @@ class Answer:
         self._batched = 0
         self._body = bytearray()
 
+    @property
+    def received_bytes(self) -> int:
+        """Of the body, as it was sent."""
+        return self._taken + self._batched
+
     def feed(self, data: bytes) -> None:
         """Take the next bytes of the connection. What comes after a whole text is no fault.
 

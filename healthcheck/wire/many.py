@@ -21,16 +21,29 @@ _IDLE_S = 2.0
 _AFTER_DONE_S = 2.0
 """For the end of a response whose text is whole: with it the connection can be used again."""
 _CLOSING_S = 1.0
+_OPENING_BYTES = 1024
+"""An answer that waits for its turn may have begun: with the event that names the role, or with comments."""
 _SAFE = "/%:@!$&'()*+,;=-._~"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """Seconds: for a connection, between two arrivals of bytes and before the first, for the whole answer."""
+    """Seconds: for a connection, between two arrivals of bytes, for the whole answer from its first byte.
+
+    Before its first text an answer may be waiting for others, so that up to there `silence_s` is the silence of all
+    connections to the server: a long queue is none while it moves.
+    """
 
     connect_s: float
     silence_s: float
     answer_s: float
+
+
+@dataclass(slots=True)
+class _Pulse:
+    """When a byte came last, over any connection to the server."""
+
+    at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +68,7 @@ class Connections:
         self._host, self._port, self._name = _address(self._url)
         self._tls = ssl.create_default_context() if self._url.scheme == "https" else None
         self._waits = waits
+        self._pulse = _Pulse(time.monotonic())
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
 
@@ -107,7 +121,7 @@ class Connections:
 
     async def _ask(self, connection: _Connection, answer: Answer, request: bytes) -> Timed:
         try:
-            return await connection.ask(answer, request, self._waits)
+            return await connection.ask(answer, request, self._waits, self._pulse)
         finally:
             if answer.reusable and connection.usable:
                 connection.idle_since = time.monotonic()
@@ -166,11 +180,11 @@ class _Connection(asyncio.Protocol):
     def usable(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def ask(self, answer: Answer, request: bytes, waits: Waits) -> Timed:
+    async def ask(self, answer: Answer, request: bytes, waits: Waits, pulse: _Pulse) -> Timed:
         """Send a request, and wait for the end of its answer."""
         if not self._transport:
             raise ConnectionError("the server closed the connection before it was asked")
-        self._pending, self.heard = _Pending(answer, waits), False
+        self._pending, self.heard = _Pending(answer, waits, pulse), False
         self._transport.write(request)
         try:
             return await self._pending.whole()
@@ -204,9 +218,10 @@ class _Connection(asyncio.Protocol):
 class _Pending:
     """An answer that is waited for. Its moments are those of time.monotonic()."""
 
-    def __init__(self, answer: Answer, waits: Waits) -> None:
+    def __init__(self, answer: Answer, waits: Waits, pulse: _Pulse) -> None:
         self._answer = answer
         self._waits = waits
+        self._pulse = pulse
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[None] = self._loop.create_future()
         self._began = self._heard = time.monotonic()
@@ -227,7 +242,8 @@ class _Pending:
         if self._end.done():
             self._answer.reusable = False
             return
-        self._heard, was_done = time.monotonic(), self._answer.done
+        self._heard = self._pulse.at = time.monotonic()
+        was_done = self._answer.done
         try:
             self._answer.feed(data)
         except (OSError, TooLargeError) as error:
@@ -257,7 +273,9 @@ class _Pending:
         if self._end.done():
             return
         now, waits = time.monotonic(), self._waits
-        silent, late = self._heard + waits.silence_s, self._began + waits.answer_s
+        waiting = self._answer.received_bytes < _OPENING_BYTES
+        silent = max(self._heard, self._pulse.at if waiting else 0.0) + waits.silence_s
+        late = (self._first or now) + waits.answer_s
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
