@@ -121,6 +121,12 @@ def told(word: str, units: int = 1) -> str:
     return f"The code word is {word}. Remember it. {FILLER * units}"
 
 
+def told_within(word: str, units: int) -> str:
+    """The same, with the code word not far before the middle: a prompt that loses an end or its middle loses it."""
+    before = units * 9 // 20
+    return f"{FILLER * before}{told(word, units - before)}"
+
+
 def line(index: int) -> str:
     """A line that a model can only copy: a code word and four common words, no two lines with one in common."""
     words = _WORDS[4 * index : 4 * index + 4]

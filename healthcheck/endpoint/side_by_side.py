@@ -23,6 +23,7 @@ from healthcheck.endpoint.prompts import (
     four_shot,
     system,
     told,
+    told_within,
     with_picture,
 )
 from healthcheck.endpoint.records import (
@@ -161,15 +162,13 @@ def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
         return one, three
     quarter = max(3, many // 4)
     limits = waits.longer_prompt(asker.limits, three.exchange, quarter / 3)
-    middle = Step(
-        units=quarter, exchange=asker.under(limits).stream(_far(word, quarter), max_tokens=_COUNTED_TOKENS)
-    )
+    middle = Step(units=quarter, exchange=asker.under(limits).stream(_far(word, quarter)))
     limits = waits.longer_prompt(limits, middle.exchange, many / quarter)
     return one, three, middle, Step(units=many, exchange=asker.under(limits).stream(_far(word, many)))
 
 
 def _far(word: str, units: int) -> Message:
-    return user(told(word, units) + RECALL)
+    return user(told_within(word, units) + RECALL)
 
 
 def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:

@@ -25,7 +25,9 @@ def every_stream(interview: Interview) -> Iterator[Exchange]:
 
 
 def asked_streams(interview: Interview) -> Iterator[Exchange]:
-    """Every stream that was asked for, less the openings that were given up and the streams that were left."""
+    """Every stream that was asked for, less openings that were given up, streams that were left, and prompts that
+    may be longer than the context (endpoint/long-prompt judges these).
+    """
     talk, crowd, shown = interview.conversation, interview.crowd, interview.shown
     sampling, foreign = interview.sampling, interview.foreign
     asked = (
@@ -34,7 +36,7 @@ def asked_streams(interview: Interview) -> Iterator[Exchange]:
         *interview.stories, interview.stopped, interview.to_the_end,
         *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
         *(foreign.streams if foreign else ()),
-        *(step.exchange for step in interview.steps),
+        *(step.exchange for step in interview.steps[:2]),
         *((talk.alone, talk.history, talk.history_longer, talk.system, talk.system_longer, talk.shots)
           if talk else ()),
         *(each for recall in (talk.recalls if talk else ()) for each in (recall.last, recall.single)),

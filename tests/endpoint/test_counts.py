@@ -150,8 +150,12 @@ def test_hundreds_of_servers_that_count_honestly_are_in_order(behaviour: Behavio
 
 
 SHOWN = [(name, fault) for name in ROOMY_ONES for fault in FAULTS if counts_show(ROOMY_ONES[name], fault)]
-FOUND_SO_FAR = {("alike-untold", "halves-prompt"), ("cut-after-the-shortest", "halves-prompt")}
-MISSED = pytest.mark.xfail(reason="endpoint/long-prompt looks at no answer where the counts are in proportion")
+FOUND_SO_FAR = {
+    ("alike-untold", "halves-prompt"),
+    ("alike-untold", "drops-middle"),
+    ("cut-after-the-shortest", "halves-prompt"),
+}
+MISSED = pytest.mark.xfail(reason="the shortest prompt is cut as well, so that nothing shows what the model can do")
 NOT_SHOWN = [
     pytest.param(name, fault, marks=() if (name, fault) in FOUND_SO_FAR else MISSED)
     for name in ROOMY_ONES

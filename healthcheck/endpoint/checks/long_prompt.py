@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import context_tokens, prompt_tokens, said, token_limit, too_long
+from healthcheck.endpoint.answers import answered, context_tokens, prompt_tokens, said, token_limit, too_long
 from healthcheck.endpoint.conversation import MUTE, recalls
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview, Step
@@ -30,9 +32,11 @@ def long_prompt(interview: Interview) -> Findings:
     The same prompt is sent with one, three, and more and more units of the same text. From the second unit on, each
     must add as many tokens as the one before; a tenth less than that was cut. What stands once in a prompt (the
     code word, the question, whatever the chat template adds) is in every count and drops out of the differences.
-    Where the server counts nothing, a code word at the beginning must come back, if the model repeats one at all.
+    Whatever the counts say, a model that repeats a code word of a short prompt should know it of a long one too:
+    that it does so with neither of two is a warning.
 
-    A server that says with status 400 that a prompt is too long for its context is in order.
+    A server that says with status 400 that a prompt is too long for its context is in order. One that tells no
+    context and answers 200 with nothing is warned of: the evaluation client scores that as an answer.
 
     Repair: raise the limit on input tokens (--max-model-len), and refuse what is longer instead of cutting it.
     Simulated by: npu-adapter simulate --fault cuts-prompt (long-prompt-500, halves-prompt, cuts-at-4096,
@@ -42,32 +46,37 @@ def long_prompt(interview: Interview) -> Findings:
         raise NotApplicable("no long prompt was tried")
     each = tokens_per_unit(interview.steps) if counts_hold(interview) else None
     for step in interview.steps:
-        if step.exchange.status != 200:
+        if not answered(step.exchange):
             yield _refusal(interview, step, each)
             return
     if len(interview.steps) <= 2:
         raise NotApplicable("the context has no room for a prompt longer than the others of this interview")
-    if each is not None and all(prompt_tokens(step.exchange) for step in interview.steps):
-        yield from _cut(interview.steps, each)
+    counted = each is not None and all(prompt_tokens(step.exchange) for step in interview.steps)
+    cut = _cut(interview.steps, each) if each and counted else None
+    if cut:
+        yield cut
         return
-    first, last = interview.steps[0], interview.steps[-1]
-    word = _word(interview)
+    word = interview.conversation.word if interview.conversation else ""
+    first, *_, middle, last = interview.steps
     if not recalls(word, first.exchange):
+        if counted:
+            return
         raise NotApplicable(MUTE)
-    if not recalls(word, last.exchange):
+    if not recalls(word, middle.exchange) and not recalls(word, last.exchange):
         yield warn(
-            expected=f"the code word {word!r} from the beginning of {last.units * len(FILLER)} characters",
-            seen=shown(said(last.exchange)),
+            expected=f"the code word {word!r} from the middle of {last.units * len(FILLER)} characters",
+            seen=f"{shown(said(last.exchange), 80)}; of {middle.units * len(FILLER)}: "
+            f"{shown(said(middle.exchange), 80)}",
             fix="see that no input limit cuts the prompt; it may also be that the model forgot",
             where=asked(last.exchange),
         )
 
 
 def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
-    """A failure, unless the prompt may be longer than the context.
+    """A failure, unless the prompt may be longer than the context; then a silence is a warning.
 
     Raises:
-        NotApplicable: it may be.
+        NotApplicable: it is refused as it should be.
     """
     context, shortest = context_tokens(interview.models), prompt_tokens(interview.steps[0].exchange)
     size = shortest + each * (step.units - 1) if shortest and each else None
@@ -75,7 +84,10 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     if too_long(step.exchange) and not fits:
         raise NotApplicable(f"the server refuses such a long prompt: {what_came(step.exchange)}")
     told = f"{size:.0f} tokens" if size else f"{step.units * len(FILLER)} characters"
-    return fail(
+    judge: Callable[..., Finding] = fail
+    if context is None and step.exchange.status == 200:
+        judge = warn  # the prompt may be too long for a context that nobody tells
+    return judge(
         expected=f"an answer to a prompt of {told}; the context is {context or 'unknown'}",
         seen=what_came(step.exchange),
         fix="raise --max-model-len, or find in the server's log why long prompts fail",
@@ -83,20 +95,16 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     )
 
 
-def _cut(steps: tuple[Step, ...], each: float) -> Findings:
+def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
     """The first prompt that has a tenth fewer tokens than its units add up to."""
     counts = [prompt_tokens(step.exchange) or 0 for step in steps]
     for step, count in zip(steps[2:], counts[2:], strict=True):
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
-            yield fail(
+            return fail(
                 expected=f"about {counts[0] + more:.0f} prompt tokens: {each:.1f} for each of {step.units} units",
                 seen=f"{count}: the rest of the prompt was cut without a word",
                 fix=_FIX,
                 where=asked(step.exchange),
             )
-            return
-
-
-def _word(interview: Interview) -> str:
-    return interview.conversation.word if interview.conversation else ""
+    return None
