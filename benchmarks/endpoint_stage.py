@@ -16,7 +16,7 @@ from healthcheck.simulator import Behaviour, Simulator
 
 TOKENS_PER_SECOND = 30
 FIRST_TOKEN_S = 0.1
-MOST_S = 30.0
+MOST_S = 15.0
 TASKS = (Task.TEXT_GENERATION, Task.IMAGE_TEXT_TO_TEXT)
 
 
