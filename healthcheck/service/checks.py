@@ -65,7 +65,9 @@ def starts(launch: Launch) -> Findings:
 
     It is given up earlier where waiting is pointless: nothing has moved (no output, no CPU time, no I/O of any of
     its processes) for 10 minutes, or for 3 while a request that was taken waits for its answer. A server that
-    loads, compiles or captures graphs is never taken for a silent one.
+    loads, compiles or captures graphs is never taken for a silent one. A refusal (HTTP 400, say) is final after
+    30 seconds where the server lists its model; an HTTP 500, an empty list, or another port that the log announces
+    may come of a gateway in front of a model that loads, and is waited on while processes are at work.
 
     A failed start is named for what it is: an exit (with its status or signal), a script that ended and left a
     process in the background, a restart loop, a server on another port, one that accepts connections and never

@@ -35,11 +35,15 @@ def base_url(listeners: tuple[Listener, ...], port: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try: whether the server is ready, the model name that was used, and what it said otherwise."""
+    """One try: whether the server is ready, the model name that was used, and what it said otherwise.
+
+    `listed`: the name is one that the server gave; a gateway without a model behind it has none yet.
+    """
 
     ready: bool
     model: str
     answer: Answer
+    listed: bool
 
 
 def model_list(url: str) -> Exchange:
@@ -49,7 +53,8 @@ def model_list(url: str) -> Exchange:
 
 def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
     """Ask for one short streamed chat as the evaluation client does, by the model list that the server gave."""
-    model = _first_model(listed) or str(weights)
+    named = _first_model(listed)
+    model = named or str(weights)
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
     body = request_body([user(QUESTION)], model=model, max_tokens=16, temperature=0.01)
     chat = Client(url, limits).chat(body)
@@ -59,7 +64,7 @@ def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
         )
     else:
         answer = Answer(request=f"POST {CHAT_PATH}", status=chat.status, text=_words(chat))
-    return Attempt(ready=is_answer(chat), model=model, answer=answer)
+    return Attempt(ready=is_answer(chat), model=model, answer=answer, listed=bool(named))
 
 
 def speaks_http(listeners: tuple[Listener, ...], port: int) -> bool:

@@ -16,6 +16,7 @@ from healthcheck.service.records import Answer, LaunchOutcome
 from healthcheck.service.restarts import Restarts
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
+from healthcheck.service.work import WINDOW_S, Work
 
 QUIET_S = 15.0
 """After so long without a sign of life the progress line says so."""
@@ -29,13 +30,15 @@ class Patience:
 
     Attributes:
         deadline_s: for the whole start.
-        refusal_s: the same refusal (HTTP 400, say) for so long is final; an HTTP 500, which a gateway may give
-            while the model behind it loads, ten times as long.
+        refusal_s: the same refusal (HTTP 400, say) for so long is final where the server lists its model. An HTTP
+            500 or an empty list may come from a gateway in front of a model that loads: ten times as long, and only
+            when the processes have not been at work for half of that.
         silence_s: no output, no CPU time and no I/O of any process for so long means that it waits for ever.
         answer_s: the same, where a request has been taken and not answered. A first answer that takes long has
             reasons: it loads, compiles, captures graphs, or waits for a rank (HCCL_CONNECT_TIMEOUT, 120 s); all but
             the last show in CPU time or I/O.
-        other_port_s: after the log announced another port, so long for the right one.
+        other_port_s: after the log announced another port, so long without work for the right one: a gateway may
+            open it when all that is behind it has loaded.
         tick_s: between two looks.
     """
 
@@ -43,7 +46,7 @@ class Patience:
     refusal_s: float = 30.0
     silence_s: float = 600.0
     answer_s: float = 180.0
-    other_port_s: float = 20.0
+    other_port_s: float = 60.0
     tick_s: float = 0.5
 
 
@@ -96,11 +99,14 @@ class Watch:
     _unanswered_since: float | None = None
     _still_s: float = 0.0
     _stillness: Stillness = field(default_factory=Stillness)
+    _work: Work = field(init=False)
+    _asked_s: float = 0.0
     _backgrounded: bool = False
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
         self._attempts = Attempts(self.weights)
+        self._work = Work(window_s=min(WINDOW_S, self.patience.refusal_s))
 
     @property
     def elapsed_s(self) -> float:
@@ -149,6 +155,7 @@ class Watch:
         now = processes.activity(process.pid for process in self.tree)
         if not self.listeners:
             self._unanswered_since = None
+        self._work.look(now, self.elapsed_s)
         _, limit_s = self._silence()
         self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
 
@@ -215,11 +222,12 @@ class Watch:
     def _answered(self) -> LaunchOutcome | None:
         result = self._attempts.take()
         if result is None:
-            if self.listeners and not self._attempts.under_way:
+            if self.listeners and not self._attempts.under_way and self._may_ask():
                 self.url = base_url(self.listeners, self.port)
                 if self._unanswered_since is None:
                     self._unanswered_since = self.elapsed_s
                 self._attempts.begin(self.url)
+                self._asked_s = self.elapsed_s
             return None
         self._unanswered_since = None if result.answer.status else self._unanswered_since
         self.model = result.model
@@ -232,9 +240,16 @@ class Watch:
         if result.answer.status in LOADING or not same:
             self._refused_since = None if result.answer.status in LOADING else self.elapsed_s
             return None
-        lasted = self.elapsed_s - (self._refused_since or 0.0)
-        limit_s = self.patience.refusal_s * (10 if result.answer.status >= 500 else 1)
-        return LaunchOutcome.ANSWERS_WRONGLY if lasted >= limit_s else None
+        lasted_s = self.elapsed_s - (self._refused_since or 0.0)
+        if result.listed and result.answer.status < 500:
+            return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= self.patience.refusal_s else None
+        limit_s = 10 * self.patience.refusal_s
+        quiet_s = self._work.quiet_s(self.elapsed_s)
+        return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= limit_s and quiet_s >= limit_s / 2 else None
+
+    def _may_ask(self) -> bool:
+        """A server that refuses is asked less often: the questions themselves would look like work."""
+        return self._refused_since is None or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
 
     def _restarting(self) -> LaunchOutcome | None:
         loop = self._restarts.loop(self.tree)
@@ -250,8 +265,8 @@ class Watch:
             self._announced_since = None
             return None
         self._announced_since = self._announced_since or self.elapsed_s
-        waited = self.elapsed_s - self._announced_since
-        return LaunchOutcome.OTHER_PORT if waited >= self.patience.other_port_s else None
+        waited_s = min(self.elapsed_s - self._announced_since, self._work.quiet_s(self.elapsed_s))
+        return LaunchOutcome.OTHER_PORT if waited_s >= self.patience.other_port_s else None
 
     def _late(self) -> LaunchOutcome | None:
         """The deadline has passed; only now other ports are asked, as a strange question may upset a worker's."""

@@ -3,7 +3,8 @@
 MODE: answers | hangs | mute (accepts, and reads nothing) | slow (silent and busy for a while, then answers) |
 refuses (HTTP 400) | once (answers the first chat, then HTTP 400 with a password in it) | breaks (HTTP 500) |
 plain (no stream) | dies (at the first chat) | stubborn (ignores SIGTERM) |
-loading (HTTP 503 for a second, then answers)
+loading (HTTP 503 for a second, then answers) | thoughts (nothing but reasoning, after an empty first delta) |
+gateway (HTTP 500 until the file `loaded` is there) | registry (the same with HTTP 400, and no model listed till then)
 """
 
 import json
@@ -34,6 +35,9 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self):
+        if MODE == "registry" and not os.path.exists("loaded"):
+            self.say(200, {"object": "list", "data": []})
+            return
         self.say(200, {"object": "list", "data": [{"id": os.environ.get("MODEL_PATH", "m")}]})
 
     def do_POST(self):
@@ -51,6 +55,8 @@ class Handler(BaseHTTPRequestHandler):
         elif MODE == "dies":
             sys.stderr.write("RuntimeError: the first request was too much\n")
             os._exit(7)
+        elif MODE in {"gateway", "registry"} and not os.path.exists("loaded"):
+            self.say(500 if MODE == "gateway" else 400, {"error": {"message": "no worker is there"}})
         elif MODE == "loading" and time.monotonic() - BEGAN < 1:
             self.say(503, {"error": "loading"})
         else:
@@ -60,9 +66,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
+        kind = "reasoning_content" if MODE == "thoughts" else "content"
+        self.event(
+            {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+        )
         for text in ("hel", "lo"):
-            self.event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]})
-        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            self.event({"choices": [{"index": 0, "delta": {kind: text}, "finish_reason": None}]})
+        finish = "length" if MODE == "thoughts" else "stop"
+        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
         self.wfile.write(b"data: [DONE]\n\n")
         ANSWERED.append(self.client_address)
 

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from healthcheck.records import Outcome
 from healthcheck.service.checks import END_CHECKS, PORT_CHECKS, START_CHECKS
 from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
 from healthcheck.service.watch import Stillness
+from healthcheck.service.work import Work
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
 
 (port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
@@ -49,7 +51,37 @@ def test_loading_answers_are_waited_for(tmp_path):
         assert running.launch.outcome is LaunchOutcome.READY
 
 
+LOADER = f"'{sys.executable}' -c 'import time\nend = time.monotonic() + 6\nwhile time.monotonic() < end: pass\nopen(\"loaded\", \"w\")'"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"{LOADER} & exec SERVER PORT gateway",
+        f"{LOADER} & exec SERVER PORT registry",
+        f"echo 'Uvicorn running on http://0.0.0.0:OTHER'; SERVER OTHER & {LOADER}; exec SERVER PORT",
+    ],
+    ids=["a gateway that says 500", "a gateway that knows no model", "backends announced on their own ports"],
+)
+def test_a_gateway_in_front_of_a_model_that_loads_is_waited_for(tmp_path, script):
+    """As LiteLLM, FastChat and routers do; the refusals last longer than a server that is idle would be given."""
+    patience = replace(QUICK, other_port_s=4)
+    with service(tmp_path, script.replace("OTHER", str(free_port())), patience=patience) as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+        assert starts.judge(running.launch).outcome is Outcome.PASS
+
+
+def test_a_first_answer_of_nothing_but_thoughts_is_an_answer(tmp_path):
+    with service(tmp_path, "exec SERVER PORT thoughts") as running:
+        assert running.launch.outcome is LaunchOutcome.READY
+
+
 CASES = {
+    "a gateway without a model": (
+        "exec SERVER PORT registry",
+        LaunchOutcome.ANSWERS_WRONGLY,
+        "no worker is there",
+    ),
     "exits while loading": ("echo loading; sleep 0.3; exit 3", LaunchOutcome.EXITED, "exit status 3"),
     "is killed": ("kill -9 $$", LaunchOutcome.EXITED, "killed by SIGKILL"),
     "a child is killed": ("sh -c 'kill -9 $$'; exit $?", LaunchOutcome.EXITED, "SIGKILL"),
@@ -198,6 +230,24 @@ def test_work_of_any_kind_is_no_silence(moves, still):
     for at_s in range(1, 600):
         longest_s = max(longest_s, stillness.look(*moves(at_s), at_s, LIMIT_S))
     assert (longest_s >= LIMIT_S) is still
+
+
+@pytest.mark.parametrize(
+    ("moves", "busy"),
+    [
+        (lambda at_s: Activity(cpu_s=0.3 * at_s), True),
+        (lambda at_s: Activity(io_bytes=2**24 * at_s), True),
+        (lambda at_s: Activity(cpu_s=5 - at_s % 4), True),
+        (lambda at_s: Activity(cpu_s=0.03 * at_s, io_bytes=2**16 * at_s), False),
+    ],
+    ids=["computes", "reads", "its processes end", "answers the kit"],
+)
+def test_work_in_earnest_is_told_from_answering_the_kit(moves, busy):
+    work, longest_s = Work(), 0.0
+    for at_s in range(1, 300):
+        work.look(moves(at_s), at_s)
+        longest_s = max(longest_s, work.quiet_s(at_s))
+    assert (longest_s < 30) is busy
 
 
 def test_progress_says_what_is_waited_for_and_until_when(tmp_path):
