@@ -127,7 +127,7 @@ class Interview:
         streams, plains: the same prompt at temperature 0, streamed and plain, again where they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
         long: a long answer, without regard to its end. `again`: once more, where it seemed to come all at once.
-        stories: long answers at temperature 1.
+        stories: a story and a small problem at temperature 1, with room for long answers.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
         to_the_end: a greeting with room for thoughts, asked where no answer had text.

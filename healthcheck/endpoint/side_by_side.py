@@ -15,6 +15,7 @@ from healthcheck.endpoint.prompts import (
     FILLER,
     FOREIGN,
     GREETING,
+    PUZZLE,
     RECALL,
     STORY,
     assistant,
@@ -45,7 +46,6 @@ OPENING_TOKENS = 32
 HOT_TOKENS = 128
 FAR_TOKENS = 5000
 """Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without a word."""
-_LONG_STREAMS = 4
 _OUTER = 6
 _FEWEST_FAR_UNITS = 5
 _COUNTED_TOKENS = 4
@@ -101,7 +101,8 @@ def _long_answers(rest: Rest) -> tuple[Ask[Exchange], ...]:
     return (
         lambda: asker.stream(user(STORY), max_tokens=most, ignore_eos=True),
         lambda: asker.stream(user(STORY), max_tokens=most),
-        *[lambda: asker.stream(user(STORY), max_tokens=most, temperature=1.0)] * (_LONG_STREAMS - 2),
+        lambda: asker.stream(user(STORY), max_tokens=most, temperature=1.0),
+        lambda: asker.stream(user(PUZZLE), max_tokens=most, temperature=1.0),
     )
 
 
