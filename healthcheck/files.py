@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+
+_TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*")
+
+
+def prefix() -> str:
+    """How the name of a temporary folder begins: with whose it is, so that `abandoned` can tell."""
+    return f"npu-adapter-tmp-{_space()}-{os.getpid()}-{_start(os.getpid())}-"
+
+
+def abandoned() -> tuple[str, ...]:
+    """The temporary folders of processes that are no more: what a kit that was killed could not remove."""
+    top, space = tempfile.gettempdir(), _space()
+    with os.scandir(top) as entries:
+        found = [(entry.name, _TEMPORARY.fullmatch(entry.name)) for entry in entries]
+    ours = [(name, its) for name, its in found if its and its["space"] == space]
+    return tuple(f"{top}/{name}" for name, its in ours if _start(int(its["pid"])) != int(its["start"]))
+
+
+def _space() -> str:
+    """The PID namespace: two containers may share a folder, and neither knows the other's processes."""
+    try:
+        return "".join(filter(str.isdigit, os.readlink("/proc/self/ns/pid")))
+    except OSError:
+        return ""
+
+
+def _start(pid: int) -> int:
+    """When a process started, in the kernel's ticks; 0 where there is none."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[19])
+    except (OSError, IndexError):
+        return 0
 
 
 def read_bounded(path: Path, limit: int) -> bytes:

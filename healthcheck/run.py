@@ -42,6 +42,7 @@ class Request:
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
         engine_python: the Python that has both, "" for the one that is found.
+        unconfined: where this system has no sandbox, deploy.sh is rehearsed with all that this user may do.
     """
 
     root: Path
@@ -61,6 +62,7 @@ class Request:
     npus: int = 0
     deep: bool = False
     engine_python: str = ""
+    unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
 
 

@@ -99,7 +99,10 @@ class Verification:
             return submission, None
         self._run.begin(Stage.PLAN)
         checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
-        return submission, ledger.judge(checks, lambda: rehearse(submission, weights))
+        consent = asked.unconfined or self._run.wants(Stage.SERVICE)
+        plan = ledger.judge(checks, lambda: rehearse(submission, weights, consent=consent))
+        self._run.provenance["sandbox"] = plan.mode if plan else "none"
+        return submission, plan
 
     def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
         """What the real vLLM and vllm-ascend make of the plan's arguments."""

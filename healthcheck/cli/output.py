@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import stat
 import sys
 import tempfile
@@ -65,6 +66,13 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
     if options.quiet:
         return lines.NoProgress()
     return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
+
+
+def end_with_a_report() -> None:
+    """Have SIGTERM and SIGHUP (a closed session) end a run as Ctrl-C does; nohup(1) is respected."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None = None) -> None:

@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--resume names the folder already: leave --out away")
     folder: Path = options.resume or options.out or Path(time.strftime("probe-%Y%m%d-%H%M%S"))
     output.refuse_unwritable(options.json, options.junit, out=folder)
+    output.end_with_a_report()
     progress = output.progress(options)
     try:
         report, probed = _report(options, progress, folder)

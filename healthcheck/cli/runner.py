@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json, options.junit, options.save)
     source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
     recorder = Recorder(source) if options.save else None
+    output.end_with_a_report()
     progress = output.progress(options)
     try:
         report = judge(recorder or source, wanted, progress)

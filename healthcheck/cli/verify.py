@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import signal
+import os
 import sys
 import time
 from dataclasses import replace
@@ -15,6 +15,7 @@ from healthcheck.cli import numbers, output, sampling
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
+from healthcheck.plan.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.probe.bank import refuse_problems
 from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.records import ProbeSettings
@@ -51,6 +52,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
+    launch.add_argument(
+        CONSENT_OPTION, action="store_true", help="rehearse deploy.sh with all that this user may do where this "
+        f"system can neither isolate nor confine it (also: {CONSENT_VARIABLE}=1); a launch does so anyway",
+    )  # fmt: skip
     launch.add_argument("--deadline", type=numbers.positive, default=1800, metavar="S",
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
@@ -77,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     if request.until is Stage.PROBE:
         refuse_used(request.out)
         refuse_problems(request.probe)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    output.end_with_a_report()
     progress = output.progress(options)
     try:
         if options.fix:
@@ -167,6 +172,7 @@ def _request(options: argparse.Namespace) -> Request:
         npus=options.npus,
         deep=options.deep,
         engine_python=options.engine_python,
+        unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "") not in {"", "0"},
         probe=sampling.settings(options, ProbeSettings(url="", family="", full=options.reference is None)),
     )
 

@@ -97,7 +97,7 @@ class ShellRun:
     Attributes:
         exit_status: None where it was still running when the rehearsal ended, as it is to be with a server.
         ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
-            "disk" or "lost" (the sandbox itself was killed).
+            "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is more than is rehearsed).
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
             with an error; empty where they are unknown.
@@ -138,6 +138,7 @@ class LaunchPlan:
         required: the packages, addresses and folders that requirements.txt asks for.
         unshipped: files that the author's working tree has and the committed tree has not.
         stack: the chosen row of the version matrix; "" is the default one.
+        mode: how the script was kept from this machine: "isolated", "confined" or "unconfined".
     """
 
     server: ServerCommand | None
@@ -158,6 +159,7 @@ class LaunchPlan:
     unshipped: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     stack: str = ""
+    mode: str = ""
 
     @property
     def served_below(self) -> str:
@@ -167,15 +169,20 @@ class LaunchPlan:
         return model.removeprefix(inside) if model.startswith(inside) else ""
 
 
-def rehearse(submission: Submission, weights: Path, *, limits: Limits | None = None) -> LaunchPlan:
+def rehearse(
+    submission: Submission, weights: Path, *, limits: Limits | None = None, consent: bool = False
+) -> LaunchPlan:
     """Run deploy.sh in a sandbox, under each shell that it may be run by, and with an awkward MODEL_PATH.
 
     The author should be told beforehand that their script runs; nothing outside the sandbox is changed.
 
+    Where the system has no sandbox, it takes `consent` to run it with all that this user may do.
+
     Raises:
         UsageError: the submission or the weights cannot be read.
+        Blocked: the system has no sandbox, and there is no consent.
         KitFailure: no sandbox can be started at all.
     """
     from healthcheck.plan import rehearsal  # noqa: PLC0415 - it programs on the records above
 
-    return rehearsal.rehearse(submission, weights, limits or Limits())
+    return rehearsal.rehearse(submission, weights, limits or Limits(), consent=consent)

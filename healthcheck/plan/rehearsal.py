@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,14 +28,17 @@ TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
-Box = Callable[[box.Setting], tuple[Job, Recording]]
+Box = box.Box
 
 
-def rehearse(submission: Submission, weights: Path, limits: Limits, sandbox: Box = box.rehearse) -> LaunchPlan:
-    """See facts.rehearse; `sandbox` is what a script is run in."""
+def rehearse(
+    submission: Submission, weights: Path, limits: Limits, sandbox: Box | None = None, *, consent: bool = False
+) -> LaunchPlan:
+    """See facts.rehearse; `sandbox` is what a script is run in, else the strictest that there is."""
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
         raise UsageError(f"{weights} is not a folder of weights")
+    sandbox = sandbox or box.chosen(consent=consent)
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     with export(submission) as tree:
         return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits, box=sandbox).plan(submission)
@@ -83,6 +86,7 @@ class _Rehearsal:
             settings=self._settings(),
             unresolved=first.run.unresolved,
             notes=first.recording.notes,
+            mode=first.job.mode.value,
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,

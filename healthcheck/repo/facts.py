@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract, programs, stacks, yaml_text
+from healthcheck import contract, files, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.card import Card, read_card
@@ -145,7 +145,7 @@ def export(submission: Submission) -> Iterator[Path]:
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
             yield shadow.tree
         return
-    folder = Path(tempfile.mkdtemp(prefix="npu-adapter-"))
+    folder = Path(tempfile.mkdtemp(prefix=files.prefix()))
     try:
         copy = folder / (submission.root.name or "root")
         tree.copy(submission.root, copy)

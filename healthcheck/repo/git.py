@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import programs
+from healthcheck import files, programs
 from healthcheck.errors import UsageError
 
 TIMEOUT_S = 60.0
@@ -64,7 +64,7 @@ def head(root: Path) -> Commit | None:
     """
     if not os.path.lexists(root / ".git") or programs.find("git") is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="npu-adapter-git-") as home:
+    with tempfile.TemporaryDirectory(prefix=files.prefix()) as home:
         base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
         environment = _environment(Path(home))
         place = _git((*base, "rev-parse", "--git-path", "objects"), environment, root)
@@ -182,7 +182,7 @@ def shadow(commit: Commit) -> Iterator[Shadow]:
     Raises:
         UsageError: git cannot read the commit.
     """
-    folder = Path(tempfile.mkdtemp(prefix="npu-adapter-"))
+    folder = Path(tempfile.mkdtemp(prefix=files.prefix()))
     try:
         yield Shadow(commit, folder)
     finally:

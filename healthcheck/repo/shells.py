@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import programs
+from healthcheck import files, programs
 from healthcheck.files import write_atomically
 
 TIMEOUT_S = 30.0
@@ -65,7 +65,7 @@ def dash_has_pipefail() -> bool | None:
 
 
 def _parse(name: str, path: str, script: bytes) -> Parse:
-    with tempfile.TemporaryDirectory(prefix="npu-adapter-") as folder:
+    with tempfile.TemporaryDirectory(prefix=files.prefix()) as folder:
         write_atomically(Path(folder, "deploy.sh"), script)
         try:
             done = _run(path, ("-n", "deploy.sh"), folder)

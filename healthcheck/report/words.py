@@ -69,9 +69,11 @@ def duration(seconds: float) -> str:
 
 
 def counted(report: Report) -> str:
-    """How many checks ended how; those that could not be settled are none of the skipped ones."""
+    """How many checks ended how, and the mode of the dry run; unsettled ones are none of the skipped ones."""
     ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in report.results)
-    return ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
+    counts = ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
+    mode = report.provenance.get("sandbox")
+    return f"{counts}; dry run: {mode}" if mode else counts
 
 
 def warnings(report: Report) -> str:
@@ -106,14 +108,19 @@ def rule(result: CheckResult, finding: Finding) -> Rule | None:
 
 
 def headline(report: Report) -> str:
-    """The verdict in one line; a simulated endpoint is named before anything else."""
+    """The verdict in one line; a simulated endpoint is named before anything else.
+
+    How deploy.sh was kept from this machine while it was rehearsed is told where it was not isolated.
+    """
     return "".join(labelled_headline(report))
 
 
 def labelled_headline(report: Report) -> tuple[str, str]:
     """The headline in two parts: the label of a simulated endpoint ("" otherwise), and the rest."""
     label = "SIMULATED endpoint, no model was measured: " if report.provenance.get("server") == SIMULATOR else ""
-    return label, _headline(report)
+    mode = report.provenance.get("sandbox")
+    weaker = f"; the dry run was {mode}" if mode in {"confined", "unconfined"} else ""
+    return label, _headline(report) + weaker
 
 
 def _headline(report: Report) -> str:

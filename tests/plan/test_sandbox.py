@@ -35,7 +35,12 @@ from tests.service.launching import alive, eventually
 
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
 SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
-SANDBOXES = {"namespaces": box.rehearse_isolated, "plain": box.rehearse_plain}
+SANDBOXES = {
+    "namespaces": box.rehearse_isolated,
+    "confined": box.rehearse_confined,
+    "unconfined": box.rehearse_unconfined,
+}
+OUTSIDE = ("confined", "unconfined")
 HOSTILE = {
     "fork-bomb": (bash("f() { f | f & }; f; f"), {"processes", "time", "exit", "lost"}),
     "forks-and-hides": (sh("while :; do setsid sleep 1000000 & done"), {"processes", "time", "exit"}),
@@ -80,7 +85,11 @@ def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
     return next(result.outcome for result in ledger.results if result.id == id_)
 
 
-QUICK = {"namespaces": {"fork-bomb", "sleeps", "ignores-signals", "yes", "hides-a-child"}, "plain": {"fork-bomb"}}
+QUICK = {
+    "namespaces": {"fork-bomb", "sleeps", "ignores-signals", "yes", "hides-a-child"},
+    "confined": {"fork-bomb"},
+    "unconfined": {"hides-a-child"},
+}
 HOSTILE_RUNS = [
     pytest.param(name, sandbox, marks=() if name in QUICK[sandbox] else pytest.mark.slow)
     for name in HOSTILE
@@ -146,9 +155,10 @@ def test_a_full_disk_is_the_sandbox_s_own(tmp_path: Path, weights: Path) -> None
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
 
 
-def test_a_full_disk_without_namespaces_has_an_end(tmp_path: Path, weights: Path) -> None:
+@pytest.mark.parametrize("outside", OUTSIDE)
+def test_a_full_disk_without_namespaces_has_an_end(outside: str, tmp_path: Path, weights: Path) -> None:
     plan = plan_of(
-        tmp_path, sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"), weights, "plain"
+        tmp_path, sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"), weights, outside
     )
     assert plan.run.ended_by == "disk"
 
@@ -242,19 +252,23 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("each", SAMPLE)
-def test_without_namespaces_the_same_is_found(each: object, tmp_path: Path, weights: Path) -> None:
+def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:
     repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
-    plan = rehearsal.rehearse(read_submission(repo), weights, Limits(), box.rehearse_plain)
+    plan = rehearsal.rehearse(read_submission(repo), weights, Limits(), SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
     assert (plan.server.port, plan.server.foreground) == (8000, True)
     assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
 
 
+@pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("name", sorted(REAL_PLACES))
-def test_without_namespaces_a_program_of_the_image_is_no_failure(name: str, tmp_path: Path, weights: Path) -> None:
+def test_without_namespaces_a_program_of_the_image_is_no_failure(
+    name: str, outside: str, tmp_path: Path, weights: Path
+) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
-    plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, box.rehearse_plain)
+    plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 
@@ -274,11 +288,14 @@ OWN_FAULTS = {
 }
 
 
+@pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("name", OWN_FAULTS)
-def test_without_namespaces_the_submission_s_own_faults_are_found(name: str, tmp_path: Path, weights: Path) -> None:
+def test_without_namespaces_the_submission_s_own_faults_are_found(
+    name: str, outside: str, tmp_path: Path, weights: Path
+) -> None:
     deploy, named = OWN_FAULTS[name]
     repo = write(case(name, deploy, files=HELPER), tmp_path / "repo")
-    plan = rehearsal.rehearse(read_submission(repo), weights, SHORT, box.rehearse_plain)
+    plan = rehearsal.rehearse(read_submission(repo), weights, SHORT, SANDBOXES[outside])
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
@@ -294,10 +311,11 @@ def test_without_namespaces_the_submission_s_own_faults_are_found(name: str, tmp
         "echo > /usr/log\ncd /usr/local/Ascend/tools\n. ./env.sh",
     ],
 )
+@pytest.mark.parametrize("outside", OUTSIDE)
 def test_without_namespaces_what_follows_from_a_refusal_is_no_failure(
-    body: str, tmp_path: Path, weights: Path
+    body: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
-    plan = plan_of(tmp_path, bash(f'{body}\nexec vllm serve "$MODEL_PATH"'), weights, "plain")
+    plan = plan_of(tmp_path, bash(f'{body}\nexec vllm serve "$MODEL_PATH"'), weights, outside)
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 

@@ -57,7 +57,7 @@ def run(
     deadline_s: float,
 ) -> Told:
     """Run the program in an empty folder that is its home, too, with a scrubbed environment."""
-    with tempfile.TemporaryDirectory(prefix="npu-adapter-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=files.prefix(), ignore_cleanup_errors=True) as folder:
         home = Path(folder, "home")
         home.mkdir()
         answer = Path(folder, "answer.json")

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
-import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from healthcheck import programs
-from healthcheck.errors import KitFailure
-from healthcheck.plan.sandbox import plain, tools
-from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Limits, Record, Recording
+from healthcheck import files, programs
+from healthcheck.errors import Blocked, KitFailure
+from healthcheck.plan.sandbox import leftovers, outside, safely, tools
+from healthcheck.plan.sandbox.job import (
+    CONSENT_OPTION,
+    CONSENT_VARIABLE,
+    STANDARD_PATH,
+    Job,
+    Limits,
+    Mode,
+    Record,
+    Recording,
+)
 
 _ROOT = "/srv/submission"
-_STARVED_S = 60.0
+_STARVED_S, _ENDS_S = 60.0, 10.0
 """The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
-WITHOUT_NAMESPACES = (
-    "the sandbox has no namespaces here: the network is not cut off, "
-    "and programs at absolute paths are the real ones"
+WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
+_CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
+_UNCONFINED = "not confined: it can read and change all that this user can"
+_NETWORK = "the network is not cut off"
+NO_SANDBOX = (
+    "deploy.sh was not rehearsed: here no program can be isolated (no user namespaces) or confined (no Landlock, "
+    "which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run --security-opt "
+    f"seccomp=unconfined …); give {CONSENT_OPTION}, or set {CONSENT_VARIABLE}=1, and it runs with all that this "
+    "user may do; verify to the stage service or further, which launches it here anyway"
 )
+Box = Callable[["Setting"], tuple[Job, Recording]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,49 +61,95 @@ class Setting:
     answers: bool = True
 
 
-def rehearse(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script in namespaces, or without them where this system does not allow any; a note says so.
+def chosen(*, consent: bool = False) -> Box:
+    """The strictest sandbox that this system has, tried on a script that does nothing.
+
+    Every rehearsal of a submission uses the one that was chosen before anything of it ran.
+
+    Args:
+        consent: where there is neither namespaces nor Landlock, run it with all that this user may do.
 
     Raises:
+        Blocked: there is neither, and no consent.
         KitFailure: no sandbox can be started at all.
     """
-    job, recording = rehearse_isolated(setting)
-    if recording.ended_by != "setup":
-        return job, recording
-    why = "; ".join(recording.notes)
-    job, recording = rehearse_plain(setting)
-    if recording.ended_by == "setup":
-        raise KitFailure(f"no sandbox can be started: {'; '.join(recording.notes)}")
-    return job, replace(recording, notes=(*recording.notes, f"no namespaces: {why}"))
+    leftovers.remove_abandoned()
+    why: list[str] = []
+    for mode in Mode:
+        if mode is Mode.UNCONFINED and not consent:
+            raise Blocked(f"{NO_SANDBOX} ({'; '.join(why)})")
+        trouble = unavailable(mode)
+        if not trouble:
+            reason = f"no namespaces: {why[0]}" if why else ""
+            return lambda setting: _rehearse(setting, mode, reason)
+        why.append(trouble)
+    raise KitFailure(f"no sandbox can be started: {'; '.join(why)}")
+
+
+def unavailable(mode: Mode) -> str:
+    """Why this system has no such sandbox, "" where it has one."""
+    with tempfile.TemporaryDirectory(prefix=files.prefix()) as folder:
+        os.chmod(folder, 0o755)  # noqa: S103 - the rehearsed program may be another user
+        Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
+        setting = Setting(  # noqa: S604 - a description; no process is started here
+            source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
+            weights_name="weights", limits=Limits(),
+        )  # fmt: skip
+        _, recording = _once(setting, mode)
+    return "" if recording.ended_by == "exit" else next(iter(recording.notes), recording.ended_by)
 
 
 def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
     """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
-    return _rehearse(setting, isolated=True)
+    return _once(setting, Mode.ISOLATED)
 
 
-def rehearse_plain(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script without namespaces; a note says what that means."""
-    job, recording = _rehearse(setting, isolated=False)
-    return job, replace(recording, notes=(*recording.notes, WITHOUT_NAMESPACES))
+def rehearse_confined(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script under Landlock; `ended_by` is "setup" where this kernel has none."""
+    return _once(setting, Mode.CONFINED)
 
 
-def _rehearse(setting: Setting, *, isolated: bool) -> tuple[Job, Recording]:
-    scratch = tempfile.mkdtemp(prefix="npu-adapter-rehearsal-")
+def rehearse_unconfined(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script with all that its user may do."""
+    return _once(setting, Mode.UNCONFINED)
+
+
+def _rehearse(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
+    """Run the script in the sandbox that was chosen.
+
+    Raises:
+        Blocked: there is none any more.
+    """
+    job, recording = _once(setting, mode)
+    if recording.ended_by == "setup":
+        raise Blocked(f"the sandbox for deploy.sh could not be started again: {'; '.join(recording.notes)}")
+    return job, replace(recording, notes=(*recording.notes, *filter(None, (reason,))))
+
+
+def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
+    scratch = tempfile.mkdtemp(prefix=files.prefix())
+    file = Path(f"{scratch}.json")
     try:
         os.chmod(scratch, 0o755)  # noqa: S103 - the rehearsed program may be another user
-        job = _job(setting, scratch, isolated=isolated)
-        file = Path(scratch).with_suffix(".json")
-        file.write_text(json.dumps(asdict(job)), encoding="utf-8")
-        try:
-            return job, _run(job, str(file))
-        finally:
-            file.unlink(missing_ok=True)
+        job = _job(setting, scratch, mode)
+        file.write_bytes(json.dumps({**asdict(job), "mode": mode.value}).encode())
+        recording = _run(job, str(file))
+        return job, replace(recording, notes=(*recording.notes, *_notes(mode, recording)))
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        file.unlink(missing_ok=True)
+        safely.remove(scratch)
 
 
-def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
+def _notes(mode: Mode, recording: Recording) -> Iterator[str]:
+    if mode is not Mode.ISOLATED:
+        yield WITHOUT_NAMESPACES
+        yield _CONFINED if mode is Mode.CONFINED else _UNCONFINED
+        if recording.network:
+            yield _NETWORK
+
+
+def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
+    isolated = mode is Mode.ISOLATED
     shown, model_path = _weights_places(setting, "" if isolated else f"{scratch}")
     job = Job(
         shell=setting.shell,
@@ -101,11 +164,11 @@ def _job(setting: Setting, scratch: str, *, isolated: bool) -> Job:
         stdlib=_standard_library(),
         libraries=_shared_library(),
         packages=tuple(_packages()),
-        isolated=isolated,
+        mode=mode,
         answers=setting.answers,
         limits=setting.limits,
     )
-    base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else plain.environment(job)
+    base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
     clock = {} if job.answers else {"BASH_ENV": f"{job.kit}/{tools.LOADING}"}
     return replace(job, environment={**base, **ours, **clock})
@@ -131,7 +194,7 @@ def _cache_root(weights: Path) -> Path | None:
 def _interpreter(*, for_strangers: bool) -> str:
     """The interpreter behind the stand-ins; where another user is to run it, one that everyone can reach."""
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-    if for_strangers and not plain.open_to_all(base):
+    if for_strangers and not outside.open_to_all(base):
         return programs.find("python3", STANDARD_PATH) or base
     return base
 
@@ -165,26 +228,40 @@ def _shared_library() -> tuple[str, ...]:
 def _run(job: Job, file: str) -> Recording:
     command = programs.isolated("healthcheck.plan.sandbox.jail", file)
     try:
-        done = subprocess.run(
+        jail = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={"PATH": STANDARD_PATH},
             cwd="/",
-            timeout=job.limits.wall_s + _STARVED_S,
-            check=False,
             start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return _lost("it did not end in time")
     except OSError as error:
         raise KitFailure(f"cannot start the sandbox: {error}") from error
-    if not done.stdout:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return _lost(said[-1] if said else f"it ended with status {done.returncode}")
-    fields = json.loads(done.stdout)
+    try:
+        said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
+    except subprocess.TimeoutExpired:
+        return _lost("it did not end in time")
+    finally:
+        _end(jail)
+        leftovers.end_processes(job.scratch)
+    if not said:
+        lines = complained.decode("utf-8", "replace").strip().splitlines()
+        return _lost(lines[-1] if lines else f"it ended with status {jail.returncode}")
+    fields = json.loads(said)
     records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
     return Recording(**{**fields, "records": records, "notes": tuple(fields["notes"])})
+
+
+def _end(jail: subprocess.Popen[bytes]) -> None:
+    """Have it end all of its own, and wait for that."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if jail.poll() is not None:
+            break
+        jail.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            jail.communicate(timeout=_ENDS_S)
 
 
 def _lost(why: str) -> Recording:

@@ -1,81 +1,162 @@
-"""The process that becomes the sandbox: `python -m healthcheck.plan.sandbox.jail JOB`, the recording on its stdout.
+"""The process that becomes the sandbox, run as `programs.isolated("healthcheck.plan.sandbox.jail", JOB)`.
+
+It prints the recording as JSON. With namespaces, what it forks is the first process of a new PID namespace, and all
+of it ends with this process. Without them it stays beside who watches, to end what is left where that is killed.
 
 As root, the file system is built with full rights and the program gets a user namespace in which it is an
-unprivileged user that no one else is; otherwise everything is built inside a user namespace. Either way the
-program has no capability, its own processes, network and mounts, and ends when this process ends.
+unprivileged user that no one else is; otherwise everything is built inside a user namespace. Either way the program
+has no capability, and neither has who watches it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import resource
+import select
 import signal
-import socket
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
+from types import FrameType
 
-from healthcheck.plan.sandbox import kernel, plain, processes, root
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, Job, Limits, Recording
-from healthcheck.plan.sandbox.plain import STRANGER
-from healthcheck.plan.sandbox.watch import Output, Watch
-from healthcheck.plan.standins.note import HOST_NAME
+from healthcheck.plan.sandbox import kernel, outside, processes, safely, warden
+from healthcheck.plan.sandbox.job import Job, Limits, Mode, Recording
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+ANSWER_BYTES = 64 * 1024**2
+_PATIENCE_S = 45.0
+"""Beyond the limit of the program's own time, for a machine without a processor to spare."""
+
+
+class _ToldToEnd(BaseException):
+    """The kit, or whoever ended it, wants this to be over."""
 
 
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
-        fields = json.load(file)
-    limits = Limits(**fields.pop("limits"))
-    lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages")}
-    job = Job(**{**fields, **lists}, limits=limits)
+        job = job_of(json.load(file))
+    os.unlink(sys.argv[1])
     answer = os.dup(1)
-    kernel.die_with_parent(signal.SIGKILL)
-    signal.alarm(int(limits.wall_s) + 5)
-    recording = _isolated(job) if job.isolated else _run(job)
-    with open(answer, "w", encoding="utf-8") as stream:
-        json.dump(asdict(recording), stream)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _end)
+    kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
+    job = replace(job, stranger=outside.stranger())
+    recording = _isolated(job) if job.isolated else _beside(job)
+    with open(answer, "wb") as stream:
+        stream.write(recording)
 
 
-def _isolated(job: Job) -> Recording:
+def job_of(fields: dict[str, object]) -> Job:
+    """The job as it travelled."""
+    limits = Limits(**fields.pop("limits"))  # type: ignore[arg-type]
+    lists: dict[str, object] = {
+        name: tuple(fields[name])  # type: ignore[arg-type]
+        for name in ("shell", "stdlib", "libraries", "packages")
+    }
+    return Job(**{**fields, **lists, "mode": Mode(fields["mode"])}, limits=limits)  # type: ignore[arg-type]
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise _ToldToEnd
+
+
+def _isolated(job: Job) -> bytes:
     """Run the job in namespaces; the recording comes from the first process of the new PID namespace."""
     try:
-        _enter_namespaces()
+        _enter_namespaces(as_root=job.stranger >= 0)
     except OSError as error:
-        return failed(f"{error}")
+        return _told("setup", str(error))
+    with _worker(job, signal.SIGKILL) as (_, answer):
+        return _heard(answer, job) or _told("lost", "it was killed")
+
+
+def _beside(job: Job) -> bytes:
+    """Run the job among the processes of this machine, and end every one of its own, whatever happens."""
+    kernel.adopt_orphans()
+    kernel.not_dumpable()
+    told = False
+    try:
+        with _worker(job, None) as (_, answer):
+            return _heard(answer, job) or _told("lost", "who watched it was killed")
+    except _ToldToEnd:
+        told = True
+        raise SystemExit(1) from None
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        processes.end_all(os.getpid())
+        outside.sweep(job)
+        if told:
+            safely.remove(job.scratch)
+
+
+@contextlib.contextmanager
+def _worker(job: Job, dies_by: int | None) -> Iterator[tuple[int, int]]:
+    """Fork who builds and watches; its process id, and the handle that its recording comes from."""
+    parent = os.getpid()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         os.close(reader)
         try:
-            kernel.die_with_parent(signal.SIGKILL)
-            recording = _first_process(job)
-        except OSError as error:
-            recording = failed(f"{error}")
-        with open(writer, "w", encoding="utf-8") as stream:
-            json.dump(asdict(recording), stream)
+            if dies_by:
+                kernel.die_with_parent(dies_by)
+            recording = _json(warden.work(job, lambda: None if dies_by else watch_parent(parent)))
+        except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
+            recording = _told("lost", f"{type(error).__name__}: {error}")
+        with open(writer, "wb") as stream:
+            stream.write(recording)
         os._exit(0)
     os.close(writer)
-    with open(reader, encoding="utf-8") as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    if not text:
-        return replace(failed("it was killed"), ended_by="lost")
-    fields = json.loads(text)
-    return Recording(**{**fields, "records": tuple(fields["records"]), "notes": tuple(fields["notes"])})
+    try:
+        yield child, reader
+    finally:
+        os.close(reader)
+        processes.end(child)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
 
 
-def failed(why: str) -> Recording:
-    return Recording(
-        ended_by="setup", exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0
-    )
+def watch_parent(parent: int) -> None:
+    """End all that is below this process, and itself, when its parent is gone."""
+    import threading  # noqa: PLC0415 - not in a sandbox of its own
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        processes.end_all(os.getpid())
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
-def _enter_namespaces() -> None:
-    if os.geteuid() == 0:
+def _heard(answer: int, job: Job) -> bytes:
+    """What the worker says, b"" where it ends without a word or does not end."""
+    until, data = time.monotonic() + job.limits.wall_s + _PATIENCE_S, b""
+    while (left := until - time.monotonic()) > 0 and len(data) < ANSWER_BYTES:
+        if select.select([answer], [], [], left)[0]:
+            more = os.read(answer, 1 << 20)
+            if not more:
+                return data
+            data += more
+    return b""
+
+
+def _told(ended_by: str, why: str) -> bytes:
+    return _json(warden.nothing(ended_by, why))
+
+
+def _json(recording: Recording) -> bytes:
+    return json.dumps(asdict(recording)).encode()
+
+
+def _enter_namespaces(*, as_root: bool) -> None:
+    if as_root:
         kernel.unshare(_SPACES)
         return
     user, group = os.geteuid(), os.getegid()
@@ -88,121 +169,3 @@ def _enter_namespaces() -> None:
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
-
-
-def _first_process(job: Job) -> Recording:
-    kernel.loopback_up()
-    socket.sethostname(HOST_NAME)
-    root.build(job, job.scratch)
-    if os.geteuid() == 0 and _is_real_root():
-        _give_away(job.scratch, job.root)
-    writable_proc = kernel.detached_proc(f"{job.scratch}/proc")
-    root.show_processes(job.scratch)
-    kernel.enter_root(job.scratch)
-    return _run(job, writable_proc)
-
-
-def _is_real_root() -> bool:
-    return Path("/proc/self/uid_map").read_text("ascii").split() == ["0", "0", "4294967295"]
-
-
-def _give_away(new_root: str, submission: str) -> None:
-    places = [f"{new_root}/.kit/forever", f"{new_root}/usr/local/Ascend"]
-    for top in (new_root + submission, f"{new_root}/usr/local/Ascend", new_root + IMAGE_PACKAGES):
-        for folder, _, files in os.walk(top):
-            places += [folder, *(os.path.join(folder, name) for name in files)]
-    places += [f"{new_root}/.kit", f"{new_root}/.kit/records"]
-    places += [new_root + folder for folder in (IMAGE_SOURCES, *IMAGE_FOLDERS)]
-    places += [f"{new_root}/{name}" for name in root.OF_ROOT]
-    for place in places:
-        os.chown(place, STRANGER, STRANGER, follow_symlinks=False)
-
-
-def _run(job: Job, writable_proc: int | None = None) -> Recording:
-    """Start the program and watch it; everything that it started is killed at the end."""
-    began = time.monotonic()
-    if not job.isolated:
-        kernel.adopt_orphans()
-        plain.build(job)
-    (out_reader, out_writer), (err_reader, err_writer) = os.pipe(), os.pipe()
-    ready_reader, ready_writer = os.pipe()
-    mapped_reader, mapped_writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _become_program(job, (out_writer, err_writer), (ready_writer, mapped_reader))
-    for handle in (out_writer, err_writer, ready_writer):
-        os.close(handle)
-    if os.read(ready_reader, 1) == b"m":
-        for name in ("uid_map", "gid_map"):
-            handle = os.open(f"{child}/{name}", os.O_WRONLY, dir_fd=writable_proc)
-            os.write(handle, f"0 {STRANGER} 1".encode())
-            os.close(handle)
-    os.write(mapped_writer, b"m")
-    outputs = (Output(out_reader, job.limits.kept_output_bytes), Output(err_reader, job.limits.kept_output_bytes))
-    watch = Watch(job, child, outputs)
-    ending = watch.until_known()
-    said = (outputs[0].text(), outputs[1].text())
-    records = tuple(replace(record, alive=record.pid in ending.pids) for record in watch.records.found)
-    after = watch.afterwards() if ending.ended_by == "server" else ""
-    processes.end_all(os.getpid())
-    return Recording(
-        ended_by=ending.ended_by,
-        exit_status=ending.exit_status,
-        stdout=said[0],
-        stderr=said[1],
-        records=records,
-        notes=(*sorted(watch.records.notes), *watch.records.unanswered()),
-        seconds=time.monotonic() - began,
-        stderr_after=after,
-        asked=watch.records.asked(),
-        slept_s=watch.slept_s(),
-    )
-
-
-def _become_program(job: Job, outputs: tuple[int, int], gates: tuple[int, int]) -> None:
-    """In the child: give up all rights, then become the shell."""
-    try:
-        os.setsid()
-        if job.isolated and os.geteuid() == 0 and _is_real_root():
-            kernel.unshare(kernel.CLONE_NEWUSER)
-            os.write(gates[0], b"m")
-            os.read(gates[1], 1)
-            os.setgroups([])
-            os.setresgid(0, 0, 0)
-            os.setresuid(0, 0, 0)
-        else:
-            os.write(gates[0], b"-")
-            os.read(gates[1], 1)
-        if job.isolated:
-            kernel.drop_privileges()
-        else:
-            plain.drop_privileges(job)
-        _limit(job)
-        null = os.open("/dev/null", os.O_RDONLY)
-        for number, handle in enumerate((null, *outputs)):
-            os.dup2(handle, number)
-        os.chdir(job.root)
-        os.execve(job.shell[0], [*job.shell, job.script], dict(job.environment))  # noqa: S606
-    except OSError as error:
-        os.write(2, f"{job.shell[0]}: {error.strerror}\n".encode())
-    os._exit(127)
-
-
-def _limit(job: Job) -> None:
-    limits = job.limits
-    wanted = {
-        resource.RLIMIT_CPU: limits.process_cpu_s,
-        resource.RLIMIT_FSIZE: limits.disk_bytes,
-        resource.RLIMIT_AS: limits.process_address_bytes,
-        resource.RLIMIT_NOFILE: 512,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NPROC: limits.processes + plain.other_processes(job),
-    }
-    for kind, value in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (most, most))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ Source: its Dockerfile.
 IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
 """Where the stand-ins of libraries say that they are installed: the folders are there, and few of the files."""
 
+CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
+"""How a user lets a script be rehearsed where nothing confines it."""
 REFUSED, UNKNOWN_MODEL = "refused:", "unknown-model:"
 """Begin notes on a port at which a program asked again and again in vain, and on a model (as in an address)."""
 
@@ -24,6 +27,18 @@ FILE_VARIABLES = frozenset((
     "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
 ))  # fmt: skip
 """Environment variables that name a file which a library opens."""
+
+
+class Mode(enum.Enum):
+    """How a script is kept from the machine that it is rehearsed on.
+
+    ISOLATED: namespaces, so that it sees a machine of its own. CONFINED: this machine, of which the kernel lets it
+    change and reach next to nothing. UNCONFINED: this machine with all that its user may do; only with consent.
+    """
+
+    ISOLATED = "isolated"
+    CONFINED = "confined"
+    UNCONFINED = "unconfined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +52,8 @@ class Limits:
     process_address_bytes: int = 4 * 1024**3
     disk_bytes: int = 256 * 1024**2
     disk_files: int = 20_000
+    copied_bytes: int = 512 * 1024**2
+    copied_files: int = 60_000
     output_bytes: int = 16 * 1024**2
     kept_output_bytes: int = 64 * 1024
     records: int = 2000
@@ -50,12 +67,12 @@ class Job:
         shell: the shell's path and options, before the script's name.
         source: the folder on this machine that is copied.
         weights: the weights folder on this machine; shown read-only.
-        root, model_path: where both are seen; the isolated sandbox chooses its own names, the plain one keeps
-            them below `scratch`.
+        root, model_path: where both are seen; the isolated sandbox chooses its own names, the others keep them
+            below `scratch`.
         scratch: an empty folder that belongs to the rehearsal.
         python: the interpreter behind the stand-ins; `stdlib` its standard library folders.
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
-        isolated: with namespaces.
+        stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
     """
 
@@ -71,10 +88,16 @@ class Job:
     stdlib: tuple[str, ...]
     libraries: tuple[str, ...]
     packages: tuple[str, ...]
-    isolated: bool
+    mode: Mode
+    stranger: int = -1
     answers: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it has a machine of its own."""
+        return self.mode is Mode.ISOLATED
 
     @property
     def kit(self) -> str:
@@ -112,10 +135,12 @@ class Recording:
     """What a rehearsal brought back.
 
     Attributes:
-        ended_by: as in facts.ShellRun, or "setup" where the sandbox failed.
+        ended_by: as in facts.ShellRun; "setup" where this system has no such sandbox; "copy" where the submission
+            or its weights cannot be copied into it.
         stderr_after: what was said after the server was ended for the rehearsal's sake.
         asked: a program asked a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
+        network: the program could reach the network.
     """
 
     ended_by: str
@@ -128,3 +153,4 @@ class Recording:
     stderr_after: str = ""
     asked: bool = False
     slept_s: float = 0.0
+    network: bool = False

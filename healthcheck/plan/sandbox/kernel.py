@@ -20,10 +20,12 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 _KEPT = {os.ST_NOSUID: MS_NOSUID, os.ST_NODEV: MS_NODEV, os.ST_NOEXEC: MS_NOEXEC}
 _MNT_DETACH = 2
+_PR_SET_KEEPCAPS = 8
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER = 1, 4, 24, 36
 _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
+_CAPABILITIES_3 = 0x20080522
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -103,3 +105,62 @@ def die_with_parent(signal_number: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
     _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0), "prctl(CHILD_SUBREAPER)")
+
+
+def call(number: int, *arguments: object) -> int:
+    """A system call by its number; -errno where it fails."""
+    given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    _libc.syscall.restype = ctypes.c_long
+    result = int(_libc.syscall(ctypes.c_long(number), *given))
+    return -ctypes.get_errno() if result < 0 else result
+
+
+def checked(number: int, *arguments: object) -> int:
+    """A system call by its number.
+
+    Raises:
+        OSError: it failed.
+    """
+    result = call(number, *arguments)
+    if result < 0:
+        raise OSError(-result, f"system call {number}: {os.strerror(-result)}")
+    return result
+
+
+def not_dumpable() -> None:
+    """Have nobody without rights over this user's processes look into this one's memory."""
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, ctypes.c_ulong(0), 0, 0, 0), "prctl(SET_DUMPABLE)")
+
+
+def become_with_capabilities(user: int) -> None:
+    """Become a user that keeps this one's capabilities until the next program: what it makes is its own then."""
+    _checked(_libc.prctl(_PR_SET_KEEPCAPS, ctypes.c_ulong(1), 0, 0, 0), "prctl(SET_KEEPCAPS)")
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+    held = int(Path("/proc/self/status").read_text("ascii").partition("CapPrm:")[2].split()[0], 16)
+    halves = (held & 0xFFFFFFFF, held >> 32)
+    set_capabilities(b"".join(struct.pack("III", half, half, 0) for half in halves))
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, ctypes.c_ulong(1), 0, 0, 0), "prctl(SET_DUMPABLE)")
+
+
+def drop_capabilities() -> None:
+    """Give up the capabilities that this process itself still has, without a program in between."""
+    set_capabilities(bytes(24))
+
+
+def set_capabilities(sets: bytes) -> None:
+    """Set the capability sets of this process, as capset(2) has them; nothing on a machine of unknown numbers."""
+    number = {"x86_64": 126, "aarch64": 91, "riscv64": 91, "ppc64le": 184, "s390x": 185}.get(os.uname().machine)
+    if number is None:
+        return
+    header = ctypes.create_string_buffer(struct.pack("Ii", _CAPABILITIES_3, 0))
+    checked(number, header, ctypes.create_string_buffer(sets, len(sets)))
+
+
+def open_low_ports() -> None:
+    """Let every user of this network namespace listen at ports below 1024, as root in the service's image may."""
+    try:
+        Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0", encoding="ascii")
+    except OSError:
+        return

@@ -39,6 +39,50 @@ def _read(pid: int) -> Process | None:
     return Process(pid, int(fields[1]), fields[0].decode(), ticks, int(fields[21]) * _PAGE_BYTES)
 
 
+def family(ancestor: int) -> set[int]:
+    """The process ids below `ancestor`, dead ones that nobody waited for included."""
+    found = [process for name in os.listdir("/proc") if name.isdigit() and (process := _read(int(name)))]
+    known, grown = {ancestor}, True
+    while grown:
+        more = {process.pid for process in found if process.parent in known} - known
+        known |= more
+        grown = bool(more)
+    return known - {ancestor}
+
+
+def leader(thread: int) -> int:
+    """The process that a thread belongs to, 0 where it is gone."""
+    try:
+        text = Path(f"/proc/{thread}/status").read_text("ascii", "replace")
+    except OSError:
+        return 0
+    return int(text.partition("\nTgid:")[2].split(maxsplit=1)[0])
+
+
+def group(pid: int) -> int:
+    """The process group, 0 where the process is gone."""
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0
+
+
+def exists(pid: int) -> bool:
+    """Whether there is such a process or thread."""
+    return os.path.exists(f"/proc/{pid}")
+
+
+def handles(pid: int) -> set[str]:
+    """What a process has open, as its links in /proc say; none where it may not be looked at."""
+    found = set()
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+    except OSError:
+        return found
+    return found
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty where it cannot be read."""
     try:
@@ -57,19 +101,20 @@ def end_all(ancestor: int) -> None:
             return
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for process in family:
-                _signal(process.pid, number)
+                send(process.pid, number)
         _reap()
 
 
 def end(pid: int) -> None:
     """Kill one process."""
-    _signal(pid, signal.SIGKILL)
+    send(pid, signal.SIGKILL)
 
 
-def _signal(pid: int, number: int) -> None:
+def send(pid: int, number: int) -> None:
+    """Send a signal, where there is somebody to get it."""
     try:
         os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
+    except (ProcessLookupError, PermissionError, ValueError):
         return
 
 

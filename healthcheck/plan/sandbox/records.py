@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from pathlib import Path
+from collections import Counter
 from urllib.parse import quote
 
-from healthcheck.plan.sandbox import answers, processes, python_path
+from healthcheck.plan.sandbox import answers, processes, python_path, safely
 from healthcheck.plan.sandbox.job import FILE_VARIABLES, REFUSED, UNKNOWN_MODEL, Job, Record
 
 _RECORD_BYTES = 512 * 1024
@@ -20,6 +20,7 @@ _OWN_CONFIGURATION = {
 }
 """Configuration files that a server reads without being told to."""
 _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
+_MOST_NAMES, _NOTED_BYTES = 20_000, 1 << 18
 _REFUSED_OFTEN = 6
 """So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
 
@@ -33,13 +34,14 @@ class Records:
         self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._seen: set[str] = set()
         self._listening: set[int] = set()
+        self._real_ports: dict[int, int] = {}
         self._unknown_models: set[str] = set()
         self.found: list[Record] = []
         self.notes: set[str] = set()
 
     def collect(self) -> int:
         """Read what is new; how many records that was."""
-        names = set(os.listdir(f"{self._kit}/records")) - self._seen
+        names = set(safely.names(f"{self._kit}/records", _MOST_NAMES)) - self._seen
         self.notes |= {name for name in names if name.startswith(("atb-", "cann-"))}
         done = sorted((name for name in names if name.endswith(".done")), key=self._age)
         if len(self._seen) + len(done) > self._limit:
@@ -58,14 +60,11 @@ class Records:
 
     def napping(self) -> set[int]:
         """Processes that sleep for the moment that a longer sleep was cut to."""
-        return {int(name) for name in os.listdir(f"{self._kit}/napping") if name.isdigit()}
+        return {int(name) for name in safely.names(f"{self._kit}/napping", _MOST_NAMES) if _is_pid(name)}
 
     def slept_s(self) -> float:
         """How long the program meant to sleep in total."""
-        try:
-            text = Path(f"{self._kit}/slept").read_text("ascii", errors="replace")
-        except OSError:
-            return 0.0
+        text = self._noted("slept")
         units = {"s": 1, "m": 60, "h": 3600}
         total = 0.0
         for value in text.split()[-10_000:]:
@@ -76,22 +75,18 @@ class Records:
 
     def asked(self) -> bool:
         """Whether a program asked a recorded server, or one that loads for ever."""
-        return os.path.exists(f"{self._kit}/asked")
+        return safely.exists(f"{self._kit}/asked")
 
     def _age(self, name: str) -> int:
         try:
-            return os.stat(f"{self._kit}/records/{name}").st_mtime_ns
+            return os.lstat(f"{self._kit}/records/{name}").st_mtime_ns
         except OSError:
             return 0
 
     def _read(self, name: str) -> Record | None:
-        try:
-            with open(f"{self._kit}/records/{name}", "rb") as file:
-                data = file.read(_RECORD_BYTES)
-        except OSError:
-            return None
+        data = safely.read(f"{self._kit}/records/{name}", _RECORD_BYTES)
         parts = [part.decode("utf-8", "surrogateescape") for part in data.split(b"\0")][:-1]
-        if len(parts) < 4 or not parts[1].isdigit():
+        if len(parts) < 4 or not _is_pid(parts[1]):
             return None
         kind, pid, cwd, *argv = parts
         environment = processes.environment(int(pid)) if kind != "exec" else {}
@@ -113,7 +108,7 @@ class Records:
         )
 
     def _note_asked(self, unknown_model: str) -> None:
-        Path(f"{self._kit}/asked").touch()
+        safely.leave(f"{self._kit}/asked")
         if unknown_model and len(self._unknown_models) < _UNKNOWN_MODELS:
             self._unknown_models.add(unknown_model[:_NAME_CHARACTERS])
 
@@ -124,12 +119,18 @@ class Records:
 
     def _refused(self) -> list[str]:
         """Ports at which a program asked in vain, again and again, once a server was there."""
-        try:
-            asked = Path(f"{self._kit}/refused").read_text("ascii", errors="replace").split()[-10_000:]
-        except OSError:
-            return []
-        often = (port for port in sorted(set(asked)) if asked.count(port) >= _REFUSED_OFTEN)
-        return [f"{REFUSED}{port}" for port in often if port.isdigit() and int(port) not in self._listening]
+        asked = Counter(self._noted("refused").split()[-10_000:])
+        often = sorted(port for port, count in asked.items() if count >= _REFUSED_OFTEN and _is_pid(port))
+        return [f"{REFUSED}{port}" for port in often if int(port) not in self._listening]
+
+    def _noted(self, name: str) -> str:
+        """The end of a file that stand-ins write notes to, from a whole line on."""
+        data = safely.last(f"{self._kit}/{name}", _NOTED_BYTES)
+        return (data.partition(b"\n")[2] if len(data) == _NOTED_BYTES else data).decode("ascii", "replace")
+
+    def port_of(self, port: int) -> int | None:
+        """Where a recorded server of this port really listens."""
+        return self._real_ports.get(port) or (port if port in self._real_ports.values() else None)
 
     def _serve(self, record: Record) -> None:
         server = answers.served(record, self._model_path)
@@ -137,8 +138,9 @@ class Records:
             self._listening.add(port)
             real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)
             if real:
-                Path(f"{self._kit}/ports/{port}").write_text(str(real), encoding="ascii")
-        Path(f"{self._kit}/serving").touch()
+                self._real_ports[port] = real
+                safely.leave(f"{self._kit}/ports/{port}", str(real).encode())
+        safely.leave(f"{self._kit}/serving")
 
 
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -216,10 +218,12 @@ def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
     lists = _requirement_files(argv)
     for value in _candidates(argv) | lists:
         place = os.path.join(cwd, value)
-        try:
-            if (_CONFIG_NAME.search(value) or value in lists) and os.path.isfile(place):
-                with open(place, "rb") as file:
-                    found[value] = file.read(_CONFIG_BYTES + 1)
-        except (OSError, ValueError):
-            continue
+        if _CONFIG_NAME.search(value) or value in lists:
+            data = safely.read_through_links(place, _CONFIG_BYTES + 1)
+            if data is not None:
+                found[value] = data
     return found
+
+
+def _is_pid(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import stat
 from pathlib import Path
 
-from healthcheck.plan.sandbox import kernel, tools
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, Job
+from healthcheck.plan.sandbox import kernel, safely, tools
+from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, Job
 from healthcheck.plan.standins.note import HOST_NAME
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -40,13 +39,13 @@ OF_ROOT = (
 """What root may change in an image, and so the rehearsed program here: all of it made for the sandbox alone."""
 _PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
-_LARGE_FILE_BYTES = 16 * 1024**2
 
 
-def build(job: Job, new_root: str) -> None:
-    """Build the file system of the isolated sandbox below `new_root`, in a mount namespace of our own."""
+def build(job: Job, new_root: str, copy: safely.Copy) -> None:
+    """Build the machine below `new_root`, in a mount namespace of our own, with room for what is to be copied."""
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
-    data = f"size={job.limits.disk_bytes},nr_inodes={job.limits.disk_files},mode=755"
+    size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
+    data = f"size={size},nr_inodes={files},mode=755"
     kernel.mount("rehearsal", new_root, "tmpfs", kernel.MS_NOSUID, data)
     for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
         os.makedirs(f"{new_root}/{folder}")
@@ -63,11 +62,39 @@ def build(job: Job, new_root: str) -> None:
     tools.lay_out(new_root + IMAGE_PACKAGES)
     os.symlink(IMAGE_PACKAGES, f"{new_root}/.kit/packages")
     _ascend(f"{new_root}/usr/local/Ascend")
-    copy_tree(job.source, new_root + job.root)
-    show_weights(job, new_root + job.weights_inside)
     Path(f"{new_root}/.dockerenv").touch()
     for folder in ("tmp", "var/tmp", "dev/shm"):
         os.chmod(f"{new_root}/{folder}", 0o1777)  # noqa: S103 - as on any machine
+
+
+def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
+    """Show the submission and the weights.
+
+    Raises:
+        OSError: they cannot be.
+    """
+    copy.tree(job.source, new_root + job.root)
+    place = new_root + job.weights_inside
+    os.makedirs(place)
+    if copies_weights(job):
+        copy.tree(job.weights, place)
+        safely.open_to_all(place)
+    else:
+        kernel.bind_read_only(job.weights, place)
+
+
+def copies_weights(job: Job) -> bool:
+    """Whether others than their owner may not read the weights, so that the program sees a sparse copy."""
+    return os.geteuid() == 0 and not safely.readable_by_all(job.weights)
+
+
+def give_away(job: Job, new_root: str) -> None:
+    """Give the program's user what root may change in an image."""
+    for tree in (job.root, "/usr/local/Ascend", IMAGE_PACKAGES, *IMAGE_FOLDERS):
+        safely.give(new_root + tree.rstrip("/"), job.stranger)
+    places = ("/.kit", "/.kit/forever", "/.kit/records", "/.kit/ports", "/.kit/napping", IMAGE_SOURCES)
+    for place in (*places, *(f"/{name}" for name in OF_ROOT)):
+        safely.give_one(new_root + place.rstrip("/"), job.stranger)
 
 
 def show_processes(new_root: str) -> None:
@@ -83,48 +110,6 @@ def _ascend(folder: str) -> None:
     os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
     os.symlink("/.kit/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
     shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
-
-
-def copy_tree(source: str, target: str) -> None:
-    """Copy a submission: links as links, large files as sparse ones of their size, special files not at all."""
-    os.makedirs(target, exist_ok=True)
-    for entry in os.scandir(source):
-        place = os.path.join(target, entry.name)
-        if entry.is_symlink():
-            os.symlink(os.readlink(entry.path), place)
-        elif entry.is_dir():
-            copy_tree(entry.path, place)
-        elif entry.is_file():
-            _copy_head(entry.path, place, entry.stat())
-
-
-def _copy_head(source: str, place: str, status: os.stat_result) -> None:
-    with open(source, "rb") as reader, open(place, "wb") as writer:
-        if status.st_size <= _LARGE_FILE_BYTES:
-            shutil.copyfileobj(reader, writer)
-        else:
-            writer.write(reader.read(1024**2))
-            writer.truncate(status.st_size)
-        os.fchmod(writer.fileno(), stat.S_IMODE(status.st_mode) | stat.S_IRUSR)
-
-
-def show_weights(job: Job, target: str) -> None:
-    """Show the weights folder read-only; where others than its owner may not read it, a sparse copy of it."""
-    os.makedirs(target)
-    if os.geteuid() == 0 and not _readable_by_all(job.weights):
-        copy_tree(job.weights, target)
-        for folder, _, names in os.walk(target):
-            os.chmod(folder, 0o755)  # noqa: S103 - the program is another user
-            for name in names:
-                os.chmod(os.path.join(folder, name), 0o644)
-    else:
-        kernel.bind_read_only(job.weights, target)
-
-
-def _readable_by_all(folder: str) -> bool:
-    if (os.stat(folder).st_mode & 0o5) != 0o5:
-        return False
-    return all(entry.is_symlink() or entry.stat().st_mode & stat.S_IROTH for entry in os.scandir(folder))
 
 
 def _system(new_root: str) -> None:

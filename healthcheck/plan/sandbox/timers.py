@@ -7,7 +7,10 @@ import re
 import signal
 from collections.abc import Collection
 
+from healthcheck.plan.sandbox import safely
+
 _LIMIT_BYTES = 64
+_MOST_NAMES = 20_000
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -32,31 +35,18 @@ class Timers:
         self.passed_s += waiting[pid]
         try:
             os.kill(pid, signal.SIGALRM)  # as its own timer would
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             return False
         return True
 
     def _noted(self) -> dict[int, float]:
         found = {}
-        for name in os.listdir(self._kit):
+        for name in safely.names(self._kit, _MOST_NAMES):
             prefix, _, number = name.partition("limit.")
             if prefix or not number.isdecimal() or len(number) > 9 or int(number) in self._over:
                 continue
-            match = re.fullmatch(r"(\d{1,9}(?:\.\d*)?)([smhd]?)\s*", _begin_of(f"{self._kit}/{name}"))
+            noted = safely.read(f"{self._kit}/{name}", _LIMIT_BYTES).decode("utf-8", "replace")
+            match = re.fullmatch(r"(\d{1,9}(?:\.\d*)?)([smhd]?)\s*", noted)
             if match and float(match[1]):
                 found[int(number)] = float(match[1]) * _UNITS_S[match[2]]
         return found
-
-
-def _begin_of(path: str) -> str:
-    """The first characters of a file that the script may have replaced by anything."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return ""
-    try:
-        return os.read(file, _LIMIT_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(file)

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from healthcheck.plan.sandbox import plain, processes
+from healthcheck.plan.sandbox import outside, processes
 from healthcheck.plan.sandbox.job import Job, Limits
 from healthcheck.plan.sandbox.records import Records
 from healthcheck.plan.sandbox.timers import Timers
@@ -90,7 +90,7 @@ class Watch:
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
         self._slept_before_s = self._measured_s = 0.0
-        self._at_first_bytes = 0 if job.isolated else plain.used_bytes(job)
+        self._at_first_bytes = 0 if job.isolated else outside.used_bytes(job)
         self._signature: object = None
         self._clock = _Clock()
         self._calm_since = 0.0
@@ -183,7 +183,7 @@ class Watch:
         if elapsed_s < self._measured_s + _DISK_S:
             return False
         self._measured_s = elapsed_s
-        return plain.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
+        return outside.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
 
     def _settled(self, family: tuple[processes.Process, ...], now: float) -> str:
         calm_s = now - self._calm_since

@@ -1,0 +1,286 @@
+"""Files in folders that somebody else arranged: no link is followed, nothing is waited for, all is bounded.
+
+The rest of the sandbox touches such folders through these functions alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_LARGE_FILE_BYTES = 16 * 1024**2
+_HEAD_BYTES = 1024**2
+MAX_DEPTH = 200
+"""Folders in folders: a submission has a dozen, and a path may not be longer than 4096 bytes."""
+
+
+class TooMuch(Exception):  # noqa: N818 - says what it is
+    """A tree has more than may be copied; the text says what."""
+
+
+def read(path: str, limit: int) -> bytes:
+    """The first bytes of a regular file, b"" where there is none at that very place."""
+    try:
+        handle = os.open(path, _LOOK)
+    except (OSError, ValueError):
+        return b""
+    return _content(handle, limit)
+
+
+def read_through_links(path: str, limit: int) -> bytes | None:
+    """The first bytes of a regular file, links followed: only for what the rehearsed program itself could read."""
+    try:
+        handle = os.open(path, _LOOK & ~os.O_NOFOLLOW)
+    except (OSError, ValueError):
+        return None
+    try:
+        regular = stat.S_ISREG(os.fstat(handle).st_mode)
+    except OSError:
+        regular = False
+    if not regular:
+        os.close(handle)
+        return None
+    return _content(handle, limit)
+
+
+def last(path: str, limit: int) -> bytes:
+    """The last bytes of a regular file, b"" where there is none at that very place."""
+    try:
+        handle = os.open(path, _LOOK)
+    except (OSError, ValueError):
+        return b""
+    try:
+        size = os.fstat(handle).st_size
+        if stat.S_ISREG(os.fstat(handle).st_mode) and size > limit:
+            os.lseek(handle, size - limit, os.SEEK_SET)
+    except OSError:
+        os.close(handle)
+        return b""
+    return _content(handle, limit)
+
+
+def _content(handle: int, limit: int) -> bytes:
+    with open(handle, "rb", buffering=0) as file:
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return b""
+            data = b""
+            while len(data) < limit and (more := file.read(limit - len(data))):
+                data += more
+        except OSError:
+            return b""
+    return data
+
+
+def leave(path: str, data: bytes = b"") -> None:
+    """Make a new file at that very place; where there is something already, it stays."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return
+    with open(handle, "wb", buffering=0) as file:
+        file.write(data)
+
+
+def names(folder: str, most: int) -> list[str]:
+    """Names in a folder, at most so many; none where it is no folder."""
+    try:
+        handle = os.open(folder, _FOLDER)
+    except OSError:
+        return []
+    try:
+        with os.scandir(handle) as entries:
+            return [entry.name for entry, _ in zip(entries, range(most), strict=False)]
+    except OSError:
+        return []
+    finally:
+        os.close(handle)
+
+
+def exists(path: str) -> bool:
+    """Whether something is at that very place, a link included."""
+    return os.path.lexists(path)
+
+
+@contextmanager
+def opened(folder: str, above: int | None = None) -> Iterator[int]:
+    """A handle on a folder, or on one of that name in the folder of a handle."""
+    handle = os.open(folder, _FOLDER, dir_fd=above)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def for_each(folder: str, act: Callable[[int, str, os.stat_result], None], *, depth: int = MAX_DEPTH) -> None:
+    """Call `act` with (handle of the folder, name, what is there) for all below a folder, inner ones first."""
+    with opened(folder) as handle:
+        _for_each(handle, act, depth)
+
+
+def _for_each(handle: int, act: Callable[[int, str, os.stat_result], None], depth: int) -> None:
+    for name in os.listdir(handle):
+        try:
+            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        if stat.S_ISDIR(found.st_mode) and depth:
+            with opened(name, handle) as inner:
+                _for_each(inner, act, depth - 1)
+        act(handle, name, found)
+
+
+def give(folder: str, owner: int) -> None:
+    """Give a tree to a user; links themselves, never what they lead to."""
+    for_each(folder, lambda handle, name, _: give_one(name, owner, handle))
+    give_one(folder, owner)
+
+
+def give_one(path: str, owner: int, folder: int | None = None) -> None:
+    """Give one file, folder or link to a user."""
+    os.chown(path, owner, owner, dir_fd=folder, follow_symlinks=False)
+
+
+def open_to_all(folder: str) -> None:
+    """Let every user read a tree, as far as it has files and folders of its own."""
+
+    def act(handle: int, name: str, found: os.stat_result) -> None:
+        mode = 0o755 if stat.S_ISDIR(found.st_mode) else 0o644
+        if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
+            inner = os.open(name, _LOOK, dir_fd=handle)
+            try:
+                os.fchmod(inner, mode)
+            finally:
+                os.close(inner)
+
+    for_each(folder, act)
+    with opened(folder) as handle:
+        os.fchmod(handle, 0o755)
+
+
+def readable_by_all(folder: str) -> bool:
+    """Whether every user may read a folder and the files right in it."""
+    with opened(os.path.realpath(folder)) as handle:
+        if os.fstat(handle).st_mode & 0o5 != 0o5:
+            return False
+        found = (os.stat(name, dir_fd=handle, follow_symlinks=False) for name in os.listdir(handle))
+        return all(stat.S_ISLNK(each.st_mode) or each.st_mode & stat.S_IROTH for each in found)
+
+
+class Copy:
+    """Copies trees: links as links, large files as sparse ones of their size, special files not at all.
+
+    What is copied is counted over all trees, and refused above the limits.
+    """
+
+    def __init__(self, most_files: int, most_bytes: int) -> None:
+        self._most_files, self._most_bytes = most_files, most_bytes
+        self.files = self.bytes = 0
+
+    def measure(self, source: str) -> None:
+        """Count a tree without copying it.
+
+        Raises:
+            TooMuch: it is more than may be copied.
+            OSError: it cannot be read.
+        """
+        with opened(source) as handle:
+            self._measure(handle, MAX_DEPTH)
+
+    def _measure(self, handle: int, depth: int) -> None:
+        with os.scandir(handle) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                self._count(found)
+                if stat.S_ISDIR(found.st_mode):
+                    if not depth:
+                        raise TooMuch(f"folders more than {MAX_DEPTH} deep")
+                    with opened(entry.name, handle) as inner:
+                        self._measure(inner, depth - 1)
+
+    def _count(self, found: os.stat_result) -> None:
+        self.files += 1
+        if stat.S_ISREG(found.st_mode):
+            self.bytes += found.st_size if found.st_size <= _LARGE_FILE_BYTES else _HEAD_BYTES
+        if self.files > self._most_files:
+            raise TooMuch(f"more than {self._most_files:,} files and folders")
+        if self.bytes > self._most_bytes:
+            raise TooMuch(f"more than {self._most_bytes // 1024**2} MiB in files that are not large ones")
+
+    def tree(self, source: str, target: str) -> None:
+        """Copy a folder to a place where there is nothing, or an empty folder.
+
+        Raises:
+            OSError: it cannot be read or written.
+        """
+        os.makedirs(target, exist_ok=True)
+        with opened(source) as reader, opened(target) as writer:
+            self._tree(reader, writer, MAX_DEPTH)
+
+    def _tree(self, reader: int, writer: int, depth: int) -> None:
+        for name in os.listdir(reader):
+            found = os.stat(name, dir_fd=reader, follow_symlinks=False)
+            if stat.S_ISLNK(found.st_mode):
+                os.symlink(os.readlink(name, dir_fd=reader), name, dir_fd=writer)
+            elif stat.S_ISDIR(found.st_mode) and depth:
+                os.mkdir(name, 0o755, dir_fd=writer)
+                with opened(name, reader) as inner, opened(name, writer) as copy:
+                    self._tree(inner, copy, depth - 1)
+            elif stat.S_ISREG(found.st_mode):
+                _file(reader, writer, name)
+
+
+def _file(reader: int, writer: int, name: str) -> None:
+    source = os.open(name, _LOOK, dir_fd=reader)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(source, "rb", buffering=0) as file:
+        found = os.fstat(source)
+        if not stat.S_ISREG(found.st_mode):
+            return
+        with open(os.open(name, flags, 0o600, dir_fd=writer), "wb", buffering=0) as copy:
+            wanted = found.st_size if found.st_size <= _LARGE_FILE_BYTES else _HEAD_BYTES
+            while wanted > 0 and (data := file.read(min(wanted, 1 << 20))):
+                copy.write(data)
+                wanted -= len(data)
+            copy.truncate(found.st_size)
+            os.fchmod(copy.fileno(), stat.S_IMODE(found.st_mode) & 0o777 | stat.S_IRUSR)
+
+
+def remove(folder: str) -> None:
+    """Remove a tree, also where somebody took away its permissions; what cannot be removed stays."""
+    try:
+        parent, name = os.path.split(folder.rstrip("/"))
+        with opened(parent or "/") as handle:
+            _remove(handle, name, MAX_DEPTH * 10)
+    except OSError:
+        return
+
+
+def _remove(parent: int, name: str, depth: int) -> None:
+    try:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=parent)
+            return
+        _take_rights(parent, name)
+        with opened(name, parent) as handle:
+            for inner in os.listdir(handle) if depth else ():
+                _remove(handle, inner, depth - 1)
+        os.rmdir(name, dir_fd=parent)
+    except OSError:
+        return
+
+
+def _take_rights(parent: int, name: str) -> None:
+    """A folder that somebody took his own permissions from."""
+    try:
+        handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    except OSError:
+        return
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", 0o700)
+    finally:
+        os.close(handle)

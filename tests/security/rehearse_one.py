@@ -1,0 +1,65 @@
+"""Rehearse one script in one mode, and say as JSON what came of it: `python rehearse_one.py JOB`."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+sys.path.insert(0, os.environ["LACKING_PACKAGE"])
+
+from healthcheck.errors import Blocked
+from healthcheck.plan.sandbox import box
+from healthcheck.plan.sandbox.job import Limits
+
+MODES = {
+    "isolated": box.rehearse_isolated,
+    "confined": box.rehearse_confined,
+    "unconfined": box.rehearse_unconfined,
+}
+
+
+def main() -> None:
+    asked = json.loads(sys.argv[1])
+    setting = box.Setting(
+        source=Path(asked["repo"]),
+        script="deploy.sh",
+        shell=("/bin/bash",),
+        weights=Path(asked["weights"]),
+        weights_name="weights",
+        limits=Limits(
+            wall_s=asked["wall_s"],
+            disk_bytes=64 << 20,
+            output_bytes=4 << 20,
+            memory_bytes=400 << 20,
+            process_address_bytes=500 << 20,
+        ),
+        answers=asked.get("answers", True),
+    )
+    try:
+        sandbox = MODES[asked["mode"]] if asked["mode"] in MODES else box.chosen(consent=asked["mode"] == "consent")
+        job, found = sandbox(setting)
+    except Blocked as error:
+        print(json.dumps({"blocked": str(error)}))
+        return
+    used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    servers = [record for record in found.records if record.kind == "server"]
+    told = {
+        "mode": job.mode.value,
+        "ended_by": found.ended_by,
+        "exit_status": found.exit_status,
+        "stdout": found.stdout,
+        "stderr": found.stderr,
+        "notes": found.notes,
+        "servers": [" ".join(record.argv) for record in servers],
+        "alive": [" ".join(record.argv) for record in servers if record.alive],
+        "texts": [text for record in found.records for text in record.texts.values()],
+        "environments": [dict(record.env) for record in found.records],
+        "memory_mib": used // 1024,
+    }
+    print(json.dumps(told))
+
+
+main()

@@ -1,0 +1,101 @@
+"""Every attack in every mode of the sandbox: the host is as it was, whatever the kit says of the submission."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.security.attacks import ATTACKS, Attack
+from tests.security.world import NOBODY, SECRET, Host, Setup, attack, host, package_for
+
+SETUPS = (
+    Setup("isolated"),
+    Setup("isolated", ordinary=True),
+    Setup("confined", lacks=("userns",)),
+    Setup("confined", ordinary=True, lacks=("userns",)),
+    Setup("unconfined", lacks=("landlock", "userns")),
+    Setup("unconfined", ordinary=True, lacks=("landlock", "userns")),
+)
+QUICK = {"breaks-0", "stays-kills-all", "reaches-through-a-thread", "writes-modes-by-handle"}
+"""In every setup each time; of the others, each in one setup, and in all of them in the slow tests."""
+MEMORY_MIB = 700
+ROOT = os.geteuid() == 0
+RUNS = [
+    pytest.param(
+        setup,
+        each,
+        id=f"{each.name}-{setup.name}",
+        marks=() if each.name in QUICK or number % len(SETUPS) == at else pytest.mark.slow,
+    )
+    for number, each in enumerate(ATTACKS)
+    for at, setup in enumerate(SETUPS)
+]
+
+
+@pytest.fixture(scope="session")
+def packages() -> Iterator[dict[bool, tuple[str, Path]]]:
+    """Where each kind of user finds an interpreter and the kit."""
+    with tempfile.TemporaryDirectory(prefix="npu-adapter-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield {ordinary: package_for(ordinary, Path(folder, str(ordinary))) for ordinary in (False, True)}
+
+
+@pytest.fixture
+def world(setup: Setup) -> Iterator[Host]:
+    """The host of one attack, with a folder `repo` and one `weights` beside its own."""
+    base = Path(tempfile.mkdtemp(prefix="npu-adapter-test-"))
+    os.chmod(base, 0o755)
+    owner = NOBODY if setup.ordinary else os.geteuid()
+    for name in ("repo", "weights", "temporary"):
+        (base / name).mkdir()
+        os.chown(base / name, owner, owner)
+    (base / "weights/config.json").write_text('{"model_type": "qwen3"}')
+    (base / "weights/model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    for place in (base / "weights").iterdir():
+        os.chown(place, owner, owner)
+    try:
+        with host(base, owner=owner) as found:
+            yield found
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.mark.parametrize(("setup", "each"), RUNS)
+def test_the_host_is_as_it_was(
+    setup: Setup, each: Attack, world: Host, packages: dict[bool, tuple[str, Path]]
+) -> None:
+    if setup.ordinary and not (ROOT and os.access("/usr/bin/python3", os.X_OK)):
+        pytest.skip("becoming another user takes root, and a Python that every user can run")
+    base = world.folder.parent
+    repo, weights = base / "repo", base / "weights"
+    for name, text in {"deploy.sh": each.deploy, **each.files}.items():
+        (repo / name).write_text(world.fill(text), encoding="utf-8")
+        (repo / name).chmod(0o755)
+    before = {place.name: (place.read_bytes(), place.stat().st_mode) for place in weights.iterdir()}
+    shown = attack(setup, *packages[setup.ordinary], repo, weights, base / "temporary")
+
+    assert shown.told.get("mode") == setup.mode, shown
+    assert shown.status == 0, shown.complained
+    assert not shown.strays
+    assert not shown.folders
+    assert world.bystander.poll() is None
+    assert Path(f"/proc/{world.bystander.pid}/stat").read_text().split()[2] == "S"
+    assert not world.reached
+    assert int(str(shown.told["memory_mib"])) < MEMORY_MIB
+    if setup.keeps_files:
+        assert world.state() == world.before
+        assert {place.name: (place.read_bytes(), place.stat().st_mode) for place in weights.iterdir()} == before
+        assert not world.left()
+        assert SECRET not in str(shown.told)
+    if each.no_server:
+        assert not shown.told["alive"], shown
+
+
+def test_there_are_many_attacks() -> None:
+    assert len(ATTACKS) >= 150
+    assert len({each.name for each in ATTACKS}) == len(ATTACKS)

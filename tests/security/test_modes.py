@@ -1,0 +1,109 @@
+"""Which sandbox is used, that it is told, and that a submission has no say in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from healthcheck.engine import Ledger
+from healthcheck.plan import rehearsal
+from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.sandbox.job import CONSENT_VARIABLE, Limits
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome
+from healthcheck.repo.facts import read_submission
+from tests.support.repositories import GOOD_SCRIPT, repository
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+NEITHER = "userns,landlock"
+
+
+def verified(tmp_path: Path, lacks: str, *words: str, **variables: str) -> tuple[int, dict[str, object], str]:
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/config.json").write_text('{"model_type": "qwen3"}')
+    command = (sys.executable, str(HERE / "lacking.py"), lacks, sys.executable, "-I", "-m", "healthcheck", "verify")
+    done = subprocess.run(
+        (*command, str(root), "--weights", str(tmp_path / "w"), "--json", "-", "--quiet", *words),
+        env={**os.environ, "LACKING_PACKAGE": str(ROOT), **variables},
+        cwd="/", capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    return done.returncode, json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("lacks", "words", "variables", "mode"),
+    [
+        ("userns", (), {}, "confined"),
+        ("userns,listener", (), {}, "confined"),
+        (NEITHER, ("--unconfined",), {}, "unconfined"),
+        (NEITHER, (), {CONSENT_VARIABLE: "1"}, "unconfined"),
+    ],
+)
+def test_the_mode_stands_beside_the_verdict(
+    lacks: str, words: tuple[str, ...], variables: dict[str, str], mode: str, tmp_path: Path
+) -> None:
+    status, report, complained = verified(tmp_path, lacks, "--until", "plan", *words, **variables)
+    assert status == 0, complained
+    assert report["provenance"]["sandbox"] == mode  # type: ignore[index]
+    assert f"the dry run was {mode}" in str(report["headline"])
+
+
+def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(tmp_path: Path) -> None:
+    status, report, _ = verified(tmp_path, NEITHER, "--until", "plan")
+    assert status == 3
+    assert report["verdict"] == "inconclusive"
+    started = next(check for check in report["checks"] if check["id"] == "plan/starts-server")  # type: ignore[attr-defined]
+    assert all(each in started["detail"] for each in ("docker run", "--unconfined", "stage service"))
+
+
+def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, weights: Path) -> None:
+    mark = tmp_path / "mark"
+    files = {"deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}", **{f"f/{n}": "" for n in range(60)}}
+    submission = read_submission(repository(tmp_path / "r", files))
+    plan = rehearsal.rehearse(submission, weights, Limits(copied_files=50), consent=True)
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: plan)
+    assert plan.run.ended_by == "copy"
+    assert not mark.exists()
+    assert not ledger.result("plan/starts-server").settled
+    assert all(result.outcome is not Outcome.FAIL for result in ledger.results)
+    assert "more than 50 files" in ledger.result("plan/starts-server").findings[0].seen
+
+
+def test_a_commit_of_very_many_files_is_rehearsed_like_any_other(tmp_path: Path, weights: Path) -> None:
+    files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
+    plan = rehearsal.rehearse(read_submission(repository(tmp_path / "r", files)), weights, Limits(wall_s=60))
+    assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "qwen3"}')
+    return folder
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's file takes root")
+def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> None:
+    """As root, weights that others may not read are copied; a link in them may lead anywhere or nowhere."""
+    private = tmp_path / "private"
+    private.write_text("x")
+    private.chmod(0o600)
+    (weights / "zz").symlink_to(private)
+    (weights / "dangling").symlink_to("/nonexistent/a")
+    (weights / "folder").symlink_to(tmp_path)
+    os.mkfifo(weights / "fifo")
+    (weights / "own.json").write_text("{}")
+    (weights / "own.json").chmod(0o600)
+    submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
+    plan = rehearsal.rehearse(submission, weights, Limits())
+    assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
+    assert private.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,189 @@
+"""A host with things that an attack must not reach, and a look at it before and after."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import secrets
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[1]
+SECRET = "CANARY-SECRET-49152"
+NOBODY = 65534
+SHARED = ("/dev/shm", "/tmp", "/var/tmp")
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+LOOK_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Who runs the kit, and what the kernel lacks for it; `mode` is what the dry run then is."""
+
+    mode: str
+    ordinary: bool = False
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return "-".join([self.mode, "user" if self.ordinary else "root", *self.lacks])
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether no file outside can be read or changed: not where a user gave consent to run it as themselves."""
+        return self.mode != "unconfined" or not self.ordinary
+
+
+@dataclass
+class Host:
+    """What is there to be attacked; `names` are the words of a script in braces."""
+
+    folder: Path
+    names: Mapping[str, str]
+    bystander: subprocess.Popen[bytes]
+    reached: list[str] = field(default_factory=list)
+    before: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+    def fill(self, text: str) -> str:
+        """The text with the names of things in it."""
+        for name, value in self.names.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def state(self) -> dict[str, tuple[int, bytes]]:
+        """Modes and contents of all that is in the folder of the host."""
+        found = {}
+        for place in sorted(self.folder.rglob("*")):
+            kept = place.lstat()
+            found[str(place)] = (kept.st_mode, place.read_bytes() if stat.S_ISREG(kept.st_mode) else b"")
+        return found
+
+    def left(self) -> list[str]:
+        """Files in the folders that all users share, by this attack's own name."""
+        token = self.names["TOKEN"]
+        return [f"{place}/{name}" for place in SHARED for name in os.listdir(place) if token in name]
+
+
+@contextmanager
+def host(base: Path, *, owner: int) -> Iterator[Host]:
+    """Canaries of one user: files, a server, sockets, a process."""
+    folder, token = base / "host", f"canary-{secrets.token_hex(4)}"
+    folder.mkdir()
+    (folder / "id_rsa").write_text(f"{SECRET}\n")
+    (folder / "data.txt").write_text("data\n")
+    (folder / "secret.json").write_text(json.dumps({"api": SECRET}))
+    (folder / "victim.sh").write_text("#!/bin/sh\n")
+    (folder / "fifo-free").mkdir()
+    modes = {"id_rsa": 0o600, "data.txt": 0o644, "secret.json": 0o600, "victim.sh": 0o755, "fifo-free": 0o755}
+    for name, mode in modes.items():
+        os.chmod(folder / name, mode)
+        os.chown(folder / name, owner, owner)
+    os.chown(folder, owner, owner)
+    bystander = subprocess.Popen(
+        ["/bin/sleep", "600"], user=owner, group=owner, extra_groups=[], start_new_session=True
+    )
+    reached: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as named:
+        named.bind(f"\0{token}")
+        named.listen()
+        for listener in (server, named):
+            threading.Thread(target=_note, args=(listener, reached), daemon=True).start()
+        names = {"HOST": str(folder), "TOKEN": token, "PORT": str(server.getsockname()[1])}
+        names |= {"BYSTANDER": str(bystander.pid), "KIT": str(os.getpid())}
+        found = Host(folder, names, bystander, reached)
+        found.before = found.state()
+        try:
+            yield found
+        finally:
+            bystander.kill()
+            bystander.wait()
+            for place in found.left():
+                shutil.rmtree(place, ignore_errors=True) if os.path.isdir(place) else os.unlink(place)
+
+
+def _note(listener: socket.socket, reached: list[str]) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        reached.append(str(listener.family))
+        connection.close()
+
+
+def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
+    """An interpreter and a copy of the kit that this user can read."""
+    if not ordinary:
+        return sys.executable, PACKAGE
+    copy = base / "package"
+    shutil.copytree(PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
+    for script in ("lacking.py", "rehearse_one.py"):
+        shutil.copyfile(HERE / script, copy / script)
+    subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
+    return "/usr/bin/python3", copy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the kit told, and what was left: processes and files."""
+
+    told: Mapping[str, object]
+    status: int
+    complained: str
+    strays: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def attack(
+    setup: Setup, python: str, package: Path, repo: Path, weights: Path, temporary: Path, **more: object
+) -> Outcome:
+    """Rehearse it as the setup says, and look at what is left of it."""
+    libc = ctypes.CDLL(None)
+    here = psutil.Process()
+    before = {child.pid for child in here.children(recursive=True)}
+    scripts = HERE if package == PACKAGE else package
+    lacks = ",".join([*setup.lacks, *(("ordinary",) if setup.ordinary else ())])
+    job = {"repo": str(repo), "weights": str(weights), "mode": setup.mode, "wall_s": 4.0, **more}
+    command = [sys.executable if not setup.ordinary else python, "-I", str(scripts / "lacking.py"), lacks]
+    environment = {"PATH": os.environ["PATH"], "LACKING_PACKAGE": str(package), "TMPDIR": str(temporary)}
+    environment |= {"A_TOKEN": f"{SECRET}-of-the-environment", "HOME": str(repo.parent / "host")}
+    assert libc.prctl(SUBREAPER, 1, 0, 0, 0) == 0
+    try:
+        done = subprocess.run(
+            [*command, python, "-I", str(scripts / "rehearse_one.py"), json.dumps(job)],
+            env=environment, cwd="/", capture_output=True, text=True, timeout=180, check=False,
+        )  # fmt: skip
+        strays = _strays(here, before)
+    finally:
+        libc.prctl(SUBREAPER, 0, 0, 0, 0)
+    told = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    return Outcome(told, done.returncode, done.stderr, strays, tuple(os.listdir(temporary)))
+
+
+def _strays(here: psutil.Process, before: set[int]) -> tuple[str, ...]:
+    """Living processes below this one that were not there before; those that are being ended get their time."""
+    until = time.monotonic() + LOOK_S
+    while True:
+        left = []
+        for child in here.children(recursive=True):
+            try:
+                if child.pid not in before and child.status() != psutil.STATUS_ZOMBIE:
+                    left.append(" ".join(child.cmdline()))
+            except psutil.Error:
+                continue
+        if not left or time.monotonic() > until:
+            return tuple(left)
+        time.sleep(0.05)
