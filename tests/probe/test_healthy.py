@@ -13,6 +13,7 @@ from healthcheck.probe.facts import measure
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
+from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
 
@@ -227,3 +228,13 @@ def test_copies_of_a_cut_answer_are_no_more_evidence_than_one(run: ProbeRun) -> 
     """24 of 40 problems, that is 72 of 120 samples: as samples surely more than half, as problems not."""
     cut = rewritten(run, some(0.6, says(LOOP, "length"), 40))
     assert judged(cut, "truncated").outcome is Outcome.WARN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("temperature", [0.7, 0.0])
+@pytest.mark.parametrize("manner", Manner)
+def test_no_manner_of_a_healthy_model_fails(probe: Probe, manner: Manner, temperature: float) -> None:
+    with Simulator(behaviour(accuracy=even(0.6), manner=manner)) as server:
+        run = probe(server.url, problems=60, temperature=temperature)
+    results = [check.judge(run) for check in CHECKS]
+    assert not [result.id for result in results if result.outcome is Outcome.FAIL or not result.settled]
