@@ -118,8 +118,8 @@ def constant(text: str, cut: bool = False) -> bool:
     common, times = counts.most_common(1)[0]
     if times <= CONSTANT_SHARE * total and len(counts) > CONSTANT_DISTINCT:
         return False
-    if common.isalpha():
-        return len(counts) <= ENCODED_DISTINCT
+    if common.isalpha():  # a short word again and again is a loop, which a weak model may end
+        return times > CONSTANT_SHARE * total and len(counts) <= ENCODED_DISTINCT
     drawn = DRAWN_CUT_LEAST_CHARS if cut else DRAWN_LEAST_CHARS
     return total >= (CONSTANT_LEAST_CHARS if common in _SHOUTED else drawn)
 

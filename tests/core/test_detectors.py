@@ -33,6 +33,7 @@ HEALTHY = (
     "🍎" * 18,
     "🍎🍎🍎🍎🍎 and 🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎🍎",
     "The answer is 18. " * 6,
+    "4 is is is is is is is is is is is is is is is is",
     "1/3 = 0.3333333333333333",
     "1011011000101101010110",
     "0 0 0 0 0 0\n" * 6,
@@ -86,7 +87,9 @@ def test_sound_texts_set_nothing_off(text: str) -> None:
     assert flags(text) == ()
 
 
-@pytest.mark.parametrize("text", [text for text in HEALTHY if text != "The answer is 18. " * 6])
+@pytest.mark.parametrize(
+    "text", [text for text in HEALTHY if " is is " not in text and text != "The answer is 18. " * 6]
+)
 def test_neither_do_they_where_max_tokens_cut_them(text: str) -> None:
     for end in range(20, len(text), 7):
         assert flags(text[:end], cut=True) == ()
