@@ -12,7 +12,8 @@ import pytest
 from healthcheck.contract import Task
 from healthcheck.endpoint.checks import CHECKS
 from healthcheck.endpoint.facts import interview
-from healthcheck.endpoint.records import EXTRA_FIELDS, Interview, every_stream
+from healthcheck.endpoint.records import EXTRA_FIELDS, Interview
+from healthcheck.endpoint.streams import every_stream
 from healthcheck.engine import Ledger
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
