@@ -2,6 +2,7 @@
 # make test    the tests of every day, on WORKERS=2 processes; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
+# make engines the endpoint stage on real engines, in docs/engines.md
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
 ENGINE ?= vllm
@@ -9,7 +10,7 @@ BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
 WORKERS ?= 2
 
-.PHONY: demo test test-slow lint format peers engine-config bench clean
+.PHONY: demo test test-slow lint format peers engine-config engines bench clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -24,8 +25,9 @@ WORKERS ?= 2
 	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm-0.23 --vllm 0.23.0 --torch 2.11.0
 	touch $@
 
-# Other tools, each in its own environment: .venv-aisbench, .venv-lm-eval, .venv-evalscope, .venv-transformers
-.venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-transformers/ready: .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
+# Other tools and engines, each in its own environment: .venv-aisbench, .venv-litellm …
+OTHERS := aisbench lm-eval evalscope transformers litellm fastchat llama-cpp
+$(OTHERS:%=.venv-%/ready): .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
 # vLLM without kernels and vllm-ascend, for `npu-adapter verify --deep`
@@ -41,7 +43,8 @@ demo: .venv/ready
 test: .venv/ready
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
-test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready
+test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready \
+		.venv-litellm/ready
 	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
 
 lint: .venv/ready
@@ -54,6 +57,11 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 
 peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
+
+# docs/engines.md: an hour on two cores, after llama.cpp is compiled; wants nginx as well (apt-get install nginx)
+engines: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-transformers/ready .venv-litellm/ready \
+		.venv-fastchat/ready .venv-llama-cpp/ready
+	$(BIN)/python scripts/try_engines.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py
