@@ -18,16 +18,17 @@ from healthcheck.endpoint.records import Interview, every_stream
 from healthcheck.engine import Ledger
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
-from tests.engine.conftest import QUIET, ROOT
-from tests.support.servers import heard_by_kit, heard_by_openai, replaying, serving
+from tests.support.engines import NEW, OF_PICTURES, OLD, vllm, weights_of
+from tests.support.servers import heard_by_kit, heard_by_openai, replaying
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
-OF_PICTURES = ("--skip-mm-profiling", "--limit-mm-per-prompt", '{"image": 1}')
 TEXT, PICTURES = Task.TEXT_GENERATION, Task.IMAGE_TEXT_TO_TEXT
 SERVERS = {
-    "text on the engine of today": (".venv-vllm", TEXT, ()),
-    "text on the version that vllm-ascend 0.23.0 pairs with": (".venv-vllm-0.23", TEXT, ()),
-    "pictures on the engine of today": (".venv-vllm", PICTURES, OF_PICTURES),
+    "text on the engine of today": (NEW, "dense", ()),
+    "text on the version that vllm-ascend 0.23.0 pairs with": (OLD, "dense", ()),
+    "a mixture of experts": (NEW, "moe", ()),
+    "convolutions and attention": (NEW, "hybrid", ()),
+    "pictures on the engine of today": (NEW, "vision", OF_PICTURES),
 }
 ONLY_FOR_PICTURES = {"endpoint/image"}
 
@@ -35,25 +36,16 @@ ONLY_FOR_PICTURES = {"endpoint/image"}
 @pytest.fixture(scope="session")
 def seeing_weights() -> Path:
     """A vision-language model of random parameters."""
-    command = [ROOT / ".venv-vllm" / "bin" / "python", ROOT / "examples" / "tiny_vlm" / "make_weights.py"]
-    made = subprocess.run(
-        [*command, "--cache", ROOT / ".cache" / "weights"], check=True, capture_output=True, text=True
-    )
-    return Path(made.stdout.strip())
+    return weights_of("vision")
 
 
 @pytest.fixture(scope="module", params=SERVERS)
-def talk(request, tiny_weights: Path, seeing_weights: Path, tmp_path_factory) -> Interview:
+def talk(request, tmp_path_factory) -> Interview:
     """One interview of each server, after which the server is gone."""
-    name, task, more = SERVERS[request.param]
-    program = ROOT / name / "bin" / "vllm"
-    assert program.is_file(), f"there is no {name}: run `make test-slow`, which makes it"
-    weights = tiny_weights if task is TEXT else seeing_weights
-    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    command = [program, "serve", weights, "--enforce-eager", *more]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with serving(command, environment={**QUIET, "PATH": path}, log=log) as url:
-        return interview(url, weights=str(weights), task=task)
+    environment, kind, more = SERVERS[request.param]
+    weights = weights_of(kind)
+    with vllm(environment, weights, tmp_path_factory.mktemp("server"), *more) as url:
+        return interview(url, weights=str(weights), task=PICTURES if kind == "vision" else TEXT)
 
 
 def test_a_real_server_passes_with_no_finding(talk: Interview) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,17 +30,28 @@ def serving(
     """The address of a server that `command --port PORT` starts and that answers 200 at `sign`."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
+    whole = [*command, "--host", "127.0.0.1", "--port", str(port)]
+    with running(whole, url + sign, environment=environment, log=log):
+        yield url
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path], sign: str, *, environment: Mapping[str, str], log: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that runs from the moment when it answers 200 at the address `sign`; in the end its group is gone."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*map(str, command), "--host", "127.0.0.1", "--port", str(port)],
+            list(map(str, command)),
             stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, **environment},
         )  # fmt: skip
     try:
-        _await(url + sign, process, log)
-        yield url
+        _await(sign, process, log)
+        yield process
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         try:
             process.wait(30)
         except subprocess.TimeoutExpired:

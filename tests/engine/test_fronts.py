@@ -1,0 +1,49 @@
+"""What stands before an engine in practice, nginx and LiteLLM's proxy, is no reason to object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from healthcheck.contract import Task
+from healthcheck.endpoint.checks import CHECKS
+from healthcheck.endpoint.facts import interview
+from healthcheck.engine import Ledger
+from healthcheck.progress import Silent
+from healthcheck.records import Outcome, Verdict, verdict_of
+from tests.support.engines import NEW, UNBUFFERED, litellm, nginx, vllm, weights_of
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    return weights_of("dense")
+
+
+@pytest.fixture(scope="module")
+def engine(weights: Path, tmp_path_factory) -> Iterator[str]:
+    with vllm(NEW, weights, tmp_path_factory.mktemp("engine")) as url:
+        yield url
+
+
+def judged(url: str, weights: Path) -> Ledger:
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: interview(url, weights=str(weights), task=Task.TEXT_GENERATION))
+    return ledger
+
+
+def test_nginx_that_does_not_buffer_is_nothing_to_object_to(engine: str, weights: Path, tmp_path: Path) -> None:
+    with nginx(engine, tmp_path, *UNBUFFERED) as url:
+        ledger = judged(url, weights)
+    outcomes = {result.id: result.outcome for result in ledger.results}
+    assert set(outcomes.values()) <= {Outcome.PASS, Outcome.SKIP}, outcomes
+    assert {name for name, outcome in outcomes.items() if outcome is Outcome.SKIP} == {"endpoint/image"}
+
+
+def test_an_engine_behind_litellm_is_ready(engine: str, weights: Path, tmp_path: Path) -> None:
+    with litellm(engine, str(weights), tmp_path) as url:
+        ledger = judged(url, weights)
+    assert verdict_of(ledger.results) is Verdict.READY, [r for r in ledger.results if r.findings]
