@@ -1,0 +1,202 @@
+# ruff: noqa: INP001 - scripts are no package
+"""Try the endpoint stage on real engines, and write docs/engines.md.
+
+    .venv/bin/python scripts/try_engines.py                      every row: an hour on two cores
+    .venv/bin/python scripts/try_engines.py --only vllm-0.32-moe  one row; the others keep their results
+    .venv/bin/python scripts/try_engines.py --page               the page again, from docs/engines.json
+
+The environments are made by `make engines`. A row that does not start says so and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from engine_rows import MODELS, ROWS, Row, Served  # noqa: E402 - it imports from the root
+
+from healthcheck.endpoint.checks import CHECKS  # noqa: E402
+from healthcheck.endpoint.facts import interview  # noqa: E402
+from healthcheck.engine import Ledger  # noqa: E402
+from healthcheck.errors import KitError  # noqa: E402
+from healthcheck.probe.facts import measure  # noqa: E402
+from healthcheck.probe.records import ProbeSettings  # noqa: E402
+from healthcheck.progress import Silent  # noqa: E402
+from healthcheck.records import CheckResult, Outcome, verdict_of  # noqa: E402
+from tests.support.engines import weights_of  # noqa: E402
+
+RESULTS, PAGE = ROOT / "docs" / "engines.json", ROOT / "docs" / "engines.md"
+IN_FLIGHT = {1: 6, 16: 48, 64: 128}
+"""Requests in flight → requests in all."""
+HEAD = """\
+<!-- Written by scripts/try_engines.py from docs/engines.json. -->
+
+# Real engines
+
+The endpoint stage on real engines, with small models that are made on the spot, on a machine without an NPU.
+A healthy engine must come out *ready*; where one does not, its section says which check objects and why that is
+right. The interview has up to 16 requests in flight; after it the probe sends its word problems with 1, 16 and 64
+in flight.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of one row; what is kept in the JSON file.
+
+    Attributes:
+        objections: check → its outcome and the reason, of all that neither passed nor was out of place.
+        in_flight: requests in flight → what came of the probe's.
+    """
+
+    version: str
+    verdict: str
+    objections: dict[str, str]
+    skipped: dict[str, str]
+    in_flight: dict[str, str]
+    interview_s: float
+    date: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=ROWS, metavar="ROW", help=f"one of {', '.join(ROWS)}")
+    parser.add_argument("--page", action="store_true", help="write the page from what is known, and try nothing")
+    parser.add_argument("--logs", type=Path, help="keep the servers' logs here")
+    options = parser.parse_args()
+    for name in [] if options.page else options.only or ROWS:
+        print(f"{name} ...", flush=True)
+        result = tried(ROWS[name], options.logs)
+        print(f"  {result.verdict} {result.objections} {result.in_flight}", flush=True)
+        keep(name, result)
+        PAGE.write_text(page(kept()), "utf-8")
+    if options.page:
+        PAGE.write_text(page(kept()), "utf-8")
+    return 0
+
+
+def kept() -> dict[str, Result]:
+    """The results so far, in the order of the rows."""
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
+    return {name: Result(**known[name]) for name in ROWS if name in known}
+
+
+def keep(name: str, result: Result) -> None:
+    """Put one result beside the others, which another run of this script may have added to."""
+    results = {**kept(), name: result}
+    rows = {name: asdict(results[name]) for name in ROWS if name in results}
+    RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def tried(row: Row, logs: Path | None) -> Result:
+    """Start the row's server, interview it, probe it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = logs / row.name if logs else Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            weights = weights_of(row.model)
+            with row.serve(weights, folder) as served:
+                return judged(row, served, weights)
+        except (AssertionError, OSError, subprocess.CalledProcessError) as error:
+            last = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+            print(f"{error}"[-4000:], file=sys.stderr)
+            return Result(
+                version=version(row), verdict="does not start", objections={"": last[0]}, skipped={},
+                in_flight={}, interview_s=0.0, date=today(),
+            )  # fmt: skip
+
+
+def judged(row: Row, served: Served, weights: Path) -> Result:
+    talk = interview(served.url, weights=served.name, task=row.task)
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: talk)
+    objections = {r.id: reason(r, weights) for r in ledger.results if r.outcome in {Outcome.FAIL, Outcome.WARN}}
+    skipped = {r.id: reason(r, weights) for r in ledger.results if r.outcome in {Outcome.SKIP, Outcome.ERROR}}
+    verdict = verdict_of(ledger.results)
+    return Result(
+        version=version(row), verdict=verdict.value, objections=objections, skipped=skipped,
+        in_flight=dict(probed(served)), interview_s=round(talk.seconds, 1), date=today(),
+    )  # fmt: skip
+
+
+def reason(result: CheckResult, weights: Path) -> str:
+    """The outcome and, in a line, why; the weights' folder is this machine's own."""
+    why = result.because or "; ".join(finding.seen for finding in result.findings)
+    return f"{result.outcome.value}: {' '.join(why.replace(str(weights), 'WEIGHTS').split())[:300]}"
+
+
+def probed(served: Served) -> Iterator[tuple[str, str]]:
+    """Some of the probe's problems at each number of requests in flight."""
+    for in_flight, requests in IN_FLIGHT.items():
+        settings = ProbeSettings(
+            url=served.url, model=served.name, problems=requests // 2, samples=2, concurrency=in_flight,
+            max_tokens=128, full=True,
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                run = measure(settings, Silent(), Path(folder) / "run")
+            except KitError as error:
+                yield str(in_flight), str(error)[:200]
+                return
+        answered = len(run.samples) - len(run.failed)
+        yield str(in_flight), f"{answered} of {requests} answered in {run.seconds:.1f} s"
+
+
+def version(row: Row) -> str:
+    """The version of the engine in its environment."""
+    command = f"import importlib.metadata as m; print(m.version({row.package!r}))"
+    done = subprocess.run(
+        [ROOT / row.environment / "bin" / "python", "-c", command], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "not installed"
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d")
+
+
+def page(results: Mapping[str, Result]) -> str:
+    lines = [
+        HEAD,
+        "| row | engine | version | model | front or option | verdict | with 1 / 16 / 64 in flight | date |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, result in results.items():
+        row = ROWS[name]
+        cells = [
+            name, row.engine, result.version, MODELS[row.model], row.front or "none", f"**{result.verdict}**",
+            " / ".join(result.in_flight.values()), result.date,
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "## What objects, and why", ""]
+    lines += [line for name, result in results.items() for line in objections(name, result)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def objections(name: str, result: Result) -> Iterator[str]:
+    """The part of one row that is not simply ready."""
+    if not result.objections:
+        return
+    yield f"### {name}"
+    yield ""
+    if ROWS[name].remark:
+        yield ROWS[name].remark
+        yield ""
+    for check, why in result.objections.items():
+        text = why.replace("|", "\\|").replace("`", "'")
+        yield f"- {f'`{check}` ' if check else ''}`{text}`"
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
