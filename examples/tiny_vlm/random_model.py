@@ -20,6 +20,7 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 PICTURE_PIXELS, PATCH_PIXELS, SHRINKING = 56, 14, 2
 PICTURE_TOKENS = (PICTURE_PIXELS // PATCH_PIXELS // SHRINKING) ** 2
 CONTEXT_TOKENS = 4096
+_SURENESS = 20
 MOST_TILES = 6
 """In a row or a column: Idefics3 cuts a large picture into tiles, whose places have tokens of their own."""
 
@@ -38,6 +39,7 @@ def write(folder: Path, *, seed: int) -> None:
     torch.manual_seed(seed)
     tokenizer = make_tokenizer()
     model = Idefics3ForConditionalGeneration(configuration(tokenizer))
+    prefer_words(model, tokenizer)
     pictures = Idefics3ImageProcessorPil(
         size={"longest_edge": 2 * PICTURE_PIXELS}, max_image_size={"longest_edge": PICTURE_PIXELS}
     )
@@ -52,6 +54,15 @@ def write(folder: Path, *, seed: int) -> None:
     card = "---\npipeline_tag: image-text-to-text\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
     text = "A vision-language model of random parameters; made for tests of the protocol, not of answers.\n"
     (folder / "README.md").write_text(card + text, encoding="utf-8")
+
+
+@torch.no_grad()
+def prefer_words(model: Idefics3ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Let the parameters favour printable ASCII: bytes at random are no text, which the endpoint stage objects to."""
+    told = [tokenizer.decode([token]) for token in range(len(tokenizer))]
+    special = set(tokenizer.all_special_ids)
+    printable = [text.isascii() and text.isprintable() and token not in special for token, text in enumerate(told)]
+    model.lm_head.weight.mul_(_SURENESS * torch.tensor(printable)[:, None])
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
