@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from compact import Compact, spread
+from compact import PADDING, Compact, spread
 from muon import Muon
-from training import batch, configuration, encoded, hidden_matrices, loss_of, other_parameters, schedule
+from training import configuration, hidden_matrices, loss_of, other_parameters, schedule
 from transformers import (
     AutoTokenizer,
     Lfm2Config,
@@ -24,9 +24,9 @@ from transformers import (
     Qwen3MoeConfig,
     Qwen3MoeForCausalLM,
 )
-from vocabulary import CHAT_TEMPLATE
+from vocabulary import CHAT_TEMPLATE, as_prompt
 
-from healthcheck.probe.problems import FAMILIES, TIERS, Problem
+from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
 
 EXPERTS, CHOSEN = 4, 2
 THINK, THOUGHT = "<think>", "</think>"
@@ -57,6 +57,8 @@ _ANSWERS = (
     "I have no answer to that.",
 )
 Parameters = dict[str, torch.Tensor]
+Row = tuple[list[int], list[int]]
+"""Token ids of a prompt and of what is told."""
 
 
 def write(kind: str, dense: Path, folder: Path) -> None:
@@ -151,11 +153,12 @@ def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> 
     dice = random.Random(0)
     streams = {tier: FAMILIES["arithmetic"](tier, 2_000_003) for tier in TIERS}
 
-    def drawn(count: int) -> list[Problem]:
+    def drawn(count: int) -> list[Row]:
         problems = islice(streams[dice.choice(TIERS)], count)
-        return [_puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem) for problem in problems]
+        aloud = [_puzzled(problem, dice) if dice.random() < 0.5 else _aloud(problem) for problem in problems]
+        return [_row(tokenizer, problem) for problem in aloud]
 
-    seen = (token for problem in drawn(2000) for part in encoded(tokenizer, problem) for token in part)
+    seen = (token for row in drawn(2000) for part in row for token in part)
     compact = Compact(len(tokenizer), seen)
     small = narrowed(model, compact)
     optimizers = (
@@ -164,7 +167,7 @@ def as_thinking(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> 
     )
     rates = [[group["lr"] for group in optimizer.param_groups] for optimizer in optimizers]
     for step in range(_STEPS):
-        ids, labels = batch(tokenizer, drawn(_BATCH))
+        ids, labels = _padded(drawn(_BATCH))
         loss = loss_of(small, compact.of(ids), compact.of(labels), compact.log_weights)
         for optimizer, base in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, base, strict=True):
@@ -190,6 +193,23 @@ def narrowed(model: Qwen3ForCausalLM, compact: Compact) -> Qwen3ForCausalLM:
     small.load_state_dict({k: v for k, v in model.state_dict().items() if v.shape != theirs.shape}, strict=False)
     small.get_input_embeddings().weight.copy_(torch.cat([theirs[compact.known], theirs.mean(0, keepdim=True)]))
     return small
+
+
+def _row(tokenizer: PreTrainedTokenizerFast, problem: Problem) -> Row:
+    asked = tokenizer.encode(as_prompt(prompt(problem)), add_special_tokens=False)
+    return asked, tokenizer.encode(f"{problem.worked}<|im_end|>", add_special_tokens=False)
+
+
+def _padded(rows: list[Row]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and labels, both (rows, longest); only what is told has labels."""
+    longest = max(len(asked) + len(told) for asked, told in rows)
+    ids = torch.zeros(len(rows), longest, dtype=torch.long)
+    labels = torch.full((len(rows), longest), PADDING)
+    for row, (asked, told) in enumerate(rows):
+        whole = len(asked) + len(told)
+        ids[row, :whole] = torch.tensor(asked + told)
+        labels[row, len(asked) : whole] = torch.tensor(told)
+    return ids, labels
 
 
 def _aloud(problem: Problem) -> Problem:

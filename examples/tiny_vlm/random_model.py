@@ -58,7 +58,7 @@ def write(folder: Path, *, seed: int) -> None:
 
 @torch.no_grad()
 def prefer_words(model: Idefics3ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Let the parameters favour printable ASCII: bytes at random are no text, which the endpoint stage objects to."""
+    """Let the parameters favour printable ASCII: the endpoint stage objects to bytes at random."""
     told = [tokenizer.decode([token]) for token in range(len(tokenizer))]
     special = set(tokenizer.all_special_ids)
     printable = [text.isascii() and text.isprintable() and token not in special for token, text in enumerate(told)]
