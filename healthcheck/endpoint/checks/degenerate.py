@@ -67,5 +67,5 @@ def _telling(exchange: Exchange) -> bool:
 
 
 def _signs(exchange: Exchange) -> tuple[str, ...]:
-    text = said(exchange)
-    return tuple(name for name in detectors.flags(text) if name in _SIGNS)
+    cut = exchange.completion is not None and exchange.completion.finish_reason == "length"
+    return tuple(name for name in detectors.flags(said(exchange), cut=cut) if name in _SIGNS)
