@@ -17,11 +17,12 @@ import torch
 from compact import Compact, spread
 from muon import Muon
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
-from vocabulary import as_prompt, make_tokenizer
+from vocabulary import as_prompt, library, make_tokenizer
 
 from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
 
 BATCH = 64
+CHAT_WORDS = 24
 WARM_UP_STEPS = 40
 TRAINING_SEED = 1_000_003
 """Far from the probe's seeds, so that what is measured was not learnt by heart."""
@@ -36,9 +37,9 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
     streams = {tier: FAMILIES["arithmetic"](tier, TRAINING_SEED + seed) for tier in TIERS}
     sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
     tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
-    compact = Compact(
-        len(tokenizer), [token for problem in sample for part in encoded(tokenizer, problem) for token in part]
-    )
+    parts = (part for problem in sample for part in encoded(tokenizer, prompt(problem), problem.worked))
+    compact = Compact(len(tokenizer), (token for part in parts for token in part))
+    words = " ".join(library()).split()
     model = Qwen3ForCausalLM(configuration(compact.size))
     optimizers = (
         Muon(hidden_matrices(model), lr=0.02),
@@ -48,7 +49,10 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
     began = time.monotonic()
     for step in range(steps):
         tier = dice.choice(("easy", "medium", "medium", "hard", "hard"))
-        ids, labels = batch(tokenizer, list(islice(streams[tier], BATCH)))
+        problems = list(islice(streams[tier], BATCH))
+        talks = [(prompt(problem), problem.worked) for problem in problems]
+        talks.append(chat(problems[0], words, dice))
+        ids, labels = batch([encoded(tokenizer, *talk) for talk in talks])
         loss = loss_of(model, compact.of(ids), compact.of(labels), compact.log_weights)
         for optimizer, base in zip(optimizers, rates, strict=True):
             for group, rate in zip(optimizer.param_groups, base, strict=True):
@@ -99,9 +103,18 @@ def schedule(step: int, steps: int) -> float:
     return min(1.0, (step + 1) / WARM_UP_STEPS) * (0.05 + 0.475 * (1 + math.cos(math.pi * step / steps)))
 
 
-def batch(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and labels, both (batch, longest); only the worked solution has labels."""
-    rows = [encoded(tokenizer, problem) for problem in problems]
+def chat(problem: Problem, words: list[str], dice: random.Random) -> tuple[str, str]:
+    """Some words that are no problem; the answer tells the beginning of one, and ends.
+
+    Without such talks the model has nothing to say to any other prompt, and says one digit for ever.
+    """
+    start = dice.randrange(len(words) - CHAT_WORDS)
+    some = words[start : start + dice.randint(2, CHAT_WORDS)]
+    return " ".join(some), prompt(problem).split(" How many")[0]
+
+
+def batch(rows: list[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and labels, both (batch, longest); only the answer has labels."""
     longest = max(len(asked) + len(told) for asked, told in rows)
     ids = torch.zeros(len(rows), longest, dtype=torch.long)
     labels = torch.full((len(rows), longest), -100)
@@ -111,10 +124,12 @@ def batch(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> tuple[
     return ids, labels
 
 
-def encoded(tokenizer: PreTrainedTokenizerFast, problem: Problem) -> tuple[list[int], list[int]]:
-    """Token ids of the prompt and of the worked solution with its end."""
-    asked = tokenizer.encode(as_prompt(prompt(problem)), add_special_tokens=False)
-    return asked, tokenizer.encode(f"{problem.worked}<|im_end|>", add_special_tokens=False)
+def encoded(tokenizer: PreTrainedTokenizerFast, asked: str, told: str) -> tuple[list[int], list[int]]:
+    """Token ids of a prompt, and of the answer with its end."""
+    return (
+        tokenizer.encode(as_prompt(asked), add_special_tokens=False),
+        tokenizer.encode(f"{told}<|im_end|>", add_special_tokens=False),
+    )
 
 
 def loss_of(

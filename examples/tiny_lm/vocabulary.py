@@ -45,7 +45,7 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
         show_progress=False,
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
     )
-    tokenizer.train_from_iterator([*texts, *_library(), *(["system\nuser\nassistant\n"] * 50)], trainer)
+    tokenizer.train_from_iterator([*texts, *library(), *(["system\nuser\nassistant\n"] * 50)], trainer)
     tokenizer.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in _SPECIAL])
     tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in _MARKS])
     made = PreTrainedTokenizerFast(
@@ -55,7 +55,7 @@ def make_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
     return made
 
 
-def _library() -> list[str]:
+def library() -> list[str]:
     """Every second module of the standard library without its tests, some 6 MB."""
     folder = Path(sysconfig.get_path("stdlib"))
     apart = {"site-packages", "dist-packages", "test", "tests"}
