@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from healthcheck.endpoint.prompts import REMEMBER
 from healthcheck.json_text import JsonError, load
 from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
@@ -61,6 +62,11 @@ def _joined(text: str, reasoning: str) -> str:
     """
     parts = (part.strip() for part in _THINK.split(f"{reasoning}</think>{text}"))
     return "\n".join(part for part in parts if part)
+
+
+def repeats(word: str, exchange: Exchange) -> bool:
+    """Whether an answer has the code word, and is no echo of the message that told it."""
+    return word in said(exchange) and REMEMBER not in said(exchange)
 
 
 def first_choice(exchange: Exchange) -> dict[str, object]:

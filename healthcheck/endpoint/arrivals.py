@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from itertools import pairwise
 
 from healthcheck.endpoint.records import Interview
@@ -13,7 +12,8 @@ from healthcheck.wire.client import Exchange
 MEASURABLE_S = 0.4
 _TELLING_EVENTS = 8
 _BURST_SHARE = 0.05
-_SLOW_S = 1.0
+_LATER = 1.25
+"""How much the waits for equally long answers may differ."""
 
 
 class Shape(enum.Enum):
@@ -44,49 +44,52 @@ def shapes(interview: Interview) -> frozenset[Shape]:
 
 
 def doubtful(interview: Interview) -> bool:
-    """Whether the long answer looks like a burst, and the others do not tell whether it was one."""
+    """Whether a long answer is to be asked again, twice and alone: it seemed to come all at once, as all did."""
     long = interview.long
-    if long is None or long.completion is None or Shape.STEADY in shapes(interview) or bursts(interview):
+    if long is None or long.completion is None or Shape.STEADY in shapes(interview):
         return False
-    return long.completion.deltas == 1 or shape(long) is not None
+    return (long.completion.deltas == 1 or shape(long) is not None) and _is_late(interview, long)
 
 
 def bursts(interview: Interview) -> tuple[Exchange, ...]:
-    """The streams that show a server to hold its text back; () where none do.
+    """The long answers that show a server to hold its text back; () where none do.
 
-    A process that gets no processor for seconds reads all at once what came meanwhile, and so makes one burst of a
-    good stream: it takes two, one after the other, and all but one of those that were alone. Two long ones count
-    where the wait grew with their length.
+    A first token may be late for any reason. A server that holds text back makes a long answer wait longer than a
+    short one, for as long as it takes to write it. A process that gets no processor for seconds reads all at once
+    what came meanwhile, and so makes one burst of a good stream: it takes two.
     """
     if Shape.STEADY in shapes(interview):
         return ()
-    after = (interview.after_abandoned, interview.after_malformed, interview.to_the_end)
-    alone = [each for each in (interview.opening.exchange, *interview.streams, *after) if _has_pieces(each)]
-    held_back = _bursts(alone)
-    if len(held_back) > 1 and len(held_back) >= len(alone) - 1:
-        return held_back
-    both = _bursts(_long_waits(interview))
-    return both if len(both) > 1 else ()
+    held = tuple(each for each in interview.again if _is_held_back(interview, each))
+    return held if len(held) == len(interview.again) else ()
 
 
 def unclear(interview: Interview) -> bool:
-    """Whether no stream came by and by, and two long answers came late in one piece or two, but not both in one."""
-    return Shape.STEADY not in shapes(interview) and len(_long_waits(interview)) > 1 and not bursts(interview)
+    """Whether no stream came by and by, and the long answers came late in one piece or two, but not both in one."""
+    late = [each for each in interview.again if shape(each) and _is_late(interview, each)]
+    return Shape.STEADY not in shapes(interview) and len(late) > 1 and not bursts(interview)
 
 
-def _long_waits(interview: Interview) -> tuple[Exchange, ...]:
-    """Those of the two long answers that came later than a short one on a busy machine does."""
-    shorter = (interview.limited, *interview.streams)
-    short_s = min((each.arrivals_s[0] for each in shorter if each and each.arrivals_s), default=0.0)
-    late_s = max(_SLOW_S, 3 * short_s)
-    both = (interview.long, interview.again)
-    return tuple(each for each in both if each and shape(each) and each.arrivals_s[-1] > late_s)
+def _is_held_back(interview: Interview, exchange: Exchange) -> bool:
+    arrivals = exchange.arrivals_s
+    if not arrivals or not _has_pieces(exchange) or not _is_late(interview, exchange):
+        return False
+    return arrivals[-1] - arrivals[0] < _BURST_SHARE * (arrivals[-1] - _short_wait_s(interview))
+
+
+def _is_late(interview: Interview, exchange: Exchange) -> bool:
+    """Whether an answer ended later than a short one begins, by more than chance and a busy machine make."""
+    short_s = _short_wait_s(interview)
+    return bool(exchange.arrivals_s) and exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
+
+
+def _short_wait_s(interview: Interview) -> float:
+    """The least wait for the first text of a short answer."""
+    after = (interview.after_abandoned, interview.after_malformed)
+    short = (interview.opening.exchange, *interview.streams, interview.limited, *after)
+    return min((each.arrivals_s[0] for each in short if each and each.arrivals_s), default=0.0)
 
 
 def _has_pieces(exchange: Exchange | None) -> bool:
     completion = exchange.completion if exchange else None
     return completion is not None and completion.deltas >= _TELLING_EVENTS
-
-
-def _bursts(exchanges: Iterable[Exchange | None]) -> tuple[Exchange, ...]:
-    return tuple(exchange for exchange in exchanges if exchange and shape(exchange) is Shape.BURST)

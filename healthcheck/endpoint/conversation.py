@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, fail
-from healthcheck.endpoint.answers import prompt_tokens, said
+from healthcheck.endpoint.answers import prompt_tokens, repeats, said
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
@@ -25,11 +25,13 @@ def conversation(interview: Interview) -> Conversation:
     return interview.conversation
 
 
-def heard(interview: Interview, exchange: Exchange, longer: Exchange, what: str) -> Findings:
+def heard(
+    interview: Interview, exchange: Exchange, longer: Exchange, again: tuple[Exchange, ...], what: str
+) -> Findings:
     """Whether a prompt grows when a message in it does, or else the code word comes back.
 
     `longer` differs from `exchange` in two more units of filler in that one message: whatever a template adds, and
-    a system prompt of its own that it leaves out, stand in both.
+    a system prompt of its own that it leaves out, stand in both. `again` are more answers to `exchange`'s request.
     """
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
@@ -45,18 +47,13 @@ def heard(interview: Interview, exchange: Exchange, longer: Exchange, what: str)
                 where=asked(longer),
             )
         return
-    if recalls(talk.word, exchange):
+    if any(repeats(talk.word, each) for each in (exchange, *again)):
         return
-    if not recalls(talk.word, talk.same) or recalls(talk.word, talk.alone):
+    if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
     yield fail(
         expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
-        seen=shown(said(exchange)),
+        seen=f"{shown(said(exchange))}, and no word of it in {len(again)} more answers",
         fix=fix,
         where=asked(exchange),
     )
-
-
-def recalls(word: str, exchange: Exchange) -> bool:
-    """Whether an answer has the code word."""
-    return word in said(exchange)

@@ -179,8 +179,8 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     if facts.crowd and any(exchange.error for exchange in facts.crowd.rounds[1]):
         return facts
     if doubtful(facts):
-        again = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
-        facts = replace(facts, again=again)
+        twice = [rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True) for _ in range(2)]
+        facts = replace(facts, again=tuple(twice))
     if not any(texts(exchange)[0] for exchange in every_stream(facts)):
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))

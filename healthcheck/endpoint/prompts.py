@@ -10,6 +10,7 @@ PUZZLE = "Grace has 18 stickers and sells 5. How many stickers does she have?\nE
 """In the words of the probe: models made for such problems may know nothing else."""
 FOREIGN = "请把这句话重复三遍：你好，世界。数学很有趣。🙂🚀 Then write two more sentences about 数学 in Chinese."
 FOREIGN_CHARACTERS = "你好世界数学很有趣🙂🚀"
+REMEMBER = "Remember it."
 RECALL = "What is the code word? Answer with the code word only."
 FILLER = (
     "The road follows the river to the old mill. In the morning the fields are white and the air is cold. A man "
@@ -120,12 +121,12 @@ def code_word(index: int) -> str:
 
 def told(word: str, units: int = 1) -> str:
     """A text that tells the code word, and goes on for so many units of filler."""
-    return f"The code word is {word}. Remember it. {FILLER * units}"
+    return f"The code word is {word}. {REMEMBER} {FILLER * units}"
 
 
 def told_within(word: str, units: int) -> str:
     """The same, with the code word not far before the middle: a prompt that loses an end or its middle loses it."""
-    before = units * 9 // 20
+    before = round(0.45 * units)
     return f"{FILLER * before}{told(word, units - before)}"
 
 

@@ -58,6 +58,8 @@ class Conversation:
         same: the code word, one unit of filler and the question in one user message: what the model can do.
         history, history_longer: the code word in an earlier turn, with one and with three units of filler.
         system, system_longer: the code word in a system message, with one and with three units.
+        history_again, system_again: the shorter ones twice more, where nothing was counted and the word did not
+            come back.
         shots: nine messages in the form of the service's sample task.
         recalls: told and asked in the last of three turns, and in one message; more than one where the first did
             not come back.
@@ -72,6 +74,8 @@ class Conversation:
     system_longer: Exchange
     shots: Exchange
     recalls: tuple[Recall, ...]
+    history_again: tuple[Exchange, ...] = ()
+    system_again: tuple[Exchange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +130,8 @@ class Interview:
             the interview went on with.
         streams, plains: the same prompt at temperature 0, streamed and plain, again where they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
-        long: a long answer, without regard to its end. `again`: once more, where it seemed to come all at once.
+        long: a long answer, without regard to its end. `again`: twice more and alone, where it seemed to
+            come all at once.
         stories: a story and a small problem at temperature 1, with room for long answers.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
@@ -148,7 +153,7 @@ class Interview:
     limited: Exchange | None = None
     roomy: Exchange | None = None
     long: Exchange | None = None
-    again: Exchange | None = None
+    again: tuple[Exchange, ...] = ()
     stories: tuple[Exchange, ...] = ()
     stopped: Exchange | None = None
     stop_word: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from healthcheck.contract import Task
 from healthcheck.endpoint import waits
-from healthcheck.endpoint.answers import answer, plain_answer, prompt_tokens, said, texts
+from healthcheck.endpoint.answers import answer, plain_answer, prompt_tokens, repeats, texts
 from healthcheck.endpoint.asking import Ask, Asker, together
 from healthcheck.endpoint.pictures import pictures
 from healthcheck.endpoint.prompts import (
@@ -111,11 +111,12 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
     asker.say("limits, sampling, conversation, pictures", 3)
     word = code_word(99)
     stop_word = _stop_word(texts(facts.streams[0])[0])
-    turns = (assistant("I will remember it."), user(RECALL))
+    turns = (user(told(word)), assistant("I will remember it."), user(RECALL))
+    ruled = (system(told(word)), user(RECALL))
     single: list[Ask[Exchange]] = [
-        lambda: asker.stream(user(told(word)), *turns),
-        lambda: asker.stream(user(told(word, 3)), *turns, max_tokens=_COUNTED_TOKENS),
-        lambda: asker.stream(system(told(word)), user(RECALL)),
+        lambda: asker.stream(*turns),
+        lambda: asker.stream(user(told(word, 3)), *turns[1:], max_tokens=_COUNTED_TOKENS),
+        lambda: asker.stream(*ruled),
         lambda: asker.stream(system(told(word, 3)), user(RECALL), max_tokens=_COUNTED_TOKENS),
         lambda: asker.stream(*four_shot()),
         lambda: asker.stream(user(STORY), max_tokens=LIMITED_TOKENS),
@@ -143,6 +144,8 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
         conversation=Conversation(
             word=word, alone=asker.stream(user(RECALL)), same=same, history=history, history_longer=history_longer,
             system=with_system, system_longer=system_longer, shots=shots, recalls=recalls,
+            history_again=_again(asker, word, same, history, turns),
+            system_again=_again(asker, word, same, with_system, ruled),
         ),
     )  # fmt: skip
 
@@ -189,7 +192,7 @@ def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:
 def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
     """A code word in the last of three turns; with two more words where the first does not come back."""
     first = Recall(word=word, single=same, last=asker.stream(*_three_turns(word)))
-    if word not in said(same) or word in said(first.last):
+    if not repeats(word, same) or repeats(word, first.last):
         return (first,)
     others = (code_word(98), code_word(97))
     return (
@@ -199,6 +202,15 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
             for other in others
         ),
     )
+
+
+def _again(
+    asker: Asker, word: str, same: Exchange, exchange: Exchange, messages: Sequence[Message]
+) -> tuple[Exchange, ...]:
+    """Where nothing is counted, one answer that lacks the word says little: batches round otherwise."""
+    if prompt_tokens(same) or not repeats(word, same) or repeats(word, exchange):
+        return ()
+    return tuple(asker.stream(*messages) for _ in range(2))
 
 
 def _three_turns(word: str) -> tuple[Message, ...]:

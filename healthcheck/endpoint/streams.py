@@ -32,13 +32,13 @@ def asked_streams(interview: Interview) -> Iterator[Exchange]:
     sampling, foreign = interview.sampling, interview.foreign
     asked = (
         *(opening.exchange for opening in interview.openings[-1:]),
-        *interview.streams, interview.limited, interview.roomy, interview.long, interview.again,
+        *interview.streams, interview.limited, interview.roomy, interview.long, *interview.again,
         *interview.stories, interview.stopped, interview.to_the_end,
         *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
         *(foreign.streams if foreign else ()),
         *(step.exchange for step in interview.steps[:2]),
-        *((talk.alone, talk.history, talk.history_longer, talk.system, talk.system_longer, talk.shots)
-          if talk else ()),
+        *((talk.alone, talk.history, talk.history_longer, talk.system, talk.system_longer, talk.shots,
+           *talk.history_again, *talk.system_again) if talk else ()),
         *(each for recall in (talk.recalls if talk else ()) for each in (recall.last, recall.single)),
         *((*crowd.rounds[0], *crowd.rounds[1], *(exchange for _, exchange in crowd.alone)) if crowd else ()),
         *((*shown.streams, shown.without) if shown else ()),

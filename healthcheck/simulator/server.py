@@ -30,6 +30,7 @@ from healthcheck.simulator.spoken import Spoken
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _BACKLOG = 1024
+_BURST_TOKEN_S = 0.006
 _FOR_EVER_S = 3600
 
 
@@ -335,7 +336,7 @@ class _Service:
             await body.write(b"".join(stream.begun[: max(1, len(stream.begun) // 2)]))
             await asyncio.sleep(_FOR_EVER_S)
         if stream.burst:
-            await asyncio.sleep(max(0.6, step_s * tokens))
+            await asyncio.sleep(max(_BURST_TOKEN_S, step_s) * tokens)
         if not step_s or stream.burst:
             await body.write(b"".join(stream.begun + stream.ended))
             return

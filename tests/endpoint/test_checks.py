@@ -51,60 +51,36 @@ def test_the_weight_path_is_asked_for_to_the_letter(listed: bytes, outcome: Outc
     assert checks.model_name.judge(facts).outcome is outcome
 
 
-QUICK, STEADY, TORN, BURST = (0.05,), (0.1, 0.5, 1.0), (0.1, 7.0, 7.01), (2.0, 2.01)
+QUICK, STEADY, BURST = (0.05,), (0.1, 0.5, 1.0), (5.0, 5.01)
+
+
+@pytest.mark.parametrize("opening", [STEADY, (3.0, 3.4, 4.0)])
+def test_one_steady_stream_tells_that_a_server_holds_nothing_back(opening: tuple[float, ...]) -> None:
+    held = streamed(seconds=BURST)
+    facts = interview(streamed(seconds=opening), streams=(held,), long=held, again=(held, held))
+    assert checks.stream_incremental.judge(facts).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
-    ("opening", "others", "outcome"),
+    ("short_s", "again", "outcome", "settled"),
     [
-        (STEADY, QUICK, Outcome.PASS),
-        ((3.0, 3.4, 4.0), QUICK, Outcome.PASS),
-        (QUICK, QUICK, Outcome.SKIP),
-        ((2.0,), (2.0,), Outcome.FAIL),
-        (BURST, BURST, Outcome.FAIL),
-        (TORN, BURST, Outcome.FAIL),
-        (BURST, QUICK, Outcome.SKIP),
-        (BURST, STEADY, Outcome.PASS),
+        (0.2, (BURST, BURST), Outcome.FAIL, True),
+        (0.2, (BURST, (0.1, 3.0, 5.0)), Outcome.PASS, True),
+        (0.2, (BURST, (0.3,)), Outcome.SKIP, True),
+        (0.2, (BURST, (0.1, 9.0, 9.01)), Outcome.SKIP, False),
+        (0.2, ((0.1, 9.0), (0.1, 9.0)), Outcome.SKIP, False),
+        (0.2, ((0.55, 0.56), (0.55, 0.56)), Outcome.SKIP, True),
+        (4.9, (BURST, BURST), Outcome.SKIP, True),
+        (90.0, ((92.0, 92.3), (91.0, 91.3)), Outcome.SKIP, True),
     ],
 )
-def test_a_burst_is_told_from_a_late_first_token_and_from_a_machine_that_was_too_busy_to_read(
-    opening: tuple[float, ...], others: tuple[float, ...], outcome: Outcome
+def test_a_burst_is_a_wait_that_grows_with_the_answer_and_it_takes_two(
+    short_s: float, again: tuple[tuple[float, ...], ...], outcome: Outcome, *, settled: bool
 ) -> None:
-    facts = interview(streamed(seconds=opening), streams=(streamed(seconds=others),) * 2)
-    result = checks.stream_incremental.judge(facts)
-    assert (result.outcome, result.settled) == (outcome, True)
-
-
-def test_instant_answers_of_which_a_busy_machine_held_back_some_are_no_bursts() -> None:
-    quick, burst = streamed(seconds=QUICK), streamed(seconds=BURST)
-    facts = interview(quick, streams=(burst, quick), after_abandoned=burst, after_malformed=quick)
-    assert checks.stream_incremental.judge(facts).outcome is Outcome.SKIP
-
-
-@pytest.mark.parametrize(
-    ("long", "again", "outcome", "settled"),
-    [
-        ((5.0, 5.01), (5.0, 5.01), Outcome.FAIL, True),
-        ((9.0, 9.01), (5.0, 5.01), Outcome.FAIL, True),
-        ((9.0, 9.01), (0.1, 3.0, 5.0), Outcome.PASS, True),
-        ((9.0, 9.01), QUICK, Outcome.SKIP, True),
-        ((5.0, 9.0), (5.0, 5.01), Outcome.SKIP, False),
-        ((0.1, 9.0), (0.1, 9.0), Outcome.SKIP, False),
-        ((0.9, 0.91), (0.9, 0.91), Outcome.SKIP, True),
-    ],
-)
-def test_where_only_the_long_answer_takes_its_time_it_takes_two_bursts(
-    long: tuple[float, ...], again: tuple[float, ...], outcome: Outcome, *, settled: bool
-) -> None:
-    """An instant answer that a busy machine held back twice does not wait longer for being longer."""
-    quick = streamed(seconds=(0.2,))
-    facts = interview(
-        quick,
-        streams=(quick, quick),
-        limited=streamed(seconds=(3.0,)),
-        long=streamed(seconds=long),
-        again=streamed(seconds=again),
-    )
+    """A late first token is none, nor is an answer that a busy machine read late."""
+    quick = streamed(seconds=(short_s, short_s + 0.01))
+    long = streamed(seconds=again[0])
+    facts = interview(quick, streams=(quick,), long=long, again=tuple(streamed(seconds=each) for each in again))
     result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (outcome, settled)
 
@@ -296,8 +272,18 @@ def test_the_last_of_three_turns_must_be_known(told: list[tuple[bool, bool]], ou
 
 def test_a_word_that_others_were_told_is_a_shared_history() -> None:
     for answer, outcome in (("I was told none.", Outcome.PASS), ("It is kalo77.", Outcome.FAIL)):
-        talk = talked(history=180, system=180, alone=streamed(answer))
+        told = streamed("The code word is kalo77.")
+        talk = talked(history=180, system=180, alone=streamed(answer), same=told)
         assert checks.isolation.judge(interview(streamed(), conversation=talk)).outcome is outcome
+
+
+def test_an_echo_of_what_was_told_shows_no_memory() -> None:
+    echo = streamed("The code word is kalo77. Remember it. The road follows", usage=None)
+    other = streamed("What is the code word?", usage=None)
+    talk = talked(history=180, system=180, same=echo, alone=other, history_longer=other, system_longer=other)
+    facts = interview(streamed(), conversation=replace(talk, history=other, system=other), steps=steps(None, None))
+    for each in (checks.multi_turn, checks.system_role, checks.isolation):
+        assert each.judge(facts).outcome is Outcome.SKIP
 
 
 LINE = "kelp1013 amber anchor basket beacon"

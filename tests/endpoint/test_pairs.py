@@ -31,6 +31,10 @@ HANGING = {
 OPEN = {"strictly-positive": {"endpoint/stream-equals-plain"}}
 
 
+# A prompt that grows by what others say is answered in another way each time.
+ALSO = {"shared-history": {"endpoint/sampling"}}
+
+
 def judge(
     behaviour: Behaviour, task: Task = Task.IMAGE_TEXT_TO_TEXT, limits: Limits = PATIENT
 ) -> dict[str, CheckResult]:
@@ -95,7 +99,8 @@ def test_long_answers_that_are_all_reasoning_are_told_from_thoughts_that_were_cu
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
     results = judge(Behaviour(model=WEIGHTS, faults=(name,)))
-    assert objections(results) == {fault.check: Outcome.WARN if fault.warns else Outcome.FAIL}
+    found = {check: seen for check, seen in objections(results).items() if check not in ALSO.get(name, ())}
+    assert found == {fault.check: Outcome.WARN if fault.warns else Outcome.FAIL}
     for finding in results[fault.check].findings:
         assert finding.expected
         assert finding.seen

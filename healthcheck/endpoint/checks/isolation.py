@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail
-from healthcheck.endpoint.answers import said
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.answers import repeats, said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import asked, shown
 from healthcheck.records import Stage
@@ -25,7 +25,7 @@ def isolation(interview: Interview) -> Findings:
     """The question for a code word, asked by a client that was told none, must not be answered with the word that
     others were told before. A server that knows it keeps one history for all.
 
-    A model that repeats no code words shows nothing, and passes.
+    A model that repeats no code words shows nothing.
 
     Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
     Simulated by: npu-adapter simulate --fault shared-history
@@ -39,6 +39,9 @@ def isolation(interview: Interview) -> Findings:
                 where=asked(exchange),
             )
             return
+    talk = interview.conversation
+    if talk is None or not repeats(talk.word, talk.same):
+        raise NotApplicable("the model does not repeat a code word when told, so that nothing shows what it heard")
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:

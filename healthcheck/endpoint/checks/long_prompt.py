@@ -6,8 +6,16 @@ from collections.abc import Callable
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered, context_tokens, prompt_tokens, said, token_limit, too_long
-from healthcheck.endpoint.conversation import MUTE, recalls
+from healthcheck.endpoint.answers import (
+    answered,
+    context_tokens,
+    prompt_tokens,
+    repeats,
+    said,
+    token_limit,
+    too_long,
+)
+from healthcheck.endpoint.conversation import MUTE
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview, Step
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
@@ -58,11 +66,11 @@ def long_prompt(interview: Interview) -> Findings:
         return
     word = interview.conversation.word if interview.conversation else ""
     first, *_, middle, last = interview.steps
-    if not recalls(word, first.exchange):
+    if not repeats(word, first.exchange):
         if counted:
             return
         raise NotApplicable(MUTE)
-    if not recalls(word, middle.exchange) and not recalls(word, last.exchange):
+    if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
         yield warn(
             expected=f"the code word {word!r} from the middle of {last.units * len(FILLER)} characters",
             seen=f"{shown(said(last.exchange), 80)}; of {middle.units * len(FILLER)}: "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.answers import said, too_long
-from healthcheck.endpoint.conversation import conversation, heard, recalls
+from healthcheck.endpoint.answers import repeats, said, too_long
+from healthcheck.endpoint.conversation import conversation, heard
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
@@ -47,7 +47,7 @@ def multi_turn(interview: Interview) -> Findings:
             where=asked(exchange),
         )
         return
-    deaf = [each for each in talk.recalls if recalls(each.word, each.single) and not recalls(each.word, each.last)]
+    deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
         yield fail(
             expected=f"the code word {deaf[0].word!r} from the last of three turns; told alone, it comes back",
@@ -56,4 +56,4 @@ def multi_turn(interview: Interview) -> Findings:
             where=asked(deaf[0].last),
         )
         return
-    yield from heard(interview, talk.history, talk.history_longer, "an earlier turn")
+    yield from heard(interview, talk.history, talk.history_longer, talk.history_again, "an earlier turn")

@@ -24,7 +24,7 @@ _CHANCE = 1e-6
     stage=Stage.ENDPOINT,
     why="The service asks each problem five times; five equal answers make pass@5 no more than accuracy.",
     rule=contract.REPEATS,
-    requires=("endpoint/stream-finish", "endpoint/isolation"),
+    requires=("endpoint/stream-finish",),
 )
 def sampling(interview: Interview) -> Findings:
     """Four answers to one open request at temperature 1 should differ. Where they are alike, four longer ones at

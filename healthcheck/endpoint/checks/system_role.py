@@ -40,4 +40,4 @@ def system_role(interview: Interview) -> Findings:
             where=asked(talk.system),
         )
         return
-    yield from heard(interview, talk.system, talk.system_longer, "the system message")
+    yield from heard(interview, talk.system, talk.system_longer, talk.system_again, "the system message")
