@@ -45,7 +45,8 @@ test: .venv/ready
 
 test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready \
 		.venv-litellm/ready
-	$(BIN)/pytest -m "engine or peer or slow" --timeout 1800
+	$(BIN)/pytest -m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(WORKERS) --dist worksteal
+	$(BIN)/pytest -m "engine or peer" --timeout 1800
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .
