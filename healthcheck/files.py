@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
 from pathlib import Path
 
 from healthcheck.errors import UsageError
 
+SHARED = "/tmp"  # noqa: S108 - where every user may make a folder
 _TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*")
 
 
@@ -19,11 +21,11 @@ def prefix() -> str:
 
 def abandoned() -> tuple[str, ...]:
     """The temporary folders of processes that are no more: what a kit that was killed could not remove."""
-    top, space = tempfile.gettempdir(), _space()
-    with os.scandir(top) as entries:
-        found = [(entry.name, _TEMPORARY.fullmatch(entry.name)) for entry in entries]
-    ours = [(name, its) for name, its in found if its and its["space"] == space]
-    return tuple(f"{top}/{name}" for name, its in ours if _start(int(its["pid"])) != int(its["start"]))
+    space = _space()
+    names = [(top, name) for top in {tempfile.gettempdir(), SHARED} for name in os.listdir(top)]
+    found = [(f"{top}/{name}", _TEMPORARY.fullmatch(name)) for top, name in names]
+    ours = [(place, its) for place, its in found if its and its["space"] == space]
+    return tuple(place for place, its in ours if _start(int(its["pid"])) != int(its["start"]))
 
 
 def _space() -> str:
@@ -42,6 +44,73 @@ def _start(pid: int) -> int:
         return 0
 
 
+def remove_tree(folder: str) -> None:
+    """Remove a folder, also where somebody took away its permissions or made it very deep; no link is followed.
+
+    What cannot be removed stays.
+    """
+    try:
+        above, name = os.path.split(folder.rstrip("/"))
+        parent = os.open(above or "/", _FOLDER)
+    except OSError:
+        return
+    try:
+        for _ in range(_MOST_ROUNDS):
+            if not _remove(parent, name, parent, _DEPTH):
+                return
+    finally:
+        os.close(parent)
+
+
+def _remove(parent: int, name: str, top: int, depth: int) -> bool:
+    """Remove what has that name in a folder; whether there is more to do, as what was too deep moved to the top."""
+    more = False
+    try:
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=parent)
+            return False
+        _take_rights(parent, name)
+        handle = os.open(name, _FOLDER, dir_fd=parent)
+    except OSError:
+        return False
+    try:
+        for number, inner in enumerate(os.listdir(handle)):
+            if depth:
+                more |= _remove(handle, inner, handle if depth == _DEPTH else top, depth - 1)
+            else:
+                more |= _move(handle, inner, top, f".{os.getpid()}-{id(handle)}-{number}-{inner[:20]}")
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except OSError:
+        return more
+    return more
+
+
+def _move(parent: int, name: str, top: int, instead: str) -> bool:
+    try:
+        os.rename(name, instead, src_dir_fd=parent, dst_dir_fd=top)
+    except OSError:
+        return False
+    return True
+
+
+def _take_rights(parent: int, name: str) -> None:
+    """Permissions of a folder that somebody took his own from."""
+    handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", 0o700)
+    finally:
+        os.close(handle)
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_DEPTH, _MOST_ROUNDS = 100, 200
+
+
 def read_bounded(path: Path, limit: int) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 
@@ -49,10 +118,14 @@ def read_bounded(path: Path, limit: int) -> bytes:
         UsageError: it is no regular file, cannot be read, or is longer.
     """
     try:
-        if not path.is_file():
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
             raise UsageError(f"{path} is not a file")
-        with path.open("rb") as file:
+        with open(handle, "rb") as file:
             data = file.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"{path} is not a file") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     if len(data) > limit:

@@ -27,6 +27,8 @@ TIME_LIMIT = "REHEARSED_TIME_LIMIT"
 """The variable in which the stand-ins tell a server how long it may run."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LINE = 2000
+"""Characters of a line; what a shell says of a word that is longer names the word first."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 Box = box.Box
 
@@ -159,9 +161,9 @@ class _Rehearsal:
             shell=Path(shell[0]).name,
             exit_status=recording.exit_status,
             ended_by=recording.ended_by,
-            stdout=_COLOURS.sub("", recording.stdout),
-            stderr=_COLOURS.sub("", recording.stderr),
-            stderr_after=recording.stderr_after,
+            stdout=_readable(recording.stdout),
+            stderr=_readable(recording.stderr),
+            stderr_after=_readable(recording.stderr_after),
             commands=commands,
             servers=servers,
             unresolved=tuple(_unresolved(commands)),
@@ -182,6 +184,14 @@ class _Rehearsal:
                     where=script.where_is(self.text, record.argv),
                 )
                 yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
+
+
+def _readable(text: str) -> str:
+    """What was said without colours, and a line of a megabyte as its ends: patterns look for words in each."""
+    lines = _COLOURS.sub("", text).split("\n")
+    return "\n".join(
+        line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines
+    )
 
 
 def _limit_s(text: str) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 
 from healthcheck import json_text
@@ -18,6 +19,8 @@ from healthcheck.json_text import JsonError
 from healthcheck.probe.records import Sample
 
 MAX_BYTES = 2**31
+_CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""A folder that somebody else made may have a link, a pipe or a device in the place of the journal."""
 
 
 class Journal:
@@ -31,7 +34,9 @@ class Journal:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _CAREFUL, 0o644)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise UsageError(f"{path} is no file")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._file, _whole_lines(path))
         except BlockingIOError as error:
@@ -64,8 +69,10 @@ def read(path: Path) -> tuple[Sample, ...]:
         UsageError: the file cannot be read.
         JsonError: a line that is not the last is damaged.
     """
-    if not path.exists():
+    if not os.path.lexists(path):
         return ()
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link: a journal is a file of its own folder")
     *lines, _torn = read_bounded(path, MAX_BYTES).split(b"\n")
     latest: dict[int, Sample] = {}
     for place, line in enumerate(lines, 1):

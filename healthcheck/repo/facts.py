@@ -229,7 +229,7 @@ class _Committed(_Files):
             blob = self._blobs.get(inside)
             if blob is None:
                 return
-            self._shadow.check_out((blob,), MAX_TEXT_BYTES)
+            self._shadow.check_out((blob,), git.MAX_FILE_BYTES)
             place = self.root / path
             if not place.is_symlink():
                 return

@@ -8,7 +8,6 @@ command that meets the original asks for its HEAD and the place of its objects, 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -191,17 +190,13 @@ def shadow(commit: Commit) -> Iterator[Shadow]:
 
 def remove(folder: Path) -> None:
     """Remove a folder, also where a script has taken away its own permissions."""
-    for place, folders, _ in os.walk(folder):
-        for name in folders:
-            path = os.path.join(place, name)
-            if not os.path.islink(path):
-                os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    files.remove_tree(str(folder))
 
 
 def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
     """A file of that size without contents."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     with path.open("xb") as file:
         file.truncate(size_bytes)
     path.chmod(0o755 if executable else 0o644)
@@ -217,8 +212,12 @@ def _quoted(path: bytes) -> bytes:
 
 def _blob(entry: bytes) -> Iterator[Blob]:
     facts, _, path = entry.partition(b"\t")
-    mode, kind, _, size = facts.decode().split()
+    mode, kind, hash_, size = facts.decode().split()
     if kind == "blob":
+        if not size.isdecimal():
+            raise UsageError(
+                f"the repository lacks a file of its commit, {os.fsdecode(path)} ({hash_[:12]}): clone it whole"
+            )
         yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
 
 

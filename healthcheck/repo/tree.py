@@ -11,6 +11,9 @@ from pathlib import Path
 from healthcheck.errors import UsageError
 from healthcheck.repo import git
 
+MAX_DEPTH = 200
+"""A path may not be longer than 4096 bytes, and a repository of code has a dozen folders in folders."""
+
 
 def paths(root: Path) -> tuple[str, ...]:
     """The files and links below `root`, sorted, relative to it; no link is followed.
@@ -68,6 +71,8 @@ def _copy_file(source: Path, place: Path, mode: int) -> None:
 def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     count = 0
     for place, folders, files in os.walk(root):
+        if os.path.relpath(place, root).count(os.sep) > MAX_DEPTH:
+            raise UsageError(f"{root} has folders more than {MAX_DEPTH} deep: is it a repository?")
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         folders[:] = sorted(name for name in folders if name not in links and _belongs(os.path.join(place, name)))
         for name in sorted([*files, *links]):

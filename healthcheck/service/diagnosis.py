@@ -5,6 +5,8 @@ The log is read in windows that overlap, so memory stays bounded whatever its le
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -58,9 +60,12 @@ def diagnose(log: Path) -> Diagnosis:
         UsageError: it cannot be read.
     """
     try:
-        if log.is_dir():
-            raise UsageError(f"{log} is a folder, not a log file")
-        with log.open("rb") as stream:
+        handle = os.open(log, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with open(handle, "rb") as stream:
+            kind = os.fstat(handle).st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+                raise UsageError(f"{log} is {'a folder' if stat.S_ISDIR(kind) else 'a device'}, not a log file")
+            os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
         raise UsageError(f"cannot read {log}: {error.strerror}") from error

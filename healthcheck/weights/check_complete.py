@@ -124,6 +124,15 @@ def _cut_off(weights: Weights) -> Iterator[Finding]:
         if pickled.cut_off:
             seen = f"{shown(pickled.entry.name)} is a zip file (as torch.save writes it) without its end"
             yield fail(expected="a whole zip file", seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+        elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
+            seen = f"{shown(pickled.entry.name)} is neither a pickle nor a zip file with one in it"
+            yield fail(expected="what torch.save writes", seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+
+
+def _is_loaded(weights: Weights, name: str) -> bool:
+    """Whether an engine would take it for the weights."""
+    pointers = dict(weights.pointers)
+    return name.startswith("pytorch_model") and not weights.loaded and name not in pointers
 
 
 def _index(weights: Weights, index: Document) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
@@ -11,6 +12,7 @@ from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format
 from healthcheck.weights.nature import Family
+from healthcheck.weights.quantities import wrong
 from healthcheck.weights.registry import DRAFT, Release
 from healthcheck.weights.words import AGAIN, broken
 
@@ -26,8 +28,9 @@ OTHER_ENGINES = {"llama.cpp", "mindie"}
 )
 def config(facts: WeightsFacts) -> Findings:
     """config.json has to be a JSON object in UTF-8 (without a byte order mark) that names the model's
-    "architectures". vLLM looks that name up in its registry; a name that is not in it is served only through the
-    Transformers backend, or by code that comes with the weights (auto_map, with --trust-remote-code).
+    "architectures", and numbers where numbers belong. vLLM looks that name up in its registry; a name that
+    is not in it is served only through the Transformers backend, or by code that comes with the weights
+    (auto_map, with --trust-remote-code).
 
     The registry is that of the installed vLLM where there is one, else the catalogue of the releases that current
     vllm-ascend releases pair with. Which release the service has is not documented: an architecture that only some
@@ -47,8 +50,19 @@ def config(facts: WeightsFacts) -> Findings:
         return
     if weights.generation_config.error:
         yield broken(weights.generation_config, f"{AGAIN}, or delete it: it is optional")
+    yield from _numbers(facts)
     if facts.engine not in OTHER_ENGINES:
         yield from _architectures(facts)
+
+
+def _numbers(facts: WeightsFacts) -> Findings:
+    for found in itertools.islice(wrong(facts.weights.config.value), 5):
+        yield fail(
+            expected=f"{found.key}: {found.expected}",
+            seen=f"config.json: {found.key} is {found.seen}",
+            fix="write it as the original model's config.json has it",
+            where="config.json",
+        )
 
 
 def _without_config(facts: WeightsFacts) -> Findings:

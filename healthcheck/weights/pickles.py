@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from healthcheck.weights.folder import Entry, Folder, Unreadable, shown
 
 ZIP_HEAD = b"PK\x03\x04"
+PICKLE_HEAD = b"\x80"
+"""Of every protocol that torch has written."""
 ZIP_END = b"PK\x05\x06"
 TAIL_BYTES = 66_000
 MAX_PICKLE_BYTES = 4 * 1024**2
@@ -34,12 +36,14 @@ class Pickled:
 
     Attributes:
         cut_off: it is a zip file without its end.
+        foreign: nothing that torch.save writes: neither a pickle nor a zip file with one.
         calls: what its pickle imports to call ("os.system"), as far as it was scanned.
         scanned: whether the pickle was looked into.
     """
 
     entry: Entry
     cut_off: bool = False
+    foreign: bool = False
     calls: tuple[str, ...] = ()
     scanned: bool = False
 
@@ -73,17 +77,20 @@ def _inspect_or_not(folder: Folder, entry: Entry, *, scan: bool) -> Pickled:
 def _inspect(folder: Folder, entry: Entry, *, scan: bool) -> Pickled:
     if not folder.read_range(entry, 0, 4).startswith(ZIP_HEAD):
         data = folder.read_range(entry, 0, MAX_PICKLE_BYTES) if scan else b""
-        return Pickled(entry=entry, calls=calls_of(data), scanned=scan)
+        calls = calls_of(data)
+        foreign = scan and not calls and not data.startswith(PICKLE_HEAD)
+        return Pickled(entry=entry, calls=calls, scanned=scan, foreign=foreign)
     tail = folder.read_range(entry, max(0, entry.size_bytes - TAIL_BYTES), TAIL_BYTES)
     if ZIP_END not in tail:
         return Pickled(entry=entry, cut_off=True)
     if not scan:
         return Pickled(entry=entry)
-    data = _pickle_in_zip(folder, entry, tail)
-    return Pickled(entry=entry, calls=calls_of(data), scanned=bool(data))
+    inside = _pickle_in_zip(folder, entry, tail)
+    return Pickled(entry=entry, calls=calls_of(inside or b""), scanned=bool(inside), foreign=inside is None)
 
 
-def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes:
+def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
+    """The pickle in a zip file, b"" where it may not be read; None where there is none."""
     end = tail.rfind(ZIP_END)
     directory_bytes = int.from_bytes(tail[end + 12 : end + 16], "little")
     if MAX_DIRECTORY_BYTES < directory_bytes < 0xFFFFFFFF:
@@ -96,7 +103,7 @@ def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes:
                         return file.read(MAX_PICKLE_BYTES)
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
         return b""
-    return b""
+    return None
 
 
 def calls_of(data: bytes) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from healthcheck import files, programs
 from healthcheck.errors import Blocked, KitFailure
-from healthcheck.plan.sandbox import leftovers, outside, safely, tools
+from healthcheck.plan.sandbox import leftovers, outside, tools
 from healthcheck.plan.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
@@ -88,7 +88,7 @@ def chosen(*, consent: bool = False) -> Box:
 
 def unavailable(mode: Mode) -> str:
     """Why this system has no such sandbox, "" where it has one."""
-    with tempfile.TemporaryDirectory(prefix=files.prefix()) as folder:
+    with tempfile.TemporaryDirectory(prefix=files.prefix(), dir=outside.room()) as folder:
         os.chmod(folder, 0o755)  # noqa: S103 - the rehearsed program may be another user
         Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
         setting = Setting(  # noqa: S604 - a description; no process is started here
@@ -127,7 +127,7 @@ def _rehearse(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording
 
 
 def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
-    scratch = tempfile.mkdtemp(prefix=files.prefix())
+    scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
     file = Path(f"{scratch}.json")
     try:
         os.chmod(scratch, 0o755)  # noqa: S103 - the rehearsed program may be another user
@@ -137,7 +137,7 @@ def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
         return job, replace(recording, notes=(*recording.notes, *_notes(mode, recording)))
     finally:
         file.unlink(missing_ok=True)
-        safely.remove(scratch)
+        files.remove_tree(scratch)
 
 
 def _notes(mode: Mode, recording: Recording) -> Iterator[str]:

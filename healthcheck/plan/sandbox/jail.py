@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from types import FrameType
 
-from healthcheck.plan.sandbox import kernel, outside, processes, safely, warden
+from healthcheck import files
+from healthcheck.plan.sandbox import kernel, outside, processes, warden
 from healthcheck.plan.sandbox.job import Job, Limits, Mode, Recording
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
@@ -90,7 +91,7 @@ def _beside(job: Job) -> bytes:
         processes.end_all(os.getpid())
         outside.sweep(job)
         if told:
-            safely.remove(job.scratch)
+            files.remove_tree(job.scratch)
 
 
 @contextlib.contextmanager

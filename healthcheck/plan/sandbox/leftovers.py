@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from healthcheck import files
-from healthcheck.plan.sandbox import processes, safely
+from healthcheck.plan.sandbox import processes
 
 
 def remove_abandoned() -> None:
@@ -13,7 +13,7 @@ def remove_abandoned() -> None:
     for place in files.abandoned():
         if _is_ours(place):
             end_processes(place)
-            safely.remove(place)
+            files.remove_tree(place)
 
 
 def end_processes(folder: str) -> None:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tempfile
 from pathlib import Path
 
+from healthcheck import files
 from healthcheck.plan.sandbox import kernel, landlock, safely, tools
 from healthcheck.plan.sandbox.job import STANDARD_PATH, Job, Mode
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
 """Linux's capabilities of these names."""
-SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
+SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
+_MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _READ = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc", "/sys")
 _ETC = (
@@ -85,7 +88,19 @@ def open_to_all(path: str) -> bool:
     place = Path(os.path.realpath(path))
     if place.is_dir() and not safely.readable_by_all(str(place)):
         return False
-    return bool(place.stat().st_mode & stat.S_IROTH) and all(up.stat().st_mode & 0o1 for up in place.parents)
+    return bool(place.stat().st_mode & stat.S_IROTH) and passable(place.parent)
+
+
+def passable(folder: Path) -> bool:
+    """Whether a user without any rights can reach what is in a folder."""
+    return all(up.stat().st_mode & stat.S_IXOTH for up in (folder, *folder.parents))
+
+
+def room() -> str | None:
+    """Where the scratch folder is made; None for the usual place, which another user may not reach."""
+    usual = Path(tempfile.gettempdir()).resolve()
+    shared = Path(files.SHARED)
+    return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else None
 
 
 def environment(job: Job) -> dict[str, str]:
@@ -120,15 +135,17 @@ def confine(job: Job) -> None:
 
 def used_bytes(job: Job) -> int:
     """How much disk the rehearsal takes, up to the point where it is too much."""
-    total = 0
-    for folder, _, names in os.walk(job.scratch):
-        for name in names:
+    total, folders = 0, [job.scratch]
+    while folders and total <= 2 * job.limits.disk_bytes:
+        folder = folders.pop()
+        for name in safely.names(folder, _MOST_NAMES):
             try:
-                total += max(4096, os.lstat(os.path.join(folder, name)).st_blocks * 512)
-            except OSError:  # noqa: PERF203 - files come and go
+                found = os.lstat(f"{folder}/{name}")
+            except OSError:  # files come and go
                 continue
-        if total > 2 * job.limits.disk_bytes:
-            break
+            total += max(4096, found.st_blocks * 512)
+            if stat.S_ISDIR(found.st_mode):
+                folders.append(f"{folder}/{name}")
     return total + _shared_bytes(job)
 
 
@@ -136,7 +153,7 @@ def _shared_bytes(job: Job) -> int:
     """What lies in the folders that all users share and belongs to the rehearsal's own user."""
     total = 0
     for folder in SHARED if os.geteuid() == job.stranger else ():
-        for name in safely.names(folder, 10_000):
+        for name in safely.names(folder, _MOST_NAMES):
             try:
                 found = os.lstat(f"{folder}/{name}")
             except OSError:
@@ -185,14 +202,14 @@ def sweep(job: Job) -> None:
         for pid in left:
             _kill(pid)
     for folder in SHARED:
-        for name in safely.names(folder, 100_000):
+        for name in safely.names(folder, _MOST_NAMES):
             place = f"{folder}/{name}"
             try:
                 mine = os.lstat(place).st_uid == job.stranger and place != job.scratch
             except OSError:
                 continue
             if mine:
-                safely.remove(place)
+                files.remove_tree(place)
 
 
 def _kill(pid: int) -> None:

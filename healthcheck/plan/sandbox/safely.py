@@ -248,39 +248,3 @@ def _file(reader: int, writer: int, name: str) -> None:
                 wanted -= len(data)
             copy.truncate(found.st_size)
             os.fchmod(copy.fileno(), stat.S_IMODE(found.st_mode) & 0o777 | stat.S_IRUSR)
-
-
-def remove(folder: str) -> None:
-    """Remove a tree, also where somebody took away its permissions; what cannot be removed stays."""
-    try:
-        parent, name = os.path.split(folder.rstrip("/"))
-        with opened(parent or "/") as handle:
-            _remove(handle, name, MAX_DEPTH * 10)
-    except OSError:
-        return
-
-
-def _remove(parent: int, name: str, depth: int) -> None:
-    try:
-        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=parent)
-            return
-        _take_rights(parent, name)
-        with opened(name, parent) as handle:
-            for inner in os.listdir(handle) if depth else ():
-                _remove(handle, inner, depth - 1)
-        os.rmdir(name, dir_fd=parent)
-    except OSError:
-        return
-
-
-def _take_rights(parent: int, name: str) -> None:
-    """A folder that somebody took his own permissions from."""
-    try:
-        handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    except OSError:
-        return
-    try:
-        os.chmod(f"/proc/self/fd/{handle}", 0o700)
-    finally:
-        os.close(handle)

@@ -137,7 +137,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     data, why_not = _member(archive, entry, left)
                     left -= len(data)
                 yield entry.filename, data, why_not
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise UsageError(f"{path} is no whole zip file ({error}): download it again") from error
 
 

@@ -1,0 +1,144 @@
+"""Repositories, weights and files that once broke the kit itself: each gets a verdict or a sentence, in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.repositories import GOOD_SCRIPT, folder, git, repository
+
+SECONDS = 60
+
+
+def kit(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, "-I", "-m", "healthcheck", *words),
+        cwd="/", input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+
+
+def lacks_a_blob(root: Path) -> None:
+    repository(root, {"deploy.sh": GOOD_SCRIPT, "a/b.txt": "hello"})
+    object_ = git(root, "rev-parse", "HEAD:a/b.txt").strip()
+    (root / ".git/objects" / object_[:2] / object_[2:]).unlink()
+
+
+def long_script(root: Path) -> None:
+    repository(root, {"deploy.sh": f"{GOOD_SCRIPT}#{'x' * (1 << 20)}\n"})
+
+
+def deep(root: Path) -> None:
+    folder(root, {"deploy.sh": GOOD_SCRIPT})
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+
+def makes_deep_folders(root: Path) -> None:
+    code = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+    folder(root, {"deploy.sh": f"#!/bin/sh\npython3 deep.py\ncd - || cd /\n{GOOD_SCRIPT}", "deep.py": code})
+
+
+def one_line_of_megabytes(root: Path) -> None:
+    folder(root, {"deploy.sh": "#!/bin/bash\nhead -c 15000000 /dev/zero | tr '\\0' x >&2\nexit 3\n"})
+
+
+def word_of_a_megabyte(root: Path) -> None:
+    folder(root, {"deploy.sh": f"#!/bin/bash\n{'x' * 900_000}\n{GOOD_SCRIPT}"})
+
+
+REPOSITORIES: dict[str, tuple[Callable[[Path], None], set[int]]] = {
+    "lacks a blob": (lacks_a_blob, {2}),
+    "a long script": (long_script, {0, 1}),
+    "folders in folders": (deep, {2}),
+    "makes folders in folders": (makes_deep_folders, {0, 1}),
+    "one line": (one_line_of_megabytes, {1}),
+    "one word": (word_of_a_megabyte, {0, 1}),
+}
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_a_hostile_repository_gets_an_answer_in_time(name: str, tmp_path: Path) -> None:
+    make, statuses = REPOSITORIES[name]
+    make(tmp_path / "r")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/config.json").write_text("{}")
+    done = kit("verify", str(tmp_path / "r"), "--weights", str(tmp_path / "w"), "--until", "plan", "--quiet")
+    subprocess.run(["rm", "-rf", str(tmp_path / "r")], check=True)
+    assert done.returncode in statuses, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "fifo", "folder"])
+def test_a_log_that_is_none_is_told_at_once(place: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "folder").mkdir()
+    assert kit("diagnose", str(tmp_path / place)).returncode in {2, 3}
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "device"])
+def test_a_journal_that_is_none_is_not_continued(kind: str, tmp_path: Path) -> None:
+    from healthcheck.errors import UsageError
+    from healthcheck.probe.journal import Journal, read
+
+    journal, other = tmp_path / "samples.jsonl", tmp_path / "other"
+    other.write_text("untouched")
+    if kind == "fifo":
+        os.mkfifo(journal)
+    else:
+        journal.symlink_to(other if kind == "link" else "/dev/zero")
+    with pytest.raises(UsageError):
+        read(journal)
+    with pytest.raises(UsageError):
+        Journal(journal)
+    assert other.read_text() == "untouched"
+
+
+def test_a_zip_of_a_later_version_is_refused_in_words(tmp_path: Path) -> None:
+    place = tmp_path / "report.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("predictions/a.json", "{}")
+    data = bytearray(place.read_bytes())
+    for head, at in ((b"PK\x03\x04", 4), (b"PK\x01\x02", 6)):
+        begin = data.index(head) + at
+        data[begin : begin + 2] = (99).to_bytes(2, "little")
+    place.write_bytes(data)
+    done = kit("read", str(place))
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+NUMBERS = ("NaN", "-Infinity", "[]", "{}", '"x"', "null", "true", "-1", "0")
+KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str, tmp_path: Path) -> None:
+    from healthcheck.weights.documents import parse_object
+    from healthcheck.weights.quantities import wrong
+
+    whole = {
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "vocab_size": 100,
+        "head_dim": None,
+    }
+    assert not list(wrong(parse_object(json.dumps(whole).encode())))
+    text = json.dumps({name: value for name, value in whole.items() if name != key})
+    (found,) = wrong(parse_object(f'{text[:-1]}, "{key}": {number}}}'.encode()))
+    assert found.key == key
+    (inside,) = wrong(parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode()))
+    assert inside.key == f"text_config.{key}"
