@@ -20,6 +20,8 @@ _FEW, _MANY = 8, 20
 _LEAST_LOGPROB = 10_000.0
 """vLLM writes -9999 for minus infinity."""
 _QUOTED_CHARACTERS = 120
+_MOST_TOKENS = 2**53
+"""Up to here JSON readers agree; a count beyond it is none."""
 
 
 def user(text: str) -> Message:
@@ -363,6 +365,6 @@ def _usage(sent: JsonValue) -> Usage | None:
     if not isinstance(sent, dict):
         return None
     prompt, completion = sent.get("prompt_tokens"), sent.get("completion_tokens")
-    if type(prompt) is int and type(completion) is int:
+    if type(prompt) is int and type(completion) is int and max(abs(prompt), abs(completion)) < _MOST_TOKENS:
         return Usage(prompt_tokens=prompt, completion_tokens=completion)
     return None

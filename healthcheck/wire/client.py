@@ -102,7 +102,7 @@ class Client:
         reading = _Reading(limits, guard, streamed=streamed, leave_after=leave_after)
         response, error = None, ""
         try:
-            with guard, requests.Session() as session:
+            with guard, _Session() as session:
                 session.trust_env = False
                 session.mount("http://", GuardedAdapter(guard))
                 session.mount("https://", GuardedAdapter(guard))
@@ -120,6 +120,13 @@ class Client:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as broken:
             error = _words(broken)
         return reading.exchange(response, guard.reason or error, sent)
+
+
+class _Session(requests.Session):
+    """A session that leaves a redirect's address alone: requests reads it even where it is not to be followed."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:  # noqa: ARG002
+        return None
 
 
 class _Reading:

@@ -114,6 +114,13 @@ def test_half_a_surrogate_pair_cannot_reach_a_file() -> None:
     assert completion.swallowed
 
 
+@pytest.mark.parametrize(("count", "counted"), [("7", True), ("9" * 400, False), ("true", False)])
+def test_a_count_that_is_no_number_of_tokens_is_none(count: str, *, counted: bool) -> None:
+    completion = read(f'data: {{"choices": [], "usage": {{"prompt_tokens": {count}, "completion_tokens": 1}}}}\n\n')
+    assert (completion.usage is not None) is counted
+    assert completion.usage_sent is not None
+
+
 def test_nothing_is_read_after_done() -> None:
     assert read("data: [DONE]\n\n", f"data: {DELTA}\n\n").text == ""
 

@@ -147,6 +147,15 @@ def test_nothing_listens() -> None:
     assert "refused" in exchange.error
 
 
+@pytest.mark.parametrize("address", [b"http://[bad", b"/\xff\xfe"])
+def test_a_redirect_to_no_address_is_reported(address: bytes) -> None:
+    redirect = b"HTTP/1.1 307 Elsewhere\r\ncontent-length: 0\r\nlocation: " + address + b"\r\n\r\n"
+    with server(says(redirect)) as url:
+        exchange = Client(url).chat(BODY)
+    assert exchange.status == 307
+    assert exchange.headers["location"] == address.decode("latin-1")
+
+
 def test_a_redirect_is_reported_and_not_followed() -> None:
     with Simulator(Behaviour(model="m", faults=("redirect",))) as simulator:
         exchange = Client(simulator.url).chat(BODY)
