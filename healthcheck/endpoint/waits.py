@@ -41,7 +41,8 @@ def longer_prompt(limits: Limits, exchange: Exchange, times: float) -> Limits:
 
 def _waiting(limits: Limits, least_s: float, first_s: float) -> Limits:
     wait_s = min(MOST_S, max(least_s, first_s))
-    return replace(limits, first_event_s=wait_s, total_s=max(limits.total_s, 2 * wait_s))
+    pause_s = max(limits.between_events_s, wait_s)  # another one's long prompt holds a stream up as well
+    return replace(limits, first_event_s=wait_s, between_events_s=pause_s, total_s=max(limits.total_s, 2 * wait_s))
 
 
 def tokens_per_second(exchange: Exchange) -> float:
