@@ -10,6 +10,7 @@ from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
 
 _THINK = re.compile(r"</?think>")
+_HALF = "\N{REPLACEMENT CHARACTER}"
 
 
 def answered(exchange: Exchange | None) -> bool:
@@ -58,9 +59,10 @@ def _joined(text: str, reasoning: str) -> str:
     """Reasoning and text without the marks between them and the white space around those.
 
     A reasoning parser may take thoughts that max_tokens cut for text in a plain answer, and for reasoning in a
-    stream (vLLM's qwen3 parser does): the answer is the same.
+    stream (vLLM's qwen3 parser does): the answer is the same. So it is where max_tokens cut a character in half: a
+    stream may hold its bytes back, and a plain answer end in U+FFFD.
     """
-    parts = (part.strip() for part in _THINK.split(f"{reasoning}</think>{text}"))
+    parts = (part.strip().rstrip(_HALF).rstrip() for part in _THINK.split(f"{reasoning}</think>{text}"))
     return "\n".join(part for part in parts if part)
 
 
@@ -115,10 +117,19 @@ def token_limit(exchange: Exchange) -> int:
     return value if isinstance(value, int) else 0
 
 
+def prompt_characters(exchange: Exchange) -> int:
+    """Characters of the messages of a request, as far as they are text."""
+    messages = (exchange.sent or {}).get("messages")
+    turns = messages if isinstance(messages, list) else []
+    contents = (turn.get("content") for turn in turns if isinstance(turn, dict))
+    return sum(len(content) for content in contents if isinstance(content, str))
+
+
 def too_long(exchange: Exchange) -> bool:
     """Whether a request was refused because it does not fit into the model's context."""
     words = exchange.body.decode("utf-8", "replace").lower()
     return exchange.status in {400, 413, 422} and any(sign in words for sign in _CONTEXT_SIGNS)
 
 
-_CONTEXT_SIGNS = ("context", "too long", "maximum", "max_model_len", "exceed", "length")
+_CONTEXT_SIGNS = ("context", "too long", "maximum", "max_model_len", "exceed", "length", "`inputs`")
+"""The last is TGI's: "`inputs` tokens + `max_new_tokens` must be <= 4096"."""

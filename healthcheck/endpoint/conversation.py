@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, fail
-from healthcheck.endpoint.answers import prompt_tokens, repeats, said
+from healthcheck.endpoint.answers import answered, prompt_characters, prompt_tokens, repeats, said, too_long
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
@@ -23,6 +23,13 @@ def conversation(interview: Interview) -> Conversation:
     if interview.conversation is None:
         raise NotApplicable("no conversation was tried")
     return interview.conversation
+
+
+def no_room(interview: Interview, exchange: Exchange) -> bool:
+    """Whether a conversation was refused for its length, and no prompt of twice its length was answered."""
+    taken = (step.exchange for step in interview.steps if answered(step.exchange))
+    longest = max(map(prompt_characters, taken), default=0)
+    return too_long(exchange) and longest <= 2 * prompt_characters(exchange)
 
 
 def heard(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.endpoint.answers import answered, said
-from healthcheck.endpoint.likeness import falls_back_into_step
+from healthcheck.endpoint.likeness import change, falls_back_into_step
 from healthcheck.endpoint.records import Crowd
 from healthcheck.wire.client import Exchange
 
@@ -26,18 +26,25 @@ def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
 def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
     """What streams said under load, and what they should have said: pairs that part and fall back into step.
 
-    What should have been said is the line where the model repeats it when it is alone; else what it says alone.
+    What should have been said is the line where the model repeats it when it is alone; else what it says alone. In
+    words of its own a model near a tie may say "this" for "the" and go on alike: the same change in many streams
+    counts once.
     """
     alone = {index: said(exchange) for index, exchange in crowd.alone}
     copies = [crowd.lines[index] in text for index, text in alone.items()]
-    found = []
+    found: list[tuple[str, str]] = []
+    changes: set[tuple[str, str]] = set()
     for index, text in _said(crowd):
         line = crowd.lines[index]
         if line in text:
             continue
         right = alone.get(index, line if copies and all(copies) else "")
-        if right and falls_back_into_step(text, right):
+        if not right or not falls_back_into_step(text, right):
+            continue
+        changed = change(text, right)
+        if line in right or changed not in changes:
             found.append((text, right))
+        changes.add(changed)
     return tuple(found)
 
 
@@ -76,11 +83,17 @@ def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
 
 
 def _strange(crowd: Crowd) -> Iterator[str]:
-    """Streams with another one's code word, or with the whole of another one's answer."""
+    """Streams with another one's code word, or, where none says its own, with the whole of another's answer.
+
+    A model that thinks says its word in some thoughts and not in others. Those without may well be alike, and which
+    they are may change with the batch.
+    """
     words = [line.split()[0] for line in crowd.lines]
     for index, text in _said(crowd):
         if other := next((word for word in words if word != words[index] and word in text), ""):
             yield f"the stream that was told {words[index]!r} said {other!r}"
+    if any(words[index] in text for index, text in _said(crowd)):
+        return
     first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)
     telling = len(set(second)) > len(second) // 2
     for index, (text, again) in enumerate(zip(first, second, strict=False)):

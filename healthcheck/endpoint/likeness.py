@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
 from itertools import zip_longest
 
 _IN_STEP_CHARACTERS = 10
 _SHIFT_CHARACTERS = 12
 _PIECE_CHARACTERS = 3
 _ALIKE_SHARE = 0.7
+_COMPARED_CHARACTERS = 2000
+"""Of texts that ought to be one line: an answer without end would take minutes to compare."""
 
 
 def parting(one: str, other: str) -> int:
@@ -23,16 +25,29 @@ def falls_back_into_step(one: str, other: str) -> bool:
     and near a tie that decides). A token lost, doubled, swapped or put in on the way to the client leaves the rest
     as it was.
     """
+    one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
     if one == other:
         return False
-    start = parting(one, other)
-    match = _matcher(one[start:], other[start:]).find_longest_match()
+    _, match = _again_alike(one, other)
     if match.size < _IN_STEP_CHARACTERS or abs(match.a - match.b) > _SHIFT_CHARACTERS:
         return False
     alike = sum(
         block.size for block in _matcher(one, other).get_matching_blocks() if block.size >= _PIECE_CHARACTERS
     )
     return alike >= _ALIKE_SHARE * min(len(one), len(other))
+
+
+def change(one: str, other: str) -> tuple[str, str]:
+    """What stands in the one and in the other text between where they part and where they are alike again."""
+    one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
+    start, match = _again_alike(one, other)
+    return one[start : start + match.a], other[start : start + match.b]
+
+
+def _again_alike(one: str, other: str) -> tuple[int, Match]:
+    """Where two texts part, and the longest piece that they have in common after that, counted from there."""
+    start = parting(one, other)
+    return start, _matcher(one[start:], other[start:]).find_longest_match()
 
 
 def _matcher(one: str, other: str) -> SequenceMatcher[str]:

@@ -9,6 +9,7 @@ from healthcheck.endpoint.records import Interview, Step
 from healthcheck.wire.client import Exchange
 
 _SLACK = 8
+_SERVER_ERROR, _TOO_MANY = 500, 429
 _WORDS_PER_TOKEN = 6
 """Tokens of more than four words are not made (SuperBPE, arXiv:2503.13423, stops at four)."""
 _LEAST_PER_UNIT = 8.0
@@ -64,6 +65,18 @@ def unanswered(interview: Interview) -> tuple[Exchange, ...]:
     if not answered(interview.opening.exchange):
         return ()
     return tuple(each for each in asked if not each.status and not any(each is other for other in apart))
+
+
+def broken_off(interview: Interview) -> tuple[Exchange, ...]:
+    """Requests in the evaluation client's form that ended with a server's error, while others were served."""
+    talk, sampling, foreign = interview.conversation, interview.sampling, interview.foreign
+    asked = (
+        *interview.streams, interview.limited, interview.roomy, *interview.stories,
+        *(sampling.warm if sampling else ()), *(foreign.streams if foreign else ()), talk.alone if talk else None,
+    )  # fmt: skip
+    if not answered(interview.opening.exchange):
+        return ()
+    return tuple(each for each in asked if each and (each.status >= _SERVER_ERROR or each.status == _TOO_MANY))
 
 
 def _plain_works(interview: Interview) -> bool:

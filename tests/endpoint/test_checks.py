@@ -10,6 +10,7 @@ import pytest
 from healthcheck.contract import Task
 from healthcheck.endpoint import checks
 from healthcheck.endpoint.pictures import pictures, png
+from healthcheck.endpoint.prompts import code_word, line
 from healthcheck.endpoint.records import Conversation, Crowd, Interview, Opening, Recall, Sampling, Step
 from healthcheck.records import Outcome
 from healthcheck.wire.chat import Completion, Usage
@@ -206,6 +207,22 @@ def test_a_message_that_grows_must_make_the_prompt_grow(
     assert checks.system_role.judge(facts).outcome is role
 
 
+def saying(exchange: Exchange, *contents: str) -> Exchange:
+    messages = [{"role": "user", "content": content} for content in contents]
+    return replace(exchange, sent={"stream": True, "max_tokens": 16, "messages": messages})
+
+
+@pytest.mark.parametrize(("answered", "outcome"), [(200, Outcome.SKIP), (2000, Outcome.FAIL)])
+def test_a_conversation_is_not_refused_for_its_length_where_longer_prompts_are_answered(
+    answered: int, outcome: Outcome
+) -> None:
+    refused = Exchange(status=400, body=b'{"error": "messages must have length 1"}')
+    talk = talked(history=180, system=180, shots=saying(refused, "a" * 100, "b" * 50, "c" * 50))
+    longest = Step(units=3, exchange=saying(counted(180), "d" * answered))
+    facts = interview(streamed(), conversation=talk, steps=(*steps(100), longest))
+    assert checks.multi_turn.judge(facts).outcome is outcome
+
+
 def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
     facts = interview(streamed(), conversation=talked(history=100, system=100), steps=steps(100, 100))
     assert checks.stream_usage.judge(facts).outcome is Outcome.FAIL
@@ -237,6 +254,8 @@ def test_a_cut_is_seen_by_differences(counts: tuple[int | None, ...], outcome: O
         (b"This model's maximum context length is 512 tokens", 512, Outcome.SKIP),
         (b"This model's maximum context length is 512 tokens", None, Outcome.SKIP),
         (b"This model's maximum context length is 512 tokens", 65536, Outcome.FAIL),
+        (b"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.", None, Outcome.SKIP),
+        (b"Input validation error: `inputs` must have less than 4095 tokens. Given: 5012", None, Outcome.SKIP),
         (b"internal error", 65536, Outcome.FAIL),
     ],
 )
@@ -314,6 +333,45 @@ def test_tokens_out_of_place_are_told_from_a_model_that_goes_another_way(
     assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is outcome
 
 
+def thinking(text: str) -> Exchange:
+    return streamed("", reasoning=text, finish_reason="length", deltas=16)
+
+
+LINES = tuple(map(line, range(16)))
+PLAN = "Okay, the user wants me to repeat this line exactly and write nothing else."
+
+
+def quoting(index: int, words: str = "the line") -> str:
+    return f'Okay, the user wants me to repeat {words} "{code_word(index)}'
+
+
+def test_thoughts_that_are_alike_are_no_other_streams_answer() -> None:
+    """Some thoughts quote their line and some do not; at a tie the batch decides which."""
+    first = [PLAN if index in {3, 5, 9} else quoting(index) for index in range(16)]
+    second = [PLAN if index in {5, 9} else quoting(index) for index in range(12)]
+    seen = Crowd(lines=LINES, rounds=(tuple(map(thinking, first)), tuple(map(thinking, second))))
+    assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("beside", "outcome"),
+    [
+        (["this line:"] * 8, Outcome.PASS),
+        (["line the", "theor line", "the lline"], Outcome.FAIL),
+    ],
+)
+def test_one_change_in_many_thoughts_is_a_tie_and_many_changes_are_none(
+    beside: list[str], outcome: Outcome
+) -> None:
+    first = [quoting(index, beside[index] if index < len(beside) else "the line") for index in range(16)]
+    seen = Crowd(
+        lines=LINES,
+        rounds=(tuple(map(thinking, first)), tuple(thinking(quoting(index)) for index in range(12))),
+        alone=tuple((index, thinking(quoting(index))) for index in range(6)),
+    )
+    assert checks.concurrency.judge(interview(streamed(), crowd=seen)).outcome is outcome
+
+
 def alike(text: str, logprob: float | None = None) -> tuple[Exchange, ...]:
     return (streamed(text, mean_logprob=logprob),) * 4
 
@@ -385,6 +443,7 @@ def plain(message: dict[str, str]) -> Exchange:
         ({"content": WORDS}, Outcome.PASS),
         ({"content": "", "reasoning_content": WORDS}, Outcome.PASS),
         ({"content": f"<think>\n{WORDS}"}, Outcome.PASS),
+        ({"content": f"{WORDS}\ufffd"}, Outcome.PASS),
         ({"content": WORDS[4:]}, Outcome.FAIL),
     ],
 )
@@ -401,6 +460,19 @@ def test_a_request_that_gets_no_answer_fails_though_all_others_do() -> None:
     silent = Exchange(error="no event within 30 s", sent={"stream": True, "max_tokens": 8})
     facts = interview(streamed(), streams=(streamed(),), limited=silent, long=streamed())
     assert checks.stream_finish.judge(facts).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_servers_error_for_some_requests_fails_though_all_others_are_served(status: int) -> None:
+    broken = Exchange(status=status, body=b"internal error", sent={"stream": True, "max_tokens": 264})
+    for some in ({"stories": (streamed(), broken)}, {"sampling": Sampling(warm=(broken,) * 4)}, {"roomy": broken}):
+        assert checks.stream_finish.judge(interview(streamed(), **some)).outcome is Outcome.FAIL
+    refused = replace(broken, status=400)
+    assert checks.stream_finish.judge(interview(streamed(), roomy=refused)).outcome is Outcome.PASS
+
+
+def test_blanks_are_no_text() -> None:
+    assert checks.stream.judge(interview(streamed(" \n ", deltas=3))).outcome is Outcome.FAIL
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])

@@ -30,7 +30,8 @@ def max_tokens(interview: Interview) -> Findings:
     need no answer is cut earlier: some servers stop at a limit of their own (16, 128 or 512 tokens), others count
     the prompt too.
 
-    The limit is looked for up to 520 tokens, on a server of less than 60 tokens a second up to 264.
+    The limit is looked for up to 264 tokens; on a server of more than 30 tokens a second, up to what it makes in
+    nine seconds, 520 at most.
 
     Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
     Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,

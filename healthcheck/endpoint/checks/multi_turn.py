@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.endpoint.answers import repeats, said, too_long
-from healthcheck.endpoint.conversation import conversation, heard
+from healthcheck.endpoint.answers import repeats, said
+from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
@@ -38,7 +38,7 @@ def multi_turn(interview: Interview) -> Findings:
     for exchange in (talk.history, talk.shots):
         if exchange.status == 200:
             continue
-        if too_long(exchange):
+        if no_room(interview, exchange):
             raise NotApplicable(f"the context has no room for a conversation: {what_came(exchange)}")
         yield fail(
             expected="an answer to a conversation of several turns",

@@ -72,7 +72,7 @@ def _refused(opening: Exchange) -> Finding | None:
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
     completions = [e.completion for e in streams if e.completion and not flaws(e.completion)]
-    if not completions or any(completion.text for completion in completions):
+    if not completions or any(completion.text.strip() for completion in completions):
         return None
     ended = [completion for completion in completions if completion.finish_reason == "stop"]
     reasoned = [completion for completion in ended if completion.reasoning]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.streams import every_stream, lost_in_a_crowd, overruns, unanswered
+from healthcheck.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
 from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Stage
 
@@ -24,7 +24,8 @@ def stream_finish(interview: Interview) -> Findings:
     A stream that ends without finish_reason was cut: a worker died, a proxy timed out, the connection broke. Where
     the connection ends in order the client cannot tell, and scores the half answer; where it breaks, it asks again
     and puts the second answer behind the first half. It does not need [DONE], so a missing one is a warning. A
-    request that is never answered while others are holds the client up for ever: it has no time-out.
+    request that is never answered while others are holds the client up for ever: it has no time-out. A
+    status of 429 or 500 for some of many, say for long answers or at temperature 1, is final.
 
     Repair: look into the server's log at that moment; raise time-outs of anything between client and server.
     Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
@@ -49,6 +50,13 @@ def stream_finish(interview: Interview) -> Findings:
             seen=f"{len(silent)} had none, while the others were answered: {what_came(silent[0])}",
             fix="look for a request that is dropped: a lock, a slot or a worker that is never given back",
             where=asked(silent[0]),
+        )
+    if refused := broken_off(interview):
+        yield fail(
+            expected="an answer to every request",
+            seen=f"{len(refused)} ended with a server's error, while others were served: {what_came(refused[0])}",
+            fix="look into the server's log at the moment of this request; the client does not ask again",
+            where=asked(refused[0]),
         )
     open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
     if open_ended:

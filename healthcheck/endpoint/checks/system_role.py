@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
-from healthcheck.endpoint.answers import too_long
-from healthcheck.endpoint.conversation import conversation, heard
+from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import asked, what_came
 from healthcheck.records import Stage
@@ -31,7 +30,7 @@ def system_role(interview: Interview) -> Findings:
     """
     talk = conversation(interview)
     if talk.system.status != 200:
-        if too_long(talk.system):
+        if no_room(interview, talk.system):
             raise NotApplicable(f"the context has no room for a system message: {what_came(talk.system)}")
         yield warn(
             expected="an answer to a conversation with a system message",
