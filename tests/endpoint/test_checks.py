@@ -11,7 +11,7 @@ from healthcheck.contract import Task
 from healthcheck.endpoint import checks
 from healthcheck.endpoint.pictures import pictures, png
 from healthcheck.endpoint.prompts import code_word, line
-from healthcheck.endpoint.records import Conversation, Crowd, Interview, Opening, Recall, Sampling, Step
+from healthcheck.endpoint.records import Conversation, Crowd, Foreign, Interview, Opening, Recall, Sampling, Step
 from healthcheck.records import Outcome
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
@@ -469,6 +469,20 @@ def test_a_servers_error_for_some_requests_fails_though_all_others_are_served(st
         assert checks.stream_finish.judge(interview(streamed(), **some)).outcome is Outcome.FAIL
     refused = replace(broken, status=400)
     assert checks.stream_finish.judge(interview(streamed(), roomy=refused)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "outcome"),
+    [
+        ("a\ufffd\ufffd\ufffdb", "a好b", Outcome.FAIL),
+        ("a\ufffd\ufffd\ufffdb", "a好c", Outcome.PASS),
+        ("\ufffd" * 6 + "b", "好好b", Outcome.FAIL),
+        (("\ufffd" * 6 + "aa") * 40, "a" * 200 + "b", Outcome.PASS),
+    ],
+)
+def test_replaced_characters_are_those_of_the_plain_answer(text: str, whole: str, outcome: Outcome) -> None:
+    foreign = Foreign(streams=(streamed(text),), plains=(plain({"content": whole}),))
+    assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
 
 def test_blanks_are_no_text() -> None:
