@@ -44,7 +44,11 @@ _WORD_OF_A_MESSAGE = re.compile(r"[A-Z]?[a-z]+[:.,]?|[A-Z_]+:?")
 _THREE_WORDS = re.compile(r"([A-Za-z][a-z]*) ([A-Za-z_]+) ([A-Za-z_]+)(?![\w-])")
 _OF_MESSAGES = _PROSE | {"export", "first", "missing", "please", "you", "your"}
 _ALWAYS = frozenset({"apikey", "accesskey", "secretkey", "password", "passwd", "passphrase", "authorization"})
-_OF_KEYS = frozenset(_WORD.findall("api access private secret auth encryption signing account subscription"))
+_OF_KEYS = frozenset(
+    _WORD.findall(
+        "api access private secret auth encryption signing account subscription shared storage master consumer"
+    )
+)
 _OF_TOKENS = frozenset(_WORD.findall("access api auth bearer github hf hub id modelscope refresh security session"))
 _OTHER_TOKENS = frozenset(
     _WORD.findall(
@@ -63,6 +67,29 @@ _SHAPES = (
     (re.compile(r"\b(?:hf_|api_org_|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|sk-|xox[abprs]-|AKIA|ASIA|AIza)"
                 r"(?=[\w-]{0,200}\d)[\w-]{12,}"), REMOVED),
     (re.compile(r"\bhf_[A-Za-z]{20,}"), REMOVED),
+    (re.compile(r"(?i)([?&](?:sig|signature|auth|code|key|pass|client_secret|x-amz-(?:credential|security-token))=)"
+                r"[^&\s\"'<>]{6,}"), rf"\1{REMOVED}"),
+    (re.compile(r"(?i)(\bhttps://[\w.-]*(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks"
+                r"|webhook\.office\.com/webhookb2"
+                r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook"
+                r"|api\.telegram\.org)/)[^\s\"'<>]+"), rf"\1{REMOVED}"),
+    (re.compile(r"(\bsshpass\s+(?:-\w+\s+)*-p\s?)(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'$]+)"), rf"\1{REMOVED}"),
+    (re.compile(r"(\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?)\b[^\n|;]{0,200}?\s-p)[^\s\"'$]+"),
+     rf"\1{REMOVED}"),
+    (re.compile(r"(\b(?:redis-cli\b[^\n|;]{0,200}?\s-a|docker\s+login\b[^\n|;]{0,200}?\s-p|"
+                r"\blogin\s+\S+\s+password)\s+)[^\s\"'$]+"), rf"\1{REMOVED}"),
+    (re.compile(r"(?<![\w$.{-])([A-Z0-9_]{0,60}(?:PASS|_AUTH)=)(?![\"']?[$<*])(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"';&|]{3,})"),
+     rf"\1{REMOVED}"),
+    (re.compile(r"((?:\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u79d8\u94a5|\u4ee4\u724c|\u51ed\u8bc1)"
+                r"\s?(?:\u662f|\u4e3a|[:=\uff1a\uff1d])\s?)(?![$<*])[!-~]{4,}"), rf"\1{REMOVED}"),
+    (re.compile(r"(?i)(\b(?:password|passwd|passphrase|passcode)\s+(?:is|was)\s+)"
+                r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?=\S*[\d!@#%^&*])[^\s\"'$]{4,})"), rf"\1{REMOVED}"),
+    (re.compile(r"\b(?:[sr]k_live_[\w]{10,}|SG\.[\w-]{16,}\.[\w-]{16,}|xapp-\d-[\w-]{10,}|ya29\.[\w-]{20,}"
+                r"|do[opr]_v1_[0-9a-f]{32,}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|dckr_pat_[\w-]{20,}|hv[sb]\.[\w-]{20,}"
+                r"|LTAI[A-Za-z0-9]{12,26}|AKID[A-Za-z0-9]{13,40}|gsk_\w{20,}|nvapi-[\w-]{20,}|r8_\w{20,}|lin_api_\w{20,}"
+                r"|rubygems_[0-9a-f]{32,}|glrt-[\w-]{16,}|glptt-[0-9a-f]{20,}|pul-[0-9a-f]{40}|whsec_[\w+/=]{16,}"
+                r"|NRAK-[A-Z0-9]{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|\d{8,10}:AA[\w-]{30,}"
+                r"|key-[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{20,}|ATATT3[\w=-]{20,}|tvly-[\w-]{20,})"), REMOVED),
     (re.compile(r"\bms-[0-9a-f]{8}-[0-9a-f-]{20,}"), REMOVED),
     (re.compile(r"\beyJ[\w-]{6,1000}\.[\w-]+\.[\w-]*"), REMOVED),
 )  # fmt: skip
@@ -202,7 +229,12 @@ def _is_none(name: str, value: str) -> bool:
 def _says_secret(name: str) -> bool:
     """Whether the value of this name is a secret whatever it looks like: api_key, --token, HF_TOKEN, password."""
     before, last = _words(name)
-    if last in _ALWAYS or (last == "key" and _OF_KEYS & before) or (last == "token" and _OF_TOKENS & before):
+    if (
+        last in _ALWAYS
+        or last.endswith("password")
+        or (last == "key" and _OF_KEYS & before)
+        or (last == "token" and _OF_TOKENS & before)
+    ):
         return True
     if name.isupper() and last == "key":
         return bool(before)

@@ -241,10 +241,10 @@ FILLS = {
     "time": "while :; do :; done",
 }
 FORGES = {
-    "record": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0--host\\0000.0.0.0\\0--port\\08000\\0' $$ \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; exec sleep 30",
-    "record-of-another": "sleep 30 & printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' $! \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; wait",
-    "name": "exec -a vllm sleep 30",
-    "record-of-nobody": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' 1 / \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; sleep 30",
+    "record": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0--host\\0000.0.0.0\\0--port\\08000\\0' $$ \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; exec sleep infinity",
+    "record-of-another": "sleep infinity & printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' $! \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; wait",
+    "name": "exec -a vllm /bin/sleep 30",
+    "record-of-nobody": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' 1 / \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; sleep infinity",
 }  # fmt: skip
 
 

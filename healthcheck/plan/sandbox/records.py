@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from urllib.parse import quote
 
-from healthcheck.plan.sandbox import answers, processes, python_path, safely
+from healthcheck.plan.sandbox import answers, processes, python_path, safely, stubs
 from healthcheck.plan.sandbox.job import FILE_VARIABLES, REFUSED, UNKNOWN_MODEL, Job, Record
 
 _RECORD_BYTES = 512 * 1024
@@ -89,6 +89,8 @@ class Records:
         if len(parts) < 4 or not _is_pid(parts[1]):
             return None
         kind, pid, cwd, *argv = parts
+        if kind == "server" and not stubs.is_a_server(int(pid), argv, self._kit):
+            return None
         environment = processes.environment(int(pid)) if kind != "exec" else {}
         named = {environment[name] for name in FILE_VARIABLES & environment.keys()}
         read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
