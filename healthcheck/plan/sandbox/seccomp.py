@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
+import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ _ALLOW, _ASK, _REFUSE = 0x7FFF0000, 0x7FC00000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _X32 = 0x40000000
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
+_ANSWERS = (5, 9)
+"""Linux that lets a call go on (5.5), and puts a connection in the place of a socket (5.9)."""
 _NEW_ANY = 0x7E020000
 """Flags of clone for any new namespace."""
 _FASTOPEN = 0x20000000
@@ -186,9 +190,10 @@ def install(filter_: bytes, *, asks: bool) -> int | None:
 
 
 def can_ask() -> bool:
-    """Whether the system lets a filter ask, tried in a child process."""
-    import os  # noqa: PLC0415 - only here
-
+    """Whether the system lets a filter ask, and knows every kind of answer; tried in a child process."""
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if version is None or (int(version[1]), int(version[2])) < _ANSWERS:
+        return False
     child = os.fork()
     if child == 0:
         try:
