@@ -10,6 +10,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import select
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,31 @@ class Outlet(io.FileIO):
         return written
 
 
+class Uncommanding(io.TextIOWrapper):
+    """Text in which a runner of GitHub finds no command (`::error …::`, `##[group]`), but for those of the kit.
+
+    A character of no width stands in what would begin one, wherever in a line it is.
+    """
+
+    _before = ""
+
+    def write(self, text: str, /) -> int:
+        """Write text that others may have a part in."""
+        whole = _COMMAND.sub("\\g<0>\u2060", self._before + text)
+        written = whole[len(self._before) :]
+        self._before = text[-2:] if text else self._before
+        super().write(written)
+        return len(text)
+
+    def write_command(self, line: str) -> None:
+        """Write a line of the kit's own, in which what others wrote is escaped."""
+        self._before = ""
+        super().write(f"{line}\n")
+
+
+_COMMAND = re.compile(r":(?=:)|##(?=\[)")
+
+
 @contextlib.contextmanager
 def lasting() -> Iterator[None]:
     """While it lasts, no write to the two streams of the process fails; what a test put in their place stays.
@@ -97,7 +123,8 @@ def _outlet(stream: TextIO | None) -> Outlet:
 def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
     """A text stream that encodes as the other one does, and holds no line back where that does not."""
     at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
-    return io.TextIOWrapper(
+    kind = Uncommanding if os.environ.get("GITHUB_ACTIONS") == "true" else io.TextIOWrapper
+    return kind(
         io.BufferedWriter(outlet),
         encoding=like.encoding if like else "utf-8",
         errors=ESCAPED,

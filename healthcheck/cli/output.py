@@ -167,7 +167,7 @@ def publish(
     text = machine.render(report)
     to_stdout = options.json == STDOUT
     if to_stdout:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.write(text.replace(b"##[", rb"##\u005b"))
     elif options.quiet:
         print("\n".join(lines.brief(report)))
     else:

@@ -27,8 +27,9 @@ def publish(report: Report) -> None:
     Raises:
         KitFailure: that file cannot be written.
     """
+    write = getattr(sys.stderr, "write_command", lambda line: print(line, file=sys.stderr))
     for line in commands(report):
-        print(line, file=sys.stderr)
+        write(line)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
@@ -71,4 +72,6 @@ def _command(command: str, properties: dict[str, str], text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return words.plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """A runner also reads an older form of commands, anywhere in a line: a character of no width breaks it."""
+    plain = words.plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain.replace("##[", "##\u2060[")
