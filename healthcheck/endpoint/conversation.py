@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, NotApplicable, fail
+from collections.abc import Callable
+
+from healthcheck.check import NotApplicable, fail
 from healthcheck.endpoint.answers import answered, prompt_characters, prompt_tokens, repeats, said, too_long
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
 from healthcheck.endpoint.wording import asked, shown
+from healthcheck.records import Finding
 from healthcheck.wire.client import Exchange
 
 MUTE = "the server counts no prompt tokens, and the model does not repeat a code word when told"
@@ -33,12 +36,19 @@ def no_room(interview: Interview, exchange: Exchange) -> bool:
 
 
 def heard(
-    interview: Interview, exchange: Exchange, longer: Exchange, again: tuple[Exchange, ...], what: str
-) -> Findings:
+    interview: Interview,
+    exchange: Exchange,
+    longer: Exchange,
+    again: tuple[Exchange, ...],
+    *,
+    what: str,
+    forgotten: Callable[..., Finding],
+) -> Finding | None:
     """Whether a prompt grows when a message in it does, or else the code word comes back.
 
     `longer` differs from `exchange` in two more units of filler in that one message: whatever a template adds, and
-    a system prompt of its own that it leaves out, stand in both. `again` are more answers to `exchange`'s request.
+    a system prompt of its own that it leaves out, stand in both. `again` are more answers to `exchange`'s request;
+    `forgotten` makes the finding where only the model's memory speaks.
     """
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
@@ -46,19 +56,19 @@ def heard(
     fix = "apply the model's chat template to the whole list of messages"
     if each and fewer and more and counts_hold(interview):
         if more - fewer < each * _UNITS_MORE / 2:
-            yield fail(
+            return fail(
                 expected=f"some {each * _UNITS_MORE:.0f} prompt tokens more with {_UNITS_MORE * len(FILLER)} "
                 f"characters more in {what}",
                 seen=f"{more} after {fewer}",
                 fix=fix,
                 where=asked(longer),
             )
-        return
+        return None
     if any(repeats(talk.word, each) for each in (exchange, *again)):
-        return
+        return None
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
-    yield fail(
+    return forgotten(
         expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
         seen=f"{shown(said(exchange))}, and no word of it in {len(again)} more answers",
         fix=fix,

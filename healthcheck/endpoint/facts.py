@@ -23,6 +23,7 @@ from healthcheck.endpoint.answers import (
 from healthcheck.endpoint.arrivals import doubtful
 from healthcheck.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.endpoint.crowd import MOST_ALONE, doubtful_copies, undisturbed
+from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.prompts import GREETING, STORY, copying, line
 from healthcheck.endpoint.records import (
     CLIENT_WAITS_S,
@@ -148,7 +149,9 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     if stream.status in _REFUSALS:
         asker = replace(asker, cold=CLIENT_TEMPERATURE)
         stream, plain = _pair(asker)
-    asker = asker.under(waits.learnt(asker.limits, [stream], queued_tokens=STREAMS_AT_ONCE * SHORT_TOKENS))
+    queued = STREAMS_AT_ONCE * SHORT_TOKENS
+    limits = waits.learnt(asker.limits, [stream], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
+    asker = asker.under(limits)
     streams: tuple[Exchange, ...] = (stream,)
     plains: tuple[Exchange, ...] = (plain,)
     if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
@@ -181,6 +184,9 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     if doubtful(facts):
         twice = [rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True) for _ in range(2)]
         facts = replace(facts, again=tuple(twice))
+    if common_length(facts) is not None:
+        another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
+        facts = replace(facts, another=another)
     if not any(texts(exchange)[0] for exchange in every_stream(facts)):
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
@@ -190,20 +196,27 @@ def _together(asker: Asker, facts: Interview) -> Interview:
 def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     """How long the long answers are, how many requests run beside each other, and how long each may wait."""
     pace = waits.tokens_per_second(facts.streams[0])
-    long_tokens = int(min(_LONG_TOKENS[1], max(_LONG_TOKENS[0], _LONG_S * pace)))
+    context = context_tokens(facts.models)
+    most = min(_LONG_TOKENS[1], context // 2) if context else _LONG_TOKENS[1]
+    long_tokens = int(min(most, max(_LONG_TOKENS[0], _LONG_S * pace)))
     calm = undisturbed(crowd)
     queued = 4 * long_tokens + 2 * STREAMS_AT_ONCE * SHORT_TOKENS
-    limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued)
+    limits = waits.learnt(asker.limits, crowd.rounds[0], queued_tokens=queued, least_s=waits.NEW_SHAPE_S)
     return Rest(
         asker=asker.under(limits), long_tokens=long_tokens, at_once=SIDE_BY_SIDE if calm else 1,
-        context=context_tokens(facts.models),
+        context=context,
     )  # fmt: skip
 
 
 def _afterwards(rest: Rest, facts: Interview) -> Interview:
     """After clients that went away, and after requests that are none; both with the lines of the crowd, alone."""
-    asker, crowd = rest.asker, facts.crowd
+    crowd = facts.crowd
     assert crowd
+    left = SIDE_BY_SIDE * LEFT_TOKENS
+    asker = rest.asker.under(
+        waits.learnt(rest.asker.limits, crowd.rounds[0], queued_tokens=left, least_s=waits.LEAST_S)
+    )
+    rest = replace(rest, asker=asker)
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)

@@ -132,7 +132,8 @@ class Interview:
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
         long: a long answer, without regard to its end. `again`: twice more and alone, where it seemed to
             come all at once.
-        stories: a story and a small problem at temperature 1, with room for long answers.
+        stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
+            where two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
         to_the_end: a greeting with room for thoughts, asked where no answer had text.
@@ -155,6 +156,7 @@ class Interview:
     long: Exchange | None = None
     again: tuple[Exchange, ...] = ()
     stories: tuple[Exchange, ...] = ()
+    another: Exchange | None = None
     stopped: Exchange | None = None
     stop_word: str = ""
     sampling: Sampling | None = None

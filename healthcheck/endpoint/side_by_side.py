@@ -48,7 +48,6 @@ FAR_TOKENS = 5000
 """Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without a word."""
 _OUTER = 6
 _FEWEST_FAR_UNITS = 5
-_COUNTED_TOKENS = 4
 _FREED: tuple[dict[str, JsonValue], ...] = (
     {"top_p": 1.0, "top_k": -1, "logprobs": True},
     {"top_p": 1.0, "logprobs": True},
@@ -115,9 +114,9 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
     ruled = (system(told(word)), user(RECALL))
     single: list[Ask[Exchange]] = [
         lambda: asker.stream(*turns),
-        lambda: asker.stream(user(told(word, 3)), *turns[1:], max_tokens=_COUNTED_TOKENS),
+        lambda: asker.stream(user(told(word, 3)), *turns[1:]),
         lambda: asker.stream(*ruled),
-        lambda: asker.stream(system(told(word, 3)), user(RECALL), max_tokens=_COUNTED_TOKENS),
+        lambda: asker.stream(system(told(word, 3)), user(RECALL)),
         lambda: asker.stream(*four_shot()),
         lambda: asker.stream(user(STORY), max_tokens=LIMITED_TOKENS),
         lambda: asker.stream(user(STORY), stop=[stop_word or "\n\n\n"]),
@@ -160,7 +159,7 @@ def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
     """The same prompt with one and with three units of filler, and with as many as make it long for this model."""
     asker = rest.asker
     one = Step(units=1, exchange=asker.stream(_far(word, 1)))
-    three = Step(units=3, exchange=asker.stream(_far(word, 3), max_tokens=_COUNTED_TOKENS))
+    three = Step(units=3, exchange=asker.stream(_far(word, 3)))
     many = _far_units(rest, (one, three))
     if many < _FEWEST_FAR_UNITS or three.exchange.status != 200:
         return one, three
@@ -208,7 +207,7 @@ def _again(
     asker: Asker, word: str, same: Exchange, exchange: Exchange, messages: Sequence[Message]
 ) -> tuple[Exchange, ...]:
     """Where nothing is counted, one answer that lacks the word says little: batches round otherwise."""
-    if prompt_tokens(same) or not repeats(word, same) or repeats(word, exchange):
+    if not repeats(word, same) or repeats(word, exchange):
         return ()
     return tuple(asker.stream(*messages) for _ in range(2))
 

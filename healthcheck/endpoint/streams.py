@@ -34,7 +34,7 @@ def asked_streams(interview: Interview) -> Iterator[Exchange]:
     asked = (
         *(opening.exchange for opening in interview.openings[-1:]),
         *interview.streams, interview.limited, interview.roomy, interview.long, *interview.again,
-        *interview.stories, interview.stopped, interview.to_the_end,
+        *interview.stories, interview.another, interview.stopped, interview.to_the_end,
         *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
         *(foreign.streams if foreign else ()),
         *(step.exchange for step in interview.steps[:2]),
@@ -53,13 +53,9 @@ def asked_streams(interview: Interview) -> Iterator[Exchange]:
 
 def unanswered(interview: Interview) -> tuple[Exchange, ...]:
     """Requests to which nothing came, beside others that were answered; those of the crowd and after it are not
-    among them, nor pictures (endpoint/concurrency, disconnect, bad-request, image judge these).
+    among them (endpoint/concurrency, disconnect and bad-request judge these).
     """
-    crowd, shown = interview.crowd, interview.shown
-    apart = (
-        *(crowd.rounds[0] + crowd.rounds[1] if crowd else ()),
-        *(shown.streams if shown else ()),
-    )
+    apart = interview.crowd.rounds[0] + interview.crowd.rounds[1] if interview.crowd else ()
     foreign = interview.foreign.plains if interview.foreign and _plain_works(interview) else ()
     asked = (*asked_streams(interview), *foreign)
     if not answered(interview.opening.exchange):
@@ -120,11 +116,6 @@ def overruns(exchange: Exchange) -> bool:
 def counts_hold(interview: Interview) -> bool:
     """Whether the server's token counts can be relied on: none of them is plainly wrong."""
     return not any(miscount(exchange) for exchange in every_stream(interview))
-
-
-def counts_prompts(interview: Interview) -> bool:
-    """Whether the server counts prompt tokens such that a longer prompt has more of them."""
-    return tokens_per_unit(interview.steps) is not None and counts_hold(interview)
 
 
 def tokens_per_unit(steps: Sequence[Step]) -> float | None:

@@ -15,23 +15,26 @@ FIRST = Limits(
 DEAF_S = 20.0
 """For the first chat where the list of models had no answer at all."""
 LEAST_S = 30.0
-"""A stall of the machine, a first batch of a new shape: what a server that was quick so far may take once."""
+"""A stall of the machine: what a server that was quick so far may take once."""
+NEW_SHAPE_S = 50.0
+"""The same where a batch or a prompt of a new size may compile kernels."""
 MOST_S = 900.0
 _MARGIN = 1.5
 
 
-def learnt(limits: Limits, exchanges: Sequence[Exchange], *, queued_tokens: int) -> Limits:
+def learnt(limits: Limits, exchanges: Sequence[Exchange], *, queued_tokens: int, least_s: float) -> Limits:
     """Limits for requests that may have to wait for others.
 
     Args:
         limits: those of the first request.
         exchanges: answers that came at the same time, or one that had the server to itself.
         queued_tokens: how many tokens the server may have to make before the last request's turn comes.
+        least_s: the shortest wait for a first text; no longer than that of `limits`.
     """
     whole = [exchange for exchange in exchanges if answered(exchange)]
     each_s = max((e.seconds for e in whole), default=0.0) / max(1, sum(map(_made, whole)))
     prompt_s = max((e.arrivals_s[0] for e in whole if e.arrivals_s), default=0.0)
-    return _waiting(limits, min(limits.first_event_s, LEAST_S), _MARGIN * (each_s * queued_tokens + prompt_s))
+    return _waiting(limits, min(limits.first_event_s, least_s), _MARGIN * (each_s * queued_tokens + prompt_s))
 
 
 def longer_prompt(limits: Limits, exchange: Exchange, times: float) -> Limits:

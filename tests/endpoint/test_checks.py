@@ -456,6 +456,35 @@ def test_a_stream_is_its_plain_answer_wherever_a_parser_puts_the_thoughts(
     assert checks.stream_equals_plain.judge(facts).outcome is outcome
 
 
+def long_answer(text: str, tokens: int) -> Exchange:
+    usage = Usage(prompt_tokens=9, completion_tokens=tokens)
+    return replace(streamed(text, usage=usage), sent={"stream": True, "max_tokens": 264})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "outcome"),
+    [((128, 128, 128), Outcome.FAIL), ((128, 128, 90), Outcome.PASS), ((264, 264, 264), Outcome.PASS)],
+)
+def test_three_long_answers_of_one_length_were_cut(lengths: tuple[int, int, int], outcome: Outcome) -> None:
+    roomy, story, another = (long_answer(f"{PROSE} {n}", made) for n, made in enumerate(lengths))
+    facts = interview(
+        streamed(), streams=(streamed(),), limited=streamed(), long=roomy, roomy=roomy,
+        stories=(story, streamed()), another=another,
+    )  # fmt: skip
+    assert checks.max_tokens.judge(facts).outcome is outcome
+
+
+def test_a_model_may_keep_a_system_message_secret() -> None:
+    told, refusal = streamed("It is kalo77.", usage=None), streamed("I cannot share that.", usage=None)
+    talk = talked(
+        history=180, system=180, same=told, alone=refusal, system_again=(refusal,) * 2, history_again=(refusal,) * 2
+    )
+    talk = replace(talk, system=refusal, system_longer=refusal, history=refusal, history_longer=refusal)
+    facts = interview(streamed(), conversation=talk, steps=steps(None, None))
+    assert checks.system_role.judge(facts).outcome is Outcome.WARN
+    assert checks.multi_turn.judge(facts).outcome is Outcome.FAIL
+
+
 def test_a_request_that_gets_no_answer_fails_though_all_others_do() -> None:
     silent = Exchange(error="no event within 30 s", sent={"stream": True, "max_tokens": 8})
     facts = interview(streamed(), streams=(streamed(),), limited=silent, long=streamed())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.endpoint.waits import FIRST, learnt
+from healthcheck.endpoint.waits import FIRST, LEAST_S, learnt
 from healthcheck.wire.chat import Completion, Usage
 from healthcheck.wire.client import Exchange
 
@@ -18,7 +18,7 @@ def answer(first_s: float, seconds: float) -> Exchange:
 
 def test_a_stream_may_pause_for_as_long_as_a_first_text_may_take() -> None:
     """A long prompt beside it may hold the whole engine up."""
-    slow = learnt(FIRST, [answer(40, 48)] * 16, queued_tokens=1568)
+    slow = learnt(FIRST, [answer(40, 48)] * 16, queued_tokens=1568, least_s=LEAST_S)
     assert slow.first_event_s == slow.between_events_s > FIRST.between_events_s
-    quick = learnt(FIRST, [answer(0.1, 0.5)] * 16, queued_tokens=1568)
+    quick = learnt(FIRST, [answer(0.1, 0.5)] * 16, queued_tokens=1568, least_s=LEAST_S)
     assert quick.between_events_s == FIRST.between_events_s

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.endpoint.answers import answered, context_tokens, said, token_limit, words_in
+from healthcheck.endpoint.answers import answered, context_tokens, said, token_limit, too_long, words_in
+from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import counts_hold, every_stream, overruns
 from healthcheck.endpoint.wording import asked, shown, what_came
@@ -13,6 +14,8 @@ from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 
 _CONTEXT_STEP = 64
+_COUNTED_OVER = 1.25
+"""A gateway that counts by another tokenizer counts more or less than the engine made."""
 _SHARE = 0.25
 """Of the characters that a token makes in a long answer, a short one has less only where it was cut."""
 
@@ -43,7 +46,7 @@ def max_tokens(interview: Interview) -> Findings:
             return
     if interview.limited is None or interview.long is None:
         raise NotApplicable("no answer with a limit was asked for")
-    if finding := _hidden_cut(interview) or _cut_short(interview):
+    if finding := _hidden_cut(interview) or _cut_short(interview) or _equal_lengths(interview):
         yield finding
         return
     context = context_tokens(interview.models)
@@ -51,12 +54,13 @@ def max_tokens(interview: Interview) -> Findings:
         if finding := _own_limit(interview, exchange, context):
             yield finding
             return
-    if interview.long.status not in {0, 200} and context and context > 2 * token_limit(interview.long):
+    refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
+    if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
         yield warn(
-            expected=f"an answer of up to {token_limit(interview.long)} tokens within a context of {context}",
-            seen=what_came(interview.long),
+            expected=f"an answer of up to {token_limit(refused[0])} tokens; the context is {context or 'unknown'}",
+            seen=what_came(refused[0]),
             fix="raise the server's limit on new tokens: the evaluation client asks for 512 unless told otherwise",
-            where=asked(interview.long),
+            where=asked(refused[0]),
         )
 
 
@@ -70,7 +74,7 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
     if completion is None:
         return None
     counted = usage.completion_tokens if usage else None
-    if (counted or 0) <= token_limit(exchange) and not overruns(exchange):
+    if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return None
     return fail(
         expected=f"at most {token_limit(exchange)} tokens",
@@ -112,6 +116,8 @@ def _cut_short(interview: Interview) -> Finding | None:
     short, long = interview.streams[0], interview.long
     if long is None or not answered(long) or not short.completion or short.completion.finish_reason != "length":
         return None
+    if not said(short):
+        return None  # thoughts that the server keeps to itself are counted, too
     characters, usual = len(said(short)), len(said(long)) / token_limit(long)
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return None
@@ -120,6 +126,19 @@ def _cut_short(interview: Interview) -> Finding | None:
         seen=f"{characters}: {shown(said(short))}",
         fix="let max_tokens count new tokens only, not the prompt",
         where=asked(short),
+    )
+
+
+def _equal_lengths(interview: Interview) -> Finding | None:
+    """Three different answers of one length, none of them said to be cut."""
+    length, another = common_length(interview), interview.another
+    if length is None or another is None or not counts_hold(interview):
+        return None
+    return fail(
+        expected=f"answers that end by themselves, or after {token_limit(another)} tokens",
+        seen=f"three different ones of {length} tokens each, none of which is told to be cut",
+        fix=f"raise the server's own limit on new tokens, which seems to be {length}",
+        where=asked(another),
     )
 
 

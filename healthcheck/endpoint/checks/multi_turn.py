@@ -56,4 +56,6 @@ def multi_turn(interview: Interview) -> Findings:
             where=asked(deaf[0].last),
         )
         return
-    yield from heard(interview, talk.history, talk.history_longer, talk.history_again, "an earlier turn")
+    turn, longer, again = talk.history, talk.history_longer, talk.history_again
+    if finding := heard(interview, turn, longer, again, what="an earlier turn", forgotten=fail):
+        yield finding

@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import asked, shown, what_came
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.client import Exchange
 
@@ -49,6 +49,14 @@ def sampling(interview: Interview) -> Findings:
     elif unsteady:
         yield unsteady
     samples = interview.sampling
+    if samples and 400 <= samples.warm[0].status < 500:
+        yield warn(
+            expected="an answer at temperature 1",
+            seen=what_came(samples.warm[0]),
+            fix="take temperatures up to 2, as OpenAI's endpoint does",
+            where=asked(samples.warm[0]),
+        )
+        return
     if samples is None or _differ(samples.warm) or _differ(samples.hot):
         return
     if _differ(samples.freed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.endpoint.answers import answer, plain_answer, plain_texts, texts
+from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, texts
 from healthcheck.endpoint.likeness import parting
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import asked, what_came
@@ -32,6 +32,8 @@ def stream_equals_plain(interview: Interview) -> Findings:
     if not interview.streams or not interview.plains:
         raise NotApplicable("no pair of answers was asked for")
     stream, plain = interview.streams[0], interview.plains[0]
+    if not answered(stream):
+        raise NotApplicable("the streamed request was not answered (endpoint/stream-finish)")
     if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
         yield warn(
             expected="an answer without stream: true as well",
@@ -48,6 +50,9 @@ def stream_equals_plain(interview: Interview) -> Findings:
     if streamed == whole:
         if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
             yield note("the plain answer parts thoughts and text elsewhere, or has other white space")
+        return
+    if texts(stream)[1] and not plain_texts(plain)[1] and whole.endswith(streamed):
+        yield note("the plain answer has words of the reasoning format that the stream leaves out")
         return
     place = parting(streamed, whole)
     start = max(0, place - 20)

@@ -23,7 +23,8 @@ def system_role(interview: Interview) -> Findings:
 
     Two system messages are compared, not one and none: some templates have a system prompt of their own, of
     hundreds of tokens, that a given one replaces. Some refuse the role. The service's sample task sends none, so a
-    refusal is a warning.
+    refusal is a warning. So is a code word of the system message that does not come back where the server counts
+    nothing: a model may keep it to itself.
 
     Repair: use a chat template that has a place for the system message.
     Simulated by: npu-adapter simulate --fault forgets-system (refuses-system)
@@ -39,4 +40,6 @@ def system_role(interview: Interview) -> Findings:
             where=asked(talk.system),
         )
         return
-    yield from heard(interview, talk.system, talk.system_longer, talk.system_again, "the system message")
+    turn, longer, again = talk.system, talk.system_longer, talk.system_again
+    if finding := heard(interview, turn, longer, again, what="the system message", forgotten=warn):
+        yield finding
