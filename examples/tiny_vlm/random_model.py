@@ -20,7 +20,7 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 PICTURE_PIXELS, PATCH_PIXELS, SHRINKING = 56, 14, 2
 PICTURE_TOKENS = (PICTURE_PIXELS // PATCH_PIXELS // SHRINKING) ** 2
 CONTEXT_TOKENS = 4096
-_SURENESS = 20
+_SURENESS = 32
 MOST_TILES = 6
 """In a row or a column: Idefics3 cuts a large picture into tiles, whose places have tokens of their own."""
 

@@ -142,7 +142,7 @@ def nginx(url: str, folder: Path, *directives: str) -> Iterator[str]:
     assert executable, "there is no nginx: apt-get install nginx"
     port = free_port()
     own = folder / "nginx"
-    own.mkdir()
+    own.mkdir(exist_ok=True)
     settings = own / "nginx.conf"
     lines = "\n            ".join(f"{directive};" for directive in directives)
     settings.write_text(_NGINX.format(folder=own, port=port, url=url, directives=lines))
