@@ -58,11 +58,12 @@ def write(folder: Path, *, seed: int) -> None:
 
 @torch.no_grad()
 def prefer_words(model: Idefics3ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Let the parameters favour printable ASCII: the endpoint stage objects to bytes at random."""
+    """Let the parameters favour printable ASCII and the end: the endpoint stage objects to bytes at random."""
     told = [tokenizer.decode([token]) for token in range(len(tokenizer))]
     special = set(tokenizer.all_special_ids)
-    printable = [text.isascii() and text.isprintable() and token not in special for token, text in enumerate(told)]
-    model.lm_head.weight.mul_(_SURENESS * torch.tensor(printable)[:, None])
+    liked = [text.isascii() and text.isprintable() and token not in special for token, text in enumerate(told)]
+    liked[tokenizer.eos_token_id] = True
+    model.lm_head.weight.mul_(_SURENESS * torch.tensor(liked)[:, None])
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
