@@ -1,0 +1,124 @@
+"""Bytes that anybody may have arranged: each reader gives an answer or its own error, and never another one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from healthcheck.errors import UsageError
+from healthcheck.plan.sandbox.job import Job, Mode
+from healthcheck.plan.sandbox.records import Records
+from healthcheck.plan.sandbox.timers import Timers
+from healthcheck.repo import git, requirements
+from healthcheck.repo.facts import read_submission
+from healthcheck.weights.pickles import calls_of
+from healthcheck.weights.safetensors import FormatError, parse_header
+from healthcheck.wire.sse import Decoder
+from tests.support.repositories import folder
+from tests.support.repositories import git as run_git
+
+pytestmark = pytest.mark.slow
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+PARTS = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from(
+        [b"server", b"exec", b"python", str(os.getpid()).encode(), b"1", b"-1", b"9" * 30, b"/", b"..", b"vllm", b"nginx",
+         b"serve", b"--config", b"/dev/zero", b"a.json", b'{"a": "/dev/zero"}', b"\xff\xfe", b"--port", b"8000", b"-r"]
+    ),
+)  # fmt: skip
+RECORD = st.one_of(
+    st.binary(max_size=300), st.lists(PARTS, max_size=12).map(lambda parts: b"".join(p + b"\0" for p in parts))
+)
+NAMES = st.text("0123456789.ax+-", min_size=1, max_size=12).filter(lambda name: name.strip("."))
+
+
+def job(kit: str) -> Job:
+    return Job(
+        shell=("/bin/sh",), script="deploy.sh", source="/nonexistent", weights="/nonexistent", weights_inside="/w",
+        model_path="/nonexistent/w", root="/nonexistent/r", scratch=kit, python="/nonexistent/python", stdlib=(),
+        libraries=(), packages=(), mode=Mode.CONFINED, answers=False,
+    )  # fmt: skip
+
+
+@MANY
+@given(st.dictionaries(NAMES, RECORD, max_size=4), RECORD, RECORD)
+def test_records_of_any_bytes(records: dict[str, bytes], slept: bytes, refused: bytes) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        kit = Path(scratch, "kit")
+        for name in ("records", "napping", "ports"):
+            (kit / name).mkdir(parents=True)
+        for name, data in records.items():
+            (kit / "records" / name).write_bytes(data)
+            (kit / "records" / f"{name}.done").touch()
+            (kit / "napping" / name).touch()
+            (kit / f"limit.{name}").write_bytes(data)
+        (kit / "slept").write_bytes(slept)
+        (kit / "refused").write_bytes(refused)
+        found = Records(job(scratch))
+        found.collect()
+        assert found.slept_s() >= 0
+        found.napping()
+        found.unanswered()
+        assert not Timers(str(kit)).next_is_over((), ())
+        assert not [record for record in found.servers() if record.pid == os.getpid()]
+
+
+@MANY
+@given(st.binary(max_size=400), st.integers(0, 1 << 70))
+def test_safetensors(data: bytes, size: int) -> None:
+    with contextlib.suppress(FormatError):
+        parse_header(data, size)
+
+
+@MANY
+@given(st.binary(max_size=400))
+def test_pickles(data: bytes) -> None:
+    calls_of(b"\x80\x02" + data)
+
+
+@MANY
+@given(
+    st.lists(
+        st.one_of(st.binary(max_size=80), st.sampled_from([b"data: ", b"\n", b"\r\n", b":", b"event: a"])),
+        max_size=30,
+    )
+)
+def test_event_streams(chunks: list[bytes]) -> None:
+    together, apart = Decoder(), Decoder()
+    whole = [*together.feed(b"".join(chunks))]
+    assert [block for chunk in chunks for block in apart.feed(chunk)] == whole
+
+
+@MANY
+@given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace"))))
+def test_requirements(data: bytes) -> None:
+    requirements.includes(requirements.read("requirements.txt", data))
+
+
+@FEW
+@given(st.binary(min_size=1, max_size=200), st.integers(0, 20), st.integers(0, 5000))
+def test_git_objects(noise: bytes, which: int, at: int) -> None:
+    """A repository with one of its files overwritten in the middle: read, or refused in words."""
+    with tempfile.TemporaryDirectory() as place:
+        root = folder(Path(place, "r"), {"deploy.sh": "#!/bin/sh\nexit 1\n", "a/b": "c"})
+        for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "a")):
+            run_git(root, *words)
+        files = sorted(path for path in (root / ".git").rglob("*") if path.is_file() and "hooks" not in path.parts)
+        victim = files[which % len(files)]
+        victim.chmod(0o644)
+        data = victim.read_bytes()
+        begin = at % (len(data) + 1)
+        victim.write_bytes(data[:begin] + noise + data[begin + len(noise) :])
+        with contextlib.suppress(UsageError):
+            read_submission(root)
+            commit = git.head(root)
+            if commit:
+                with git.shadow(commit) as shadow:
+                    shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
