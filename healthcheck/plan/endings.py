@@ -12,7 +12,7 @@ from healthcheck.plan.complaints import Complaint
 from healthcheck.plan.facts import LaunchPlan, ShellRun
 from healthcheck.plan.refusals import refused, refused_weights
 from healthcheck.plan.remedies import is_of_the_image, remedy
-from healthcheck.plan.sandbox.job import IMAGE_PACKAGES
+from healthcheck.plan.sandbox.job import IMAGE_PACKAGES, KIT
 
 END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 LIMITS = {
@@ -60,7 +60,7 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|W
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """A word with a carriage return at its end, as dash and as bash say that they do not know it."""
 _LIBRARY = re.compile(r"/standins/(?:permissive|modules|engines|patches)\.py$")
-_NOT_THEIRS = ("<", "/.kit/", "/usr/lib/", "/usr/local/lib/")
+_NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
 """How a user lets a script be rehearsed where nothing confines it."""
+KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
+"""Where an isolated script has the stand-ins, and the machine's own programs; nothing right below the root."""
 REFUSED, UNKNOWN_MODEL = "refused:", "unknown-model:"
 """Begin notes on a port at which a program asked again and again in vain, and on a model (as in an address)."""
 
@@ -102,7 +104,7 @@ class Job:
     @property
     def kit(self) -> str:
         """Where the stand-ins and their records are."""
-        return "/.kit" if self.isolated else f"{self.scratch}/kit"
+        return KIT if self.isolated else f"{self.scratch}/kit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from healthcheck.plan.sandbox import kernel, safely, tools
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, Job
+from healthcheck.plan.sandbox.job import HOST, IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, KIT, Job
 from healthcheck.plan.standins.note import HOST_NAME
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -57,10 +57,10 @@ def build(job: Job, new_root: str, copy: safely.Copy) -> None:
         os.makedirs(new_root + _PROCESSORS)
         kernel.bind_read_only(_PROCESSORS, new_root + _PROCESSORS)
     _dev(new_root)
-    _python(job, f"{new_root}/.kit")
-    tools.install(job, f"{new_root}/.kit", (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
+    _python(job, new_root + KIT)
+    tools.install(job, new_root + KIT, (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
     tools.lay_out(new_root + IMAGE_PACKAGES)
-    os.symlink(IMAGE_PACKAGES, f"{new_root}/.kit/packages")
+    os.symlink(IMAGE_PACKAGES, f"{new_root}{KIT}/packages")
     _ascend(f"{new_root}/usr/local/Ascend")
     Path(f"{new_root}/.dockerenv").touch()
     for folder in ("tmp", "var/tmp", "dev/shm"):
@@ -92,7 +92,7 @@ def give_away(job: Job, new_root: str) -> None:
     """Give the program's user what root may change in an image."""
     for tree in (job.root, "/usr/local/Ascend", IMAGE_PACKAGES, *IMAGE_FOLDERS):
         safely.give(new_root + tree.rstrip("/"), job.stranger)
-    places = ("/.kit", "/.kit/forever", "/.kit/records", "/.kit/ports", "/.kit/napping", IMAGE_SOURCES)
+    places = (KIT, *(f"{KIT}/{name}" for name in ("forever", "records", "ports", "napping")), IMAGE_SOURCES)
     for place in (*places, *(f"/{name}" for name in OF_ROOT)):
         safely.give_one(new_root + place.rstrip("/"), job.stranger)
 
@@ -104,11 +104,13 @@ def show_processes(new_root: str) -> None:
 
 def _ascend(folder: str) -> None:
     shutil.copytree(tools.FOLDER / "ascend", folder)
+    for script in Path(folder).rglob("*.sh"):
+        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
     os.makedirs(f"{folder}/ascend-toolkit/latest")
     shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
     os.symlink("ascend-toolkit", f"{folder}/cann")
     os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
-    os.symlink("/.kit/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
     shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
 
 
@@ -145,7 +147,7 @@ def _folder(path: str, new_root: str) -> None:
     if os.path.basename(path) not in {"bin", "sbin"}:
         kernel.bind_read_only(path, new_root + path)
         return
-    behind = f"/.host{path}"
+    behind = HOST + path
     os.makedirs(new_root + behind)
     kernel.bind_read_only(path, new_root + behind)
     for name in os.listdir(path):
@@ -202,7 +204,7 @@ def _python(job: Job, kit: str) -> None:
         os.makedirs(target, exist_ok=True)
         kernel.bind_read_only(folder, target)
     for folder in job.libraries:
-        target = kit.removesuffix("/.kit") + folder
+        target = kit.removesuffix(KIT) + folder
         if not os.path.isdir(target):
             os.makedirs(target)
             kernel.bind_read_only(folder, target)

@@ -26,6 +26,8 @@ _NEW_ANY = 0x7E020000
 _FASTOPEN = 0x20000000
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _TYPE_MASK, _TCP = 1, 5, 0xF, 6
+_OWNER_BY_FCNTL, _OWNER_BY_IOCTL = (8, 10, 15), (0x8901, 0x8902)
+"""F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
 _ACCESS_MODE, _TRUNCATES = 0o3, 0o1000
 _KEPT_FROM_ALL = """
 ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp perf_event_open bpf userfaultfd add_key request_key
@@ -81,7 +83,7 @@ def rules(*, isolated: bool, asks: bool, owns_files: bool) -> tuple[Rule, ...]:
         return tuple(found)
     found += [Rule(name, refuse(errno.EPERM)) for name in _LEAVES_SOMETHING.split()]
     found += [Rule("prlimit64", refuse(errno.EPERM), (Condition(0, 0, differs=True),))]
-    found += [*_sockets(), *_signals(asks=asks)]
+    found += [*_sockets(), *_signals(asks=asks), *_signals_of_handles()]
     if asks:
         found.append(Rule("connect", _ASK))
     if owns_files:
@@ -115,6 +117,12 @@ def _signals(*, asks: bool) -> Iterable[Rule]:
         yield from (Rule(name, _ASK) for name in SIGNALS)
     else:
         yield Rule("kill", refuse(errno.EPERM), (Condition(0, 0xFFFFFFFF),))
+
+
+def _signals_of_handles() -> Iterable[Rule]:
+    """A handle that is ready can signal its owner, with any signal, whoever that is."""
+    for name, commands in (("fcntl", _OWNER_BY_FCNTL), ("ioctl", _OWNER_BY_IOCTL)):
+        yield from (Rule(name, refuse(errno.EPERM), (Condition(1, command),)) for command in commands)
 
 
 def _on_files() -> Iterable[Rule]:

@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from healthcheck.plan.sandbox.job import Job
+from healthcheck.plan.sandbox.job import HOST, Job
 from healthcheck.plan.standins.note import ADDRESS
 
 FOLDER = Path(__file__).resolve().parent.parent / "standins"
@@ -107,6 +107,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
             script.read_text(encoding="ascii")
             .replace("#:common", common)
             .replace("@KIT@", job.kit)
+            .replace("@HOST@", HOST)
             .replace("@ADDRESS@", ADDRESS)
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")

@@ -12,6 +12,6 @@ if [ -e @KIT@/slept ] && [ -z "${asked:-}" ]; then
     done <@KIT@/slept
     set -- -d "now + $passed seconds" "$@"
 fi
-for real in /.host/usr/bin/date /.host/bin/date /usr/bin/date /bin/date; do
+for real in @HOST@/usr/bin/date @HOST@/bin/date /usr/bin/date /bin/date; do
     if [ -x $real ] && [ ! -L $real ]; then exec $real "$@"; fi
 done

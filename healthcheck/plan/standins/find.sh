@@ -1,12 +1,12 @@
 #!/bin/sh
 # The real find, for which a folder that only the root of this machine may read is one that is not there.
-real=/.host/usr/bin/find
+real=@HOST@/usr/bin/find
 for place in /usr/bin/find /bin/find; do
     [ -x "$real" ] || real=$place
 done
 { said=$("$real" "$@" 2>&1 >&3 3>&-); status=$?; } 3>&1
 if [ -n "$said" ]; then
-    others=$(printf "%s\n" "$said" | grep -v "Permission denied" | sed "s,^/.host/usr/bin/find:,find:,")
+    others=$(printf "%s\n" "$said" | grep -v "Permission denied" | sed "s,^@HOST@/usr/bin/find:,find:,")
     [ -n "$others" ] && printf '%s\n' "$others" >&2
     [ -z "$others" ] && [ $status -eq 1 ] && status=0
 fi

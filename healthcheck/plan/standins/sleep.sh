@@ -20,7 +20,7 @@ if [ -e @KIT@/loading ] && [ -n "${REHEARSED_TIMER:-}" ]; then
     if [ $passed -ge "$(whole "$REHEARSED_TIME_LIMIT")" ]; then kill -ALRM "$REHEARSED_TIMER" && ends=1; fi
 fi
 if [ ! -e @KIT@/serving ] || [ -n "${ends:-}" ]; then
-    for real in /.host/usr/bin/sleep /.host/bin/sleep /usr/bin/sleep /bin/sleep; do
+    for real in @HOST@/usr/bin/sleep @HOST@/bin/sleep /usr/bin/sleep /bin/sleep; do
         if [ -x $real ] && [ ! -L $real ]; then
             : >@KIT@/napping/$$
             exec $real ${ends:-0.15}

@@ -13,7 +13,7 @@ for argument; do
             break ;;
     esac
 done
-for real in /.host/usr/bin/timeout /.host/bin/timeout /usr/bin/timeout /bin/timeout; do
+for real in @HOST@/usr/bin/timeout @HOST@/bin/timeout /usr/bin/timeout /bin/timeout; do
     if [ -x $real ] && [ ! -L $real ]; then exec $real "$@"; fi
 done
 shift $before
