@@ -28,7 +28,7 @@ MODELS = {
     "moe": "Qwen3-MoE, 4 experts",
     "hybrid": "LFM2, convolutions and attention",
     "thinking": "Qwen3, dense, thinks first",
-    "vision": "Idefics3, random parameters",
+    "vision": "Idefics3, random parameters that favour printable text",
 }
 
 
