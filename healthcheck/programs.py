@@ -31,7 +31,7 @@ def find(name: str, path: str | None = None) -> str | None:
 
 def find_or_name(name: str) -> str:
     """The absolute path of a program, or one at which there is none: starting it fails as an unknown name does."""
-    return find(name) or f"/nonexistent/{name}"
+    return name if os.path.isabs(name) else find(name) or f"/nonexistent/{name}"
 
 
 def python() -> str:
