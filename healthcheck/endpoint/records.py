@@ -58,8 +58,7 @@ class Conversation:
         same: the code word, one unit of filler and the question in one user message: what the model can do.
         history, history_longer: the code word in an earlier turn, with one and with three units of filler.
         system, system_longer: the code word in a system message, with one and with three units.
-        history_again, system_again: the shorter ones twice more, where nothing was counted and the word did not
-            come back.
+        history_again, system_again: the shorter ones twice more, where the word did not come back.
         shots: nine messages in the form of the service's sample task.
         recalls: told and asked in the last of three turns, and in one message; more than one where the first did
             not come back.

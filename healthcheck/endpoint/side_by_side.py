@@ -206,7 +206,7 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
 def _again(
     asker: Asker, word: str, same: Exchange, exchange: Exchange, messages: Sequence[Message]
 ) -> tuple[Exchange, ...]:
-    """Where nothing is counted, one answer that lacks the word says little: batches round otherwise."""
+    """Two more answers where one lacks the word, which says little: batches round otherwise."""
     if not repeats(word, same) or repeats(word, exchange):
         return ()
     return tuple(asker.stream(*messages) for _ in range(2))
