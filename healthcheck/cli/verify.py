@@ -172,7 +172,7 @@ def _request(options: argparse.Namespace) -> Request:
         npus=options.npus,
         deep=options.deep,
         engine_python=options.engine_python,
-        unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "") not in {"", "0"},
+        unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=sampling.settings(options, ProbeSettings(url="", family="", full=options.reference is None)),
     )
 

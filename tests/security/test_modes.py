@@ -55,8 +55,11 @@ def test_the_mode_stands_beside_the_verdict(
     assert f"the dry run was {mode}" in str(report["headline"])
 
 
-def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(tmp_path: Path) -> None:
-    status, report, _ = verified(tmp_path, NEITHER, "--until", "plan")
+@pytest.mark.parametrize("refusal", ["", "0", "false"])
+def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(
+    refusal: str, tmp_path: Path
+) -> None:
+    status, report, _ = verified(tmp_path, NEITHER, "--until", "plan", **{CONSENT_VARIABLE: refusal})
     assert status == 3
     assert report["verdict"] == "inconclusive"
     started = next(check for check in report["checks"] if check["id"] == "plan/starts-server")  # type: ignore[attr-defined]
