@@ -28,11 +28,11 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     check, import_line, test = (block.body for block in blocks(PAGE) if block.language == "python")
     lines = sum(1 for body in (check, import_line, test) for line in body.splitlines() if line.strip())
     assert lines + 1 <= 30, "with the entry in CHECKS"
-    (project / "healthcheck/repo/carried.py").write_text(check)
-    (project / "tests/repo/test_carried.py").write_text(test)
-    checks = project / "healthcheck/repo/checks.py"
+    (project / "healthcheck/repo/checks/no_weights.py").write_text(check)
+    (project / "tests/repo/test_no_weights.py").write_text(test)
+    checks = project / "healthcheck/repo/checks/__init__.py"
     text = checks.read_text().replace(
-        "from healthcheck.repo.committed", f"{import_line}from healthcheck.repo.committed"
+        "from healthcheck.repo.checks.committed", f"{import_line}from healthcheck.repo.checks.committed"
     )
     checks.write_text(re.sub(r"(CHECKS: .* = \()", r"\1\n    no_weights,", text))
     shown = next(block for block in blocks(PAGE) if block.language == "sh").commands()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from healthcheck.records import Level, Outcome
 from healthcheck.repo import requirements
 from healthcheck.repo.facts import read_submission
-from healthcheck.repo.packages import _meet
+from healthcheck.repo.specifiers import satisfiable
 from tests.support.repositories import GOOD_SCRIPT, folder, judged, repository, seen
 
 PARSE, PROVIDED, STACK = "repo/requirements-parse", "repo/requirements-provided", "repo/requirements-stack"
@@ -227,7 +227,7 @@ def test_any_text_is_read_and_lines_grow(text: str):
 
 
 @pytest.mark.parametrize(
-    ("specifiers", "meet"),
+    ("specifiers", "some"),
     [
         (["==1.0", ">=1.0"], True), (["==1.0", ">1.0"], False), (["<2", ">=2"], False), (["<2", ">1.9.9"], True),
         ([">=4.53.2", "<4.54.0"], True), (["==5.5.4", "!=5.5.0,>=4.56"], True), (["==4.37.0", ">=4.51.1"], False),
@@ -235,6 +235,6 @@ def test_any_text_is_read_and_lines_grow(text: str):
         (["<0.124.0", ">=0.133.0"], False), (["!=1.0", "==1.0"], False), ([">1.0", "<1.0.1"], True),
     ],
 )  # fmt: skip
-def test_whether_ranges_meet(specifiers: list[str], meet: bool):
-    assert _meet(specifiers) is meet
-    assert _meet(specifiers[::-1]) is meet
+def test_whether_a_version_satisfies_all(specifiers: list[str], some: bool):
+    assert satisfiable(specifiers) is some
+    assert satisfiable(specifiers[::-1]) is some

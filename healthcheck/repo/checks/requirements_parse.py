@@ -1,0 +1,244 @@
+"""repo/requirements-parse: pip can read requirements.txt, and everything that it names is there."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+from collections.abc import Iterator
+from itertools import islice
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.repo import requirements
+from healthcheck.repo.facts import Kind, Submission
+from healthcheck.repo.installs import entries, exact_versions, files
+from healthcheck.repo.requirements import Entry, File, Form
+from healthcheck.stacks import in_range
+
+NAME = contract.REQUIREMENTS
+MAX_FINDINGS = 20
+NO_PROJECT = ("pyproject.toml", "setup.py")
+
+
+@check(
+    "repo/requirements-parse",
+    "pip can read requirements.txt",
+    stage=Stage.REPO,
+    rule=contract.STARTS_THE_SERVICE,
+    why="One line that pip cannot read stops the whole installation, and the server never starts.",
+)
+def requirements_parse(submission: Submission) -> Findings:
+    """requirements.txt is optional. Where it is there, pip must be able to read all of it.
+
+    The file is read with the rules that pip uses itself (PEP 508 names and versions; -r, -c, -e, --hash and the
+    other options; continued lines; comments; encodings). A line that pip refuses fails, and so does an included
+    file, a local path or a wheel that the repository does not hold, a file that includes itself, a hash where
+    other lines have none, and two pins of one package that no version satisfies.
+
+    Direct URLs and git addresses warn: whether the service has a network while it installs is not documented, and
+    a mirror of the package index does not hold them.
+    """
+    kind = submission.requirements_kind
+    if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
+        yield fail(
+            expected=f"a file {NAME}, or none",
+            seen=f"{NAME} is a {kind.value}",
+            fix=f"replace it by a file {NAME}, or remove it",
+            rule=contract.ROOT_FILES,
+        )
+        return
+    if kind is Kind.MISSING:
+        yield from _absent(submission)
+        return
+    yield from islice(_problems(submission), MAX_FINDINGS)
+
+
+def _problems(submission: Submission) -> Iterator[Finding]:
+    found = files(submission)
+    for file in found:
+        text = submission.text(file.path)
+        if file.problem or (text and text.truncated):
+            yield fail(
+                expected="a text file in UTF-8 of at most 1 MiB",
+                seen=file.problem or "it is longer than 1 MiB",
+                fix=f"write {file.path} anew, one requirement a line, in UTF-8",
+                where=file.path,
+            )
+        if file.remark:
+            yield warn(
+                expected="UTF-8, which every installer reads",
+                seen=f"{file.remark}: pip reads it, other installers do not",
+                fix=f"iconv -f UTF-16 -t UTF-8 {file.path} > r && mv r {file.path}",
+                where=file.path,
+            )
+        for entry in file.entries:
+            yield from _line(submission, entry)
+    yield from _cycles({file.path: file for file in found})
+    yield from _hashes(found)
+    yield from _contradictions(submission)
+
+
+def _absent(submission: Submission) -> Findings:
+    at_root = [path for path in submission.paths if "/" not in path]
+    near = difflib.get_close_matches(NAME, [path.lower() for path in at_root], n=1, cutoff=0.85)
+    meant = next((path for path in at_root if near and path.lower() == near[0]), "")
+    if meant and meant.encode() not in (submission.deploy_sh or b""):
+        yield warn(
+            expected=f"the name {NAME}, exactly",
+            seen=f"{meant}, which nothing installs",
+            fix=f"git mv {meant} {NAME}",
+            where=meant,
+        )
+    else:
+        yield note(f"there is no {NAME}, and it is optional")
+
+
+def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    if entry.problem:
+        yield fail(
+            expected="a requirement that pip can read, such as numpy==1.26.4",
+            seen=f"“{entry.text}”: {entry.problem}",
+            fix="write name==version, or take the line out",
+            where=entry.where,
+        )
+    elif entry.form in {Form.INCLUDE, Form.CONSTRAINT}:
+        yield from _include(submission, entry)
+    elif entry.form in {Form.PATH, Form.EDITABLE, Form.URL}:
+        yield from _direct(submission, entry)
+    if entry.ignored:
+        yield warn(
+            expected="options on a line of their own",
+            seen=f"“{entry.text}”: pip ignores {', '.join(entry.ignored)} behind a requirement",
+            fix=f"move {entry.ignored[0]} to its own line",
+            where=entry.where,
+        )
+
+
+def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    path = requirements.included(entry.file, entry.target)
+    if path is None and "://" in entry.target and not entry.target.startswith("file:"):
+        yield from _needs_network(entry)
+    elif path is None:
+        yield fail(
+            expected="a file of the repository",
+            seen=f"“{entry.text}” leads out of the repository: the service has nothing but the repository",
+            fix=f"copy the lines that are needed into {NAME}",
+            where=entry.where,
+        )
+    elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
+        yield fail(
+            expected="a file of the repository",
+            seen=f"“{entry.text}”: the repository has no readable file {path}",
+            fix=f"commit {path}, or take the line out",
+            where=entry.where,
+        )
+
+
+def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
+    target = entry.target.partition("#")[0].partition("[")[0].strip()
+    if not target.startswith("file:") and requirements.URL.match(target):
+        yield from _needs_network(entry)
+        return
+    path = posixpath.normpath(target)
+    outside = target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../")
+    if outside:
+        yield fail(
+            expected="a package index, or a file of the repository",
+            seen=f"“{entry.text}” is a place on the author's machine",
+            fix=f"write {entry.name or 'name'}==version instead",
+            where=entry.where,
+        )
+        return
+    inside = "" if path == "." else f"{path}/"
+    is_project = any(f"{inside}{name}" in submission.paths for name in NO_PROJECT)
+    if path not in submission.paths and not is_project:
+        yield fail(
+            expected="a file of the repository, or a folder with a pyproject.toml or setup.py",
+            seen=f"“{entry.text}”: the repository has neither at {path}",
+            fix=f"commit {'a pyproject.toml' if path == '.' else path}, or write {entry.name or 'name'}==version",
+            where=entry.where,
+        )
+
+
+def _needs_network(entry: Entry) -> Iterator[Finding]:
+    yield warn(
+        expected="packages from an index: whether the service reaches other hosts is not documented",
+        seen=f"“{entry.text}” is fetched from elsewhere",
+        fix="write name==version, or ship the package in the repository and name its path",
+        where=entry.where,
+    )
+
+
+def _cycles(known: dict[str, File]) -> Iterator[Finding]:
+    done: set[str] = set()
+    for start in known:
+        trail: list[str] = []
+        path = start
+        while path in known and path not in done and path not in trail:
+            trail.append(path)
+            path = next((each for each in requirements.includes(known[path]) if _reaches(known, each, path)), "")
+        if path in trail:
+            circle = [*trail[trail.index(path) :], path]
+            yield fail(
+                expected="files that do not include themselves",
+                seen=" includes ".join(circle),
+                fix=f"take the -r line out of {circle[-2]}",
+                where=circle[-2],
+            )
+        done |= set(trail)
+
+
+def _reaches(known: dict[str, File], start: str, goal: str) -> bool:
+    seen, waiting = set[str](), [start]
+    while waiting:
+        path = waiting.pop()
+        if path == goal:
+            return True
+        if path in known and path not in seen:
+            seen.add(path)
+            waiting += requirements.includes(known[path])
+    return False
+
+
+def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
+    lines = [entry for file in found for entry in file.entries if entry.installs and not entry.problem]
+    required = any(entry.target == "--require-hashes" for file in found for entry in file.entries)
+    if not required and not any(entry.hashes for entry in lines):
+        return
+    for entry in lines:
+        pinned = entry.form is not Form.PACKAGE or "==" in str(
+            entry.requirement.specifier if entry.requirement else ""
+        )
+        if not entry.hashes or not pinned:
+            yield fail(
+                expected="a hash and an exact version for every requirement, once one of them has a hash",
+                seen=f"“{entry.text}” has {'no exact version' if entry.hashes else 'none'}",
+                fix="pip-compile --generate-hashes, or take the hashes out",
+                where=entry.where,
+            )
+            return
+
+
+def _contradictions(submission: Submission) -> Iterator[Finding]:
+    """Exact pins that another line of the same files excludes."""
+    seen: dict[str, list[Entry]] = {}
+    for entry in entries(submission):
+        if entry.requirement and entry.form is Form.PACKAGE and not entry.requirement.marker:
+            seen.setdefault(entry.name, []).append(entry)
+    for name, lines in seen.items():
+        pins = [(entry, pin) for entry in lines for pin in exact_versions(entry)]
+        for entry, pin in pins:
+            other = next((each for each in lines if not in_range(pin, _specifier(each))), None)
+            if other is not None:
+                yield fail(
+                    expected=f"one version of {name}",
+                    seen=f"“{other.text}” ({other.where}) excludes “{entry.text}”: pip installs neither",
+                    fix=f"keep one of the two lines for {name}",
+                    where=entry.where,
+                )
+                break
+
+
+def _specifier(entry: Entry) -> str:
+    return str(entry.requirement.specifier) if entry.requirement else ""

@@ -1,0 +1,69 @@
+"""repo/requirements-provided: what is asked for, against what the environment provides."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.records import Stage
+from healthcheck.repo.facts import Submission
+from healthcheck.repo.installs import entries
+from healthcheck.repo.packages import IMAGE, installed_by, is_standard, provided_part
+from healthcheck.repo.requirements import Form
+
+
+@check(
+    "repo/requirements-provided",
+    "requirements.txt leaves out what the environment provides",
+    stage=Stage.REPO,
+    rule=contract.PROVIDED,
+    why="A second torch-npu or CANN package replaces the one that fits the machine's driver, or fails to install.",
+)
+def requirements_provided(submission: Submission) -> Findings:
+    """Torch NPU, CANN and Python come with the environment; the service says not to repeat them.
+
+    torch-npu, Python and the packages of the CANN toolkit (te, hccl, …) fail: that is the documented rule. torch,
+    torchvision, torchaudio, vllm, vllm-ascend, triton and triton-ascend warn: the rule does not name them, but they
+    belong to the same set of versions, and installing one of them moves the others.
+
+    A `pip install` in deploy.sh that names one of them warns too.
+
+    Repair: take the lines out; `npu-adapter verify --fix` does it. A line for another system, such as
+    `torch==2.1.0; sys_platform == "darwin"`, does not count.
+    """
+    installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
+    if submission.requirements is None and not installed:
+        raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
+    for line, text, name in installed:
+        yield warn(
+            expected=f"no installation of {name}, which the environment provides",
+            seen=f"pip install {text}",
+            fix=f"take {text} out of the command",
+            where=f"{contract.ENTRY_POINT}:{line}",
+            evidence={"package": name},
+        )
+    for entry in entries(submission):
+        provided = provided_part(entry.name)
+        if provided:
+            yield fail(
+                expected=f"no line for {provided}, which the environment provides",
+                seen=f"“{entry.text}”",
+                fix=f"take line {entry.line} out of {entry.file}: `npu-adapter verify --fix` does it",
+                where=entry.where,
+                evidence={"package": entry.name},
+            )
+        elif entry.name in IMAGE:
+            yield warn(
+                expected=f"no line for {entry.name}: {IMAGE[entry.name]}",
+                seen=f"“{entry.text}”",
+                fix=f"take line {entry.line} out of {entry.file}, and use the image's {entry.name}",
+                where=entry.where,
+                evidence={"package": entry.name},
+            )
+        elif is_standard(entry.name) and entry.form is Form.PACKAGE:
+            yield warn(
+                expected="packages from an index",
+                seen=f"“{entry.text}”, a module of Python itself: pip finds no such package, or a stranger's",
+                fix=f"take line {entry.line} out of {entry.file}",
+                where=entry.where,
+                evidence={"package": entry.name},
+            )

@@ -1,0 +1,128 @@
+"""repo/requirements-stack: what is asked for, against the versions of the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract, stacks
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Finding, JsonValue, Stage
+from healthcheck.repo.facts import Submission
+from healthcheck.repo.installs import PINNING, constrained, entries, exact_versions
+from healthcheck.repo.packages import CUDA_ONLY, IMAGE, is_standard, provided_part
+from healthcheck.repo.requirements import Entry, Form
+from healthcheck.repo.specifiers import satisfiable
+
+MAX_FINDINGS = 20
+
+
+@check(
+    "repo/requirements-stack",
+    "requirements.txt fits the stack of the image",
+    stage=Stage.REPO,
+    why="A package in another version than vllm-ascend and vLLM were built with can keep them from starting.",
+    requires=("repo/requirements-parse",),
+)
+def requirements_stack(submission: Submission) -> Findings:
+    """Each requirement is compared with a row of the version matrix: what vllm-ascend and vLLM ask for there.
+
+    The service does not say which versions its image has. So a conflict with the row (vllm-ascend 0.23.0 unless
+    another one is chosen, or the file itself names one) warns, and says which rows the line would fit. It fails
+    where the file itself asks for a vllm-ascend or vllm that excludes another of its lines: no image repairs that.
+
+    Packages without a version warn, because the newest version of the day is installed then: pin them. Packages
+    that only work with CUDA warn too. The rows, with their sources, are in healthcheck/data/stacks.json.
+    """
+    _needs_requirements(submission)
+    lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
+    row, declared = _row(lines, submission.stack)
+    if not lines:
+        yield note("nothing is asked for beyond the image")
+    for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
+        yield from _conflict(entry, row, declared)
+        if entry.name in CUDA_ONLY or entry.name.startswith(("nvidia-", "cupy-cuda")):
+            yield warn(
+                expected="packages that work on an NPU",
+                seen=f"“{entry.text}” needs CUDA: it fails to build, or to load",
+                fix="take the line out",
+                where=entry.where,
+            )
+    yield from _unpinned(lines, constrained(submission))
+
+
+def _needs_requirements(submission: Submission) -> None:
+    if submission.requirements is None:
+        raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
+
+
+def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
+    """The row that the requirements name themselves, with the line that does; else the chosen row."""
+    for name in ("vllm-ascend", "vllm"):
+        for entry in lines:
+            for pin in exact_versions(entry) if entry.name == name else ():
+                for row in stacks.rows():
+                    named = (row.vllm_ascend,) if name == "vllm-ascend" else row.vllm
+                    if any(stacks.same_release(pin, version) for version in named):
+                        return row, entry
+    return stacks.row(stack), None
+
+
+def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator[Finding]:
+    if entry.form is not Form.PACKAGE or entry.requirement is None:
+        return
+    asked = str(entry.requirement.specifier)
+    said = stacks.statements(row, entry.name)
+    agreed = said if satisfiable([each.specifier for each in said]) else said[:1]
+    against = next((each for each in agreed if not satisfiable([asked, each.specifier])), None)
+    if against is None:
+        return
+    fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
+    expected = f"{entry.name}{against.specifier}, which {against.by} asks for"
+    fix = f"take the line out: the image brings {entry.name}; or write {entry.name}{agreed[0].specifier}"
+    evidence: dict[str, JsonValue] = {
+        "package": entry.name,
+        "asked": asked,
+        "row": row.vllm_ascend,
+        "fits": list(fitting),
+    }
+    if declared is not None and against.by.split()[0] == declared.name and entry.name != "ray":
+        yield fail(
+            expected=expected,
+            seen=f"“{entry.text}” beside “{declared.text}” ({declared.where}): no installation has both",
+            fix=fix,
+            where=entry.where,
+            rule=contract.PROVIDED,
+            evidence=evidence,
+        )
+        return
+    other = f"; it fits {', '.join(fitting[:4])}" if fitting else "; it fits no row of the matrix"
+    yield warn(expected=expected, seen=f"“{entry.text}”{other}", fix=fix, where=entry.where, evidence=evidence)
+
+
+def _fits(name: str, asked: str, row: stacks.Row) -> bool:
+    said = [each.specifier for each in stacks.statements(row, name)]
+    return bool(said) and satisfiable([asked, *said])
+
+
+def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding]:
+    """`elsewhere` are the packages that a constraints file pins, or that another finding is about."""
+    loose = [
+        entry
+        for entry in lines
+        if entry.name not in {*IMAGE, *elsewhere} and not is_standard(entry.name)
+        if entry.form is Form.PACKAGE and not _pinned(entry)
+    ]
+    if loose:
+        more = f" and {len(loose) - 8} more" if len(loose) > 8 else ""
+        names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
+        yield warn(
+            expected="a version for every package: name==version",
+            seen=f"{names}{more}: the newest version of the day is installed",
+            fix="pip freeze shows the versions that were tested; write them behind ==",
+            where=loose[0].where,
+            evidence={"packages": [entry.name for entry in loose]},
+        )
+
+
+def _pinned(entry: Entry) -> bool:
+    return entry.requirement is not None and any(each.operator in PINNING for each in entry.requirement.specifier)
