@@ -1,11 +1,17 @@
-"""The house rules that a reader relies on: imports point one way, and each third-party library has one owner."""
+"""The house rules that a reader relies on: where imports may point, which module holds which check, and their size."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from healthcheck import catalogue
+from healthcheck.check import Check
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (
@@ -38,6 +44,13 @@ OWNERS = {
     "urllib3": {"wire"},
     "yaml": {"yaml_text"},
 }
+
+MAX_MODULE_LINES = 400
+MAX_CHECK_LINES = 40
+
+# Exceptions that are still to be removed. Nothing may be added here; a test fails when an entry is no longer needed.
+CIRCULAR_IMPORTS = {("healthcheck.plan.facts", "healthcheck.plan.rehearsal")}
+CHECKS_IN_OTHER_MODULES = {"plan", "weights", "service", "probe", "runner"}
 
 
 def modules() -> list[tuple[str, Path]]:
@@ -72,6 +85,106 @@ def test_each_library_has_one_owner(part: str, path: Path) -> None:
         assert part in OWNERS[name], f"{path} imports {name}, which belongs to {sorted(OWNERS[name])}"
 
 
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Each module of healthcheck with the modules of healthcheck that it imports, anywhere in it."""
+    names = {module_name(path): path for _, path in modules()}
+    graph: dict[str, set[str]] = {}
+    for module, path in names.items():
+        graph[module] = {
+            name if name in names else name.rpartition(".")[0] for name in imported(path)
+        } & names.keys()
+    return graph
+
+
+def test_imports_are_absolute() -> None:
+    for _, path in modules():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level], path
+
+
+def test_no_import_circle() -> None:
+    graph = import_graph()
+    for module, other in CIRCULAR_IMPORTS:
+        graph[module].remove(other)
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize(("module", "other"), CIRCULAR_IMPORTS)
+def test_an_exception_from_the_import_rule_is_still_needed(module: str, other: str) -> None:
+    graph = import_graph()
+    for pair in CIRCULAR_IMPORTS - {(module, other)}:
+        graph[pair[0]].remove(pair[1])
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(graph).prepare()
+
+
+def check_modules() -> list[str]:
+    return [module_name(path) for path in sorted(ROOT.glob("*/checks/*.py")) if path.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("name", check_modules())
+def test_a_module_is_named_after_its_one_check(name: str) -> None:
+    """The id without the name of its stage: weights/size-limit is weights.checks.size_limit."""
+    module = importlib.import_module(name)
+    checks = {key: value for key, value in vars(module).items() if isinstance(value, Check)}
+    own = {key: value for key, value in checks.items() if value.run.__module__ == name}
+    assert len(own) == 1, f"{name} declares {sorted(own)}"
+    assert checks == own, f"{name} imports another check: move what both need to a module named by its subject"
+    (variable, check), stage = own.popitem(), name.split(".")[1]
+    expected = check.id.removeprefix(f"{check.stage.value}/").replace("/", "_").replace("-", "_")
+    assert (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
+
+
+def stages_with_checks_in_other_modules() -> set[str]:
+    return {
+        page.stage
+        for page in catalogue.pages()
+        if page.source.removesuffix(".py").replace("/", ".") not in check_modules()
+    }
+
+
+def test_every_check_is_in_the_checks_of_its_stage() -> None:
+    assert stages_with_checks_in_other_modules() == CHECKS_IN_OTHER_MODULES
+
+
+def declares(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "check"
+
+
+def functions_of_checks() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions that declare checks, wherever they are, and the others in the modules of checks."""
+    for path in sorted(ROOT.rglob("*.py")):
+        functions = (
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.FunctionDef)
+        )
+        for node in functions:
+            if module_name(path) in check_modules() or any(map(declares, node.decorator_list)):
+                yield f"{module_name(path)}.{node.name}", node
+
+
+def code_lines(function: ast.FunctionDef) -> int:
+    """Without decorators and docstring, which is a check's page."""
+    start = function.body[0].end_lineno if ast.get_docstring(function) is not None else function.lineno - 1
+    return (function.end_lineno or 0) - (start or 0)
+
+
+def test_no_check_outgrows_a_reader() -> None:
+    found = dict(functions_of_checks())
+    assert len(found) >= len(catalogue.pages())
+    long = {name: count for name, node in found.items() if (count := code_lines(node)) > MAX_CHECK_LINES}
+    assert not long
+
+
 def test_no_module_outgrows_a_reader() -> None:
-    long = {str(path): count for _, path in modules() if (count := len(path.read_text("utf-8").splitlines())) > 400}
+    long = {
+        str(path): count
+        for _, path in modules()
+        if (count := len(path.read_text("utf-8").splitlines())) > MAX_MODULE_LINES
+    }
     assert not long
