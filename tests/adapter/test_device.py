@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +10,7 @@ from adapter.chips import CHIPS, chip_called
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
 from healthcheck import hardware
-from tests.support.shared import shared
+from tests.support.systems import RecordedSystem
 
 LAYOUT_A = """\
 | NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
@@ -53,21 +50,6 @@ LAYOUT_E = """\
 """
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A machine as it was recorded."""
-
-    table: str = ""
-    nodes: int = 0
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    def npu_smi(self) -> str:
-        return self.table
-
-    def device_nodes(self) -> int:
-        return self.nodes
-
-
 @pytest.mark.parametrize(
     "health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"]
 )
@@ -80,51 +62,30 @@ class Recorded:
     ids="ABCDE",
 )  # fmt: skip
 def test_the_five_layouts(table, devices, chip, hbm_mib, health):
-    machine = find_machine(Recorded(table.format(health=health)))
-    assert (machine.devices, machine.chip, machine.hbm_mib) == (devices, chip, hbm_mib)
-
-
-@pytest.mark.parametrize(
-    ("file", "devices", "chip", "hbm_mib"),
-    [
-        ("info_310P3_25.3.rc1_duo-4card-8chip_container_hot_procs-noname.txt", 8, "310P3", 43693),
-        ("info_910A_22.0.3.1_8x_OK_noproctable.txt", 8, "910A", 32768),
-        ("info_910B2C_23.0.2.1_2x_OK_procs.txt", 2, "910B2C", 65536),
-        ("info_910B3_26.x_8x_OK_container-pid-column.txt", 8, "910B3", 65536),
-        ("info_910B4-1_25.2.0_8x_OK_mixed-procs.txt", 8, "910B4-1", 65536),
-        ("info_910B4_25.5.2_container-single-npu-id5_OK_idle.txt", 1, "910B4", 32768),
-        ("info_910B4_26.0.rc1_1x_OK_idle_wide.txt", 1, "910B4", 32768),
-        ("info_950DT_25.6.rc1.b169_OK_procs.txt", 4, "Ascend950DT", 86016),
-        ("info_A3-910_93_26.0.rc1_dual-chip_procs.txt", 4, "Ascend910", 65536),
-        ("info_310_20.2.0_4chip_OK.txt", 4, "310", 8192),
-    ],
-)
-def test_recorded_machines(file, devices, chip, hbm_mib):
-    table = (shared("data/ascend/npu-smi") / file).read_text()
-    machine = find_machine(Recorded(table))
+    machine = find_machine(RecordedSystem(table.format(health=health)))
     assert (machine.devices, machine.chip, machine.hbm_mib) == (devices, chip, hbm_mib)
 
 
 def test_no_npu():
-    assert find_machine(Recorded()).devices == 0
+    assert find_machine(RecordedSystem()).devices == 0
 
 
 def test_nodes_alone_are_npus_of_unknown_kind():
-    assert find_machine(Recorded(nodes=2)) == Machine(2, None, None, "/dev/davinci*")
+    assert find_machine(RecordedSystem(nodes=2)) == Machine(2, None, None, "/dev/davinci*")
 
 
 def test_no_more_devices_than_nodes():
-    assert find_machine(Recorded(LAYOUT_B.format(health="OK"), nodes=1)).devices == 1
+    assert find_machine(RecordedSystem(LAYOUT_B.format(health="OK"), nodes=1)).devices == 1
 
 
 def test_visible_devices_are_the_ones_that_count():
-    machine = find_machine(Recorded(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": "0, 3"}))
+    machine = find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": "0, 3"}))
     assert machine.devices == 2
     assert "ASCEND_RT_VISIBLE_DEVICES" in machine.source
 
 
 def test_an_empty_list_of_visible_devices_hides_none():
-    assert find_machine(Recorded(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices == 8
+    assert find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices == 8
 
 
 @pytest.mark.parametrize(
@@ -170,7 +131,7 @@ def test_an_unheard_of_chip_lists_the_known_ones():
 
 @given(st.text(alphabet="|0123456789 OKNA/:.Ascend910B\n", max_size=400))
 def test_no_table_is_too_broken(text):
-    machine = find_machine(Recorded(text))
+    machine = find_machine(RecordedSystem(text))
     assert machine.devices >= 0
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from adapter.decision import Refusal
 from adapter.device import Machine
 from adapter.plan import make_plan
-from adapter.settings import Setting
 from adapter.weights import read_weights
 from tests.adapter.models import MODELS
-from tests.support.shared import shared
 
 GIB = 2**30
 # What torch reports for one device, in GiB; that of the 950 is what an idle one leaves.
@@ -118,29 +114,3 @@ def test_without_an_npu_nothing_of_npus_is_asked_for(model, folder):
         "--dtype", "--quantization", "--tensor-parallel-size", "--max-model-len", "--max-num-seqs", "--trust-remote-code",
     }  # fmt: skip
     assert not any(decision.key.startswith(("HCCL", "PYTORCH_NPU")) for decision in plan.environment)
-
-
-@pytest.mark.parametrize("version", ["0.18.0", "0.23.0", "0.32.0"])
-def test_every_option_is_one_that_vllm_has(version, tmp_path):
-    catalogue = json.loads((shared("data/vllm") / f"flags_{version}.json").read_text())
-    known = {option for action in catalogue["actions"] for option in _options(action)}
-    group = {
-        "multi_node": Setting("data-parallel", "x"), "nodes": Setting(("a", "b"), "x"),
-        "network_interface": Setting("e", "x"), "node_rank": Setting(1, "x"),
-    }  # fmt: skip
-    for number, model in enumerate(MODELS):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        weights = read_weights(model.write(folder))
-        for machine in (
-            MACHINES["A3 x 16"][0],
-            Machine(64, "310P3", 43693, "test"),
-            Machine(0, None, None, "test"),
-        ):
-            arguments = make_plan(weights, machine, group).arguments()
-            assert {argument for argument in arguments if argument.startswith("--")} <= known
-
-
-def _options(action):
-    names = action.get("options") or action.get("option_strings") or action.get("flags")
-    return names if isinstance(names, list) else [names]

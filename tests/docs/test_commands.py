@@ -29,7 +29,7 @@ NOT_HERE = {
     r"python3 -m pip install": "needs a package registry",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
-    r"\.venv/bin/": "run by test_adding_a_check, or only looked for",
+    r"([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
 ON_A_SERVER = re.compile(r"npu-adapter (probe|compare|verify --url)")
 VERDICTS = {"runner": {0, 1}, "compare": {0, 1, 3}, "diagnose": {0, 3}}

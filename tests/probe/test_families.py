@@ -15,7 +15,6 @@ from healthcheck.probe.grading.replies import soft_score
 from healthcheck.probe.problems import FAMILIES, TIERS, Problem, generate, message
 from healthcheck.probe.problems.dataset import load
 from healthcheck.probe.problems.pictures import SIDE_PIXELS
-from tests.support.shared import shared
 
 ALL = [(family, tier) for family in FAMILIES for tier in TIERS]
 
@@ -186,12 +185,6 @@ def test_gsm8k_lines_are_read(tmp_path: Path) -> None:
     assert [problem.answer for problem in problems] == ["1,000", "1,001", "1,002"]
     assert grade(problems[0], "The answer is $1000").correct
     assert not grade(problems[0], "The answer is 2").correct
-
-
-def test_shared_gsm8k_lines_are_read() -> None:
-    problems = load(shared("data/aisbench-synthetic-120.jsonl"), 1000)
-    assert len(problems) == 120
-    assert all(grade(problem, f"work it out\n#### {problem.answer}").strict for problem in problems)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])

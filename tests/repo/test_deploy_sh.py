@@ -11,7 +11,6 @@ import pytest
 from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, folder, git, judged, repository, seen
-from tests.support.shared import shared
 
 PRESENT, SYNTAX, COMMITTED = "repo/deploy-sh-present", "repo/deploy-sh-syntax", "repo/committed"
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
@@ -254,9 +253,3 @@ def test_nothing_is_run(tmp_path: Path):
     folder(tmp_path / "r", {"deploy.sh": f"#!/bin/sh\ntouch {bait}\n$(touch {bait})\n" + LAUNCH})
     verdict(tmp_path / "r", SYNTAX)
     assert not bait.exists()
-
-
-def test_ascend_environment_scripts_are_bash(tmp_path: Path):
-    for script in sorted(shared("data/ascend/cann-env").glob("*set_env*")):
-        root = folder(tmp_path / script.name, {"deploy.sh": script.read_bytes()})
-        assert verdict(root, SYNTAX).outcome in {Outcome.PASS, Outcome.WARN}, script.name

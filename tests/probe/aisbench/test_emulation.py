@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import pytest
@@ -22,7 +21,6 @@ from healthcheck.probe.export import client_reading
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import Sample
 from healthcheck.probe.statistics.summary import summarize
-from tests.support.shared import shared
 
 matrices = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
@@ -142,25 +140,6 @@ def test_gold_and_unfinished_reasoning() -> None:
     assert reasoning_cut_off("<think>so 18")
     assert not reasoning_cut_off("<think>so</think> 18")
     assert not reasoning_cut_off("18")
-
-
-@pytest.mark.parametrize(
-    "run", ["iid70_120x5", "halfright_120x5", "bimodal_n5", "truncated_stream_n5", "n1_details"]
-)
-def test_golden_results_are_reproduced_to_the_last_bit(run: str) -> None:
-    folder = shared(f"data/aisbench-golden/v3.1.20260630_{run}")
-    (file,) = (f for f in folder.glob("predictions/*/*.jsonl") if not f.stem.endswith("_failed"))
-    rows: dict[int, list[int]] = {}
-    golds: dict[int, str] = {}
-    for line in file.read_text("utf-8").splitlines():
-        record = json.loads(line)
-        golds[record["id"]] = record["gold"]
-        rows.setdefault(record["id"], []).append(int(client_grade(record["prediction"], record["gold"]).correct))
-    n = max(map(len, rows.values()))
-    matrix = [rows.get(i, []) + [0] * (n - len(rows.get(i, []))) for i in range(max(rows) + 1)]
-    (result,) = folder.glob("results/*/*.json")
-    stored = json.loads(result.read_text("utf-8"))
-    assert client_results(matrix) == {name: stored[name] for name in client_results(matrix)}
 
 
 @pytest.mark.parametrize(

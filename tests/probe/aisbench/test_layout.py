@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from healthcheck.probe.aisbench import config_text, tables
 from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of, write
 from healthcheck.probe.aisbench.metrics import client_results
-from healthcheck.probe.aisbench.version import KNOWN, Release, infer_config, version_of
-from tests.support.shared import shared
 
 HAND_WRITTEN = ClientReport(
     stamp="20260326_151326",
@@ -70,83 +68,6 @@ def test_writing_puts_the_same_bytes_on_disk(tmp_path: Path) -> None:
     write(HAND_WRITTEN, tmp_path)
     written = {str(f.relative_to(tmp_path)): f.read_bytes() for f in tmp_path.rglob("*") if f.is_file()}
     assert written == files_of(HAND_WRITTEN)
-
-
-GOLDEN = (
-    "v3.1-20260319_bimodal_n5",
-    "v3.1.20260630_bimodal_n5",
-    "v3.1.20260630_fail_then_resumed_n5",
-    "v3.1.20260630_failall",
-    "v3.1.20260630_halfright_120x5",
-    "v3.1.20260630_iid70_120x5",
-    "v3.1.20260630_n1_details",
-    "v3.1.20260630_truncated_stream_n5",
-)
-
-
-@pytest.mark.parametrize("run", GOLDEN)
-def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> None:
-    folder = shared(f"data/aisbench-golden/{run}")
-    last = max(folder.glob("summary/*.csv"))
-    stamp, (_, first, *_) = last.stem.removeprefix("summary_"), last.read_text("utf-8").splitlines()
-    dataset, version = first.split(",")[:2]
-    found = list(folder.glob("results/*/*.json"))
-    results = json.loads(found[0].read_text("utf-8")) if found else None
-    plain = None if results is None else {name: v for name, v in results.items() if name != "details"}
-    report = ClientReport(
-        stamp=stamp, pid=1, dataset=dataset, version=version, predictions=(), results=plain, config={}
-    )
-    files = files_of(report)
-    for suffix in ("txt", "csv", "md"):
-        name = f"summary/summary_{stamp}.{suffix}"
-        assert files[name] == (folder / name).read_bytes(), suffix
-    if results is not None and "details" not in results:
-        assert files[f"results/{report.model}/{dataset}.json"] == found[0].read_bytes()
-
-
-@pytest.mark.parametrize("run", GOLDEN[:3])
-def test_golden_predictions_are_reproduced_byte_for_byte(run: str) -> None:
-    (file,) = shared(f"data/aisbench-golden/{run}").glob("predictions/*/*_gsm8k.jsonl")
-    records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    predictions = tuple(
-        Prediction(
-            id=r["id"], uuid=r["uuid"], origin_prompt=r["origin_prompt"], prediction=r["prediction"], gold=r["gold"]
-        )
-        for r in records
-    )
-    report = ClientReport(
-        stamp="s", pid=1, dataset="demo_gsm8k", version="-", predictions=predictions, results=None, config={}
-    )
-    assert files_of(report)[f"predictions/{report.model}/demo_gsm8k.jsonl"] == file.read_bytes()
-
-
-def test_golden_failures_are_reproduced_byte_for_byte() -> None:
-    run = shared("data/aisbench-golden/v3.1.20260630_truncated_stream_n5")
-    (file,) = run.glob("predictions/*/*_failed.jsonl")
-    records = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    failures = tuple(Failure(id=r["id"], origin_prompt=r["input"], error=r["error_info"]) for r in records)
-    report = ClientReport(
-        stamp="s",
-        pid=1,
-        dataset="demo_gsm8k",
-        version="-",
-        predictions=(),
-        failures=failures,
-        results=None,
-        config={},
-    )
-    assert files_of(report)[f"predictions/{report.model}/demo_gsm8k_failed.jsonl"] == file.read_bytes()
-
-
-def test_the_version_column_is_reproduced_for_both_releases() -> None:
-    (file,) = shared("data/aisbench-golden/v3.1.20260630_bimodal_n5").glob("configs/*.py")
-    (dataset,) = config_text.parse(file.read_text("utf-8"))["datasets"]
-    stored = dataset["infer_cfg"]
-    rounds = [(turn["role"], turn["prompt"]) for turn in stored["prompt_template"]["template"]["round"]]
-    assert infer_config(rounds) == stored
-    assert version_of(infer_config(rounds, Release.JUNE)) == "f588a9"
-    assert version_of(infer_config(rounds, Release.MARCH)) == "0ba9da"
-    assert set(KNOWN) == {"f588a9", "0ba9da"}
 
 
 @pytest.mark.parametrize(

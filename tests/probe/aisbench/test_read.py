@@ -10,15 +10,6 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.probe.aisbench.metrics import client_groups, client_results
 from tests.probe.aisbench.made_reports import RIGHT, WRONG, made, reading_of, said, zipped
-from tests.support.shared import shared
-
-GOLDEN_TRUTH = {
-    "v3.1-20260319_bimodal_n5": (50.0, 50.0, 50.0),
-    "v3.1.20260630_bimodal_n5": (50.0, 50.0, 50.0),
-    "v3.1.20260630_fail_then_resumed_n5": (100.0, 100.0, 100.0),
-    "v3.1.20260630_halfright_120x5": (50.0, 50.0, 50.0),
-    "v3.1.20260630_truncated_stream_n5": (87.5, 87.5, 87.5),
-}
 
 
 def test_hidden_failures_are_counted_named_and_taken_out() -> None:
@@ -137,19 +128,6 @@ def test_dumped_groups_give_the_truth_of_data_that_cannot_be_regraded() -> None:
     assert passed.value == 0.5
 
 
-@pytest.mark.parametrize("run", GOLDEN_TRUTH)
-def test_golden_reports_are_read_and_put_right(
-    run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["read", str(shared(f"data/aisbench-golden/{run}")), "--json", str(tmp_path / "r.json")]) == 0
-    (task,) = json.loads((tmp_path / "r.json").read_text())["tasks"]
-    true = {entry["name"]: 100 * entry["value"] for entry in task["true"]}
-    assert tuple(true[f"{name}@5"] for name in ("avg", "pass", "cons")) == pytest.approx(GOLDEN_TRUTH[run])
-    assert task["printed"] == task["recomputed_as_aisbench"]
-    assert task["problems_implied_by_printed_figures"] == 0
-    assert "AISBench printed" in capsys.readouterr().out
-
-
 def test_the_figures_that_the_service_does_not_have_say_what_they_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,8 +139,3 @@ def test_the_figures_that_the_service_does_not_have_say_what_they_are(
     assert " 0.00 [" in row
     assert "100.00 [" in voted
     assert "the most frequent answer is right; cons@5: more than half" in voted
-
-
-def test_the_golden_run_of_failures_only_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["read", str(shared("data/aisbench-golden/v3.1.20260630_failall"))]) == 3
-    assert "every request failed" in " ".join(capsys.readouterr().out.split())

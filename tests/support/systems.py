@@ -1,0 +1,39 @@
+"""Machines that answer from what a test writes down: for the kit's runner, and for the reference adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from healthcheck.runner.machine import Entry
+from healthcheck.runner.recording import RecordedMachine, Recording
+
+
+def npu_machine(
+    files: Mapping[str, str] | None = None,
+    folders: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RecordedMachine:
+    """A machine of the runner with these files; `folders` has the one path that each pattern finds."""
+    return RecordedMachine(
+        Recording(
+            files={path: tuple(text.splitlines()) for path, text in (files or {}).items()},
+            paths={pattern: (Entry(path=path, kind="folder"),) for pattern, path in (folders or {}).items()},
+            variables=dict(variables or {}),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class RecordedSystem:
+    """What the reference adapter asks of its machine."""
+
+    table: str = ""
+    nodes: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def npu_smi(self) -> str:
+        return self.table
+
+    def device_nodes(self) -> int:
+        return self.nodes
