@@ -19,8 +19,8 @@ from healthcheck.repo import checks as repo_checks
 from healthcheck.repo.facts import Submission, read_submission
 from healthcheck.run import TASKS, Request, Run
 from healthcheck.weights import checks as weights_checks
-from healthcheck.weights.check_task import task_of
 from healthcheck.weights.facts import WeightsFacts, survey
+from healthcheck.weights.task import task_of
 
 UNCOMMITTED = "repaired in the working copy; not committed yet"
 

@@ -12,10 +12,10 @@ from healthcheck import hardware
 from healthcheck.contract import Task
 from healthcheck.repo.facts import read_submission
 from healthcheck.weights import registry
-from healthcheck.weights.check_task import task_of
 from healthcheck.weights.facts import WeightsFacts, survey
 from healthcheck.weights.nature import Family, architecture_nature
 from healthcheck.weights.render import render
+from healthcheck.weights.task import task_of
 from tests.weights.folders import CHATML, OMNI, QWEN3, VISION, findings, judge, model, plan, said, write_json
 
 PEER = Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python"

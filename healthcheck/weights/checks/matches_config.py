@@ -1,12 +1,11 @@
-"""Checks that the parts of a model fit together: tensors and configuration, and a processor for what is no text."""
+"""weights/matches-config: the tensors are those that config.json describes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from healthcheck import json_text
-from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.documents import integer, text_of, words
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -18,14 +17,6 @@ _NORM = re.compile(r"^(?:model\.|language_model\.|thinker\.)+layers\.\d{1,6}\.in
 _EMBEDDING = re.compile(r"^model\.embed_tokens\.weight$")
 _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
 """Model types whose layers are numbered or whose vocabulary is counted in another way."""
-_WITH_PROCESSOR = {
-    "aya_vision", "gemma3", "gemma3n", "gemma4", "glm4v", "glm4v_moe", "idefics3", "internvl", "kimi_vl", "llama4",
-    "llava", "llava_next", "llava_onevision", "minicpmo", "minicpmv", "mllama", "paligemma", "phi3_v", "phi4mm",
-    "pixtral", "qwen2_5_omni", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5", "qwen3_5_moe",
-    "qwen3_omni_moe", "qwen3_vl", "qwen3_vl_moe", "smolvlm",
-}  # fmt: skip
-"""Model types whose images and sounds vLLM has prepared by the processor of the transformers library."""
-_PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
 
 
 @check(
@@ -79,46 +70,3 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
             fix="take config.json and all weights from the same checkpoint",
             where="config.json",
         )
-
-
-@check(
-    "weights/processor",
-    "A model that takes images or audio has its processor",
-    stage=Stage.WEIGHTS,
-    why="The engine prepares images and audio with the model's processor, and does not start without one.",
-    requires=("weights/config",),
-)
-def processor(facts: WeightsFacts) -> Findings:
-    """A model that takes images or audio comes with a processor: preprocessor_config.json, or processor_config.json
-    as newer releases of transformers write it. vLLM loads it at the start, also when only text will be asked.
-
-    Training often saves the model and the tokenizer and leaves the processor out. A warning, since some models
-    bring a processor of their own: the launch settles it.
-
-    To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
-    """
-    weights = facts.weights
-    model_type = text_of(weights.config.value.get("model_type"))
-    if model_type not in _WITH_PROCESSOR:
-        raise NotApplicable("the model takes text alone, or brings its own way to prepare the rest")
-    if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
-        raise NotApplicable("deploy.sh switches everything but text off, or the engine has its own way")
-    mistral = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
-    if mistral or any(weights.folder.has(name) for name in _PROCESSOR_FILES):
-        return
-    yield warn(
-        expected=f"{' or '.join(_PROCESSOR_FILES)}, as {model_type} models have it",
-        seen="neither is in the folder",
-        fix="copy preprocessor_config.json from the original model, or save it with processor.save_pretrained",
-        where="config.json",
-    )
-
-
-def _text_alone(facts: WeightsFacts) -> bool:
-    if facts.option("language-model-only") is not None:
-        return True
-    try:
-        limits = json_text.load(facts.option("limit-mm-per-prompt") or "null")
-    except json_text.JsonError:
-        return False
-    return isinstance(limits, dict) and bool(limits) and not any(limits.values())

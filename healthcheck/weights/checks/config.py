@@ -1,4 +1,4 @@
-"""The check of config.json against what the engine can serve."""
+"""weights/config: config.json against what the engine can serve."""
 
 from __future__ import annotations
 

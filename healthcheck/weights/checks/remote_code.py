@@ -1,4 +1,4 @@
-"""The check of code that comes with the weights, against --trust-remote-code."""
+"""weights/remote-code: code that comes with the weights, against --trust-remote-code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of the tokenizer, and of the chat template without which no chat request is answered."""
+"""weights/tokenizer: the tokenizer, and the chat template without which no chat request is answered."""
 
 from __future__ import annotations
 

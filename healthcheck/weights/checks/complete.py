@@ -1,4 +1,4 @@
-"""The check that every file of the weights is there, whole."""
+"""weights/complete: every file of the weights is there, whole."""
 
 from __future__ import annotations
 

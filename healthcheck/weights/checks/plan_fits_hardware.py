@@ -1,4 +1,4 @@
-"""The check that what deploy.sh would launch fits the devices."""
+"""plan/fits-hardware: what deploy.sh would launch fits the devices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIND_SIZES = (1, 2, 4, 8, 16)
     why="A model that does not fit stops while it loads, or when it reserves its cache.",
     requires=("weights/present", "weights/config"),
 )
-def fits_hardware(facts: WeightsFacts) -> Findings:
+def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     """Each device holds its part of the weights (bytes divided by tensor and pipeline parallel size), about 2 GiB
     of working memory, and the key-value cache: at least one sequence of --max-model-len tokens has to fit in what
     --gpu-memory-utilization leaves, or vLLM does not start. The tensor parallel size has to divide the attention

@@ -1,0 +1,55 @@
+"""weights/pickle: a pickle can run code while it is loaded."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Stage
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.inventory import Format
+from healthcheck.weights.words import gigabytes, some
+
+
+@check(
+    "weights/pickle",
+    "No weights are pickles",
+    stage=Stage.WEIGHTS,
+    why="A pickle is a program: loading one from others runs it.",
+    requires=("weights/present",),
+)
+def pickle(facts: WeightsFacts) -> Findings:
+    """Files that torch.save wrote (.bin, .pt, .pth, .ckpt) hold a pickle, and unpickling calls whatever the pickle
+    names. Engines load them with restrictions and refuse unknown names; they also load slower than safetensors,
+    and need the memory twice. The kit never unpickles: it reads the names that a pickle would call.
+
+    Beside safetensors, pickles are not loaded; they only count towards the size limit.
+
+    To repair: write the weights again with model.save_pretrained(folder), which writes safetensors today, and
+    delete the pickles.
+    """
+    pickles = facts.weights.pickles
+    if not pickles:
+        raise NotApplicable("there are no pickles")
+    names = [pickled.entry.name for pickled in pickles]
+    size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
+    for pickled in pickles:
+        if pickled.dangerous:
+            yield fail(
+                expected="a pickle of tensors",
+                seen=f"{shown(pickled.entry.name)} calls {', '.join(pickled.dangerous[:3])} when it is loaded",
+                fix="do not load this file; take the weights from a source that you trust, as safetensors",
+                where=shown(pickled.entry.name),
+            )
+    if Format.SAFETENSORS in facts.weights.formats():
+        yield note(f"{some(names)} ({size}) beside safetensors: not loaded, but counted; they can be deleted")
+        return
+    calls = sorted(
+        {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
+    )
+    also = f"; beyond tensors it names {some(calls, 3)}" if calls else ""
+    yield warn(
+        expected="safetensors",
+        seen=f"pickles only: {some(names)} ({size}){also}",
+        fix="write them again as safetensors: model.save_pretrained(folder)",
+        where=shown(names[0]),
+    )

@@ -1,0 +1,108 @@
+"""weights/present: there are weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.records import Finding, Stage
+from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.inventory import Format, format_of, is_partial, of_format
+from healthcheck.weights.words import some
+
+SERVED = "*.safetensors (or *.bin, *.gguf) files"
+
+
+@check(
+    "weights/present",
+    "The folder holds a model",
+    stage=Stage.WEIGHTS,
+    rule=contract.WEIGHTS_FROM_MODEL_PATH,
+    why="The service downloads the weights repository to $MODEL_PATH; the server loads what is there.",
+)
+def present(facts: WeightsFacts) -> Findings:
+    """The folder that MODEL_PATH will name has to hold a whole model: weights at its top level, with their
+    configuration and tokenizer beside them.
+
+    Engines look at the top level only: weights in a subfolder are not found. A folder of the Hugging Face cache
+    (models--org--name) holds blobs and snapshots: the model is in snapshots/<revision>. A LoRA adapter
+    (adapter_config.json) is no model: merge it into its base model first. Formats of other frameworks (ONNX, OM,
+    TensorFlow) are not loaded by an engine that serves chat completions.
+
+    To repair: give the folder with config.json in it as --weights, or move the files to the top of the weights
+    repository.
+    """
+    weights = facts.weights
+    yield from _no_folder(facts)
+    a_pipeline = weights.diffusers_index.present
+    if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
+        return
+    names = [entry.name for entry in weights.files]
+    expected = f"{SERVED} at the top of {weights.folder.path}"
+    yield _why_absent(weights, expected, names)
+
+
+def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
+    """What deploy.sh serves from inside MODEL_PATH, where the weights have no such folder."""
+    below = facts.plan.served_below if facts.plan else ""
+    whole = facts.weights.whole
+    real = whole.real_name(below)
+    if not below or "<unresolved" in below or real == "." or whole.has_folder(real):
+        return
+    entry = whole.entry(below)
+    if entry is None or format_of(below) is not Format.GGUF:
+        what = (entry.problem or "is one file") if entry else "is not there"
+        yield fail(
+            expected="a folder of the weights, or MODEL_PATH itself",
+            seen=f"deploy.sh serves {shown(below)!r} below it, which {what}",
+            fix='name "$MODEL_PATH" as the model',
+            where=facts.plan.server.where if facts.plan and facts.plan.server else "",
+        )
+
+
+def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
+    if not names:
+        return fail(
+            expected=expected,
+            seen="the folder is empty",
+            fix="download the weights into it, or give the folder that holds them",
+        )
+    if weights.adapter_config.present:
+        base = weights.adapter_config.value.get("base_model_name_or_path")
+        seen = f"adapter_config.json: a LoRA adapter of {base!r}, without the base model"
+        return fail(
+            expected="a whole model",
+            seen=seen,
+            fix="merge the adapter into its base model (peft: merge_and_unload) and submit the result",
+            where="adapter_config.json",
+        )
+    deeper = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=False)
+    if deeper:
+        return _in_subfolders(sorted({entry.name.rpartition("/")[0] for entry in deeper}), expected)
+    partial = [name for name in names if is_partial(name)]
+    if partial:
+        return fail(
+            expected=expected,
+            seen=f"only remains of a download: {some(partial)}",
+            fix="download the weights again, to the end",
+        )
+    foreign = of_format(weights.files, Format.FOREIGN, top=False)
+    if foreign:
+        seen = f"weights of other frameworks only: {some([entry.name for entry in foreign])}"
+        return fail(expected=expected, seen=seen, fix="submit the safetensors weights of the model")
+    return fail(
+        expected=expected,
+        seen=f"no weights among {len(names)} files: {some(names)}",
+        fix="download the weights; a clone without Git LFS leaves them out",
+    )
+
+
+def _in_subfolders(folders: list[str], expected: str) -> Finding:
+    snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
+    return fail(
+        expected=expected,
+        seen=f"weights only in {some(folders)}",
+        fix=f"give the folder {shown(snapshot)!r} below it, or move its files to the top",
+    )

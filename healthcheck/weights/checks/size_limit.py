@@ -1,0 +1,88 @@
+"""weights/size-limit: the weights are within the service's limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.records import JsonValue, Stage
+from healthcheck.weights.facts import Weights, WeightsFacts
+from healthcheck.weights.folder import MAX_ENTRIES, Entry
+from healthcheck.weights.inventory import Format, is_partial, of_format
+from healthcheck.weights.words import gigabytes, some
+
+GIB_LIMIT = 100 * 2**30
+
+
+@check(
+    "weights/size-limit",
+    "The weights fit the size limit",
+    stage=Stage.WEIGHTS,
+    rule=contract.WEIGHT_LIMIT,
+    why="Above the limit the download of the weights fails, and the job with it.",
+)
+def size_limit(facts: WeightsFacts) -> Findings:
+    """Everything in the weights folder counts: duplicates in another format, optimizer states, images. Files with
+    several names (hard links, links into the download cache) count once; the .git folder is left out, because a
+    download does not bring it.
+
+    The service says "100 GB" and not which kind: read strictly that is 100,000,000,000 bytes. A folder between
+    that and 100 GiB (107,374,182,400 bytes) may pass there, but nothing says so, and the check fails it.
+
+    To repair: delete what no engine loads (pytorch_model*.bin beside safetensors, original/, *.gguf, checkpoints),
+    quantize (W8A8 halves bfloat16 weights), or submit a smaller model. --weight-limit sets another limit.
+    """
+    weights, limit = facts.weights, facts.limit_bytes
+    total = weights.total_bytes
+    if weights.whole.truncated:
+        yield warn(
+            expected=f"at most {MAX_ENTRIES:,} files, so that all can be counted",
+            seen=f"more than that; those that were counted take {gigabytes(total)}",
+            fix="remove what is no part of the model from the weights folder",
+        )
+    if total > limit:
+        yield fail(
+            expected=f"at most {limit:,} bytes ({gigabytes(limit)})",
+            seen=f"{total:,} bytes ({gigabytes(total)}), {gigabytes(total - limit)} too many{_unit(total, limit)}",
+            fix=_what_to_delete(weights, total - limit),
+            where=str(weights.whole.path),
+            evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
+        )
+    elif weights.whole.git_bytes > 10**6:
+        yield note(f"{gigabytes(total)}; .git takes {gigabytes(weights.whole.git_bytes)} more and is not counted")
+
+
+def _unit(total: int, limit: int) -> str:
+    if limit != contract.MAX_WEIGHT_BYTES or total > GIB_LIMIT:
+        return ""
+    return (
+        f". That is below 100 GiB ({GIB_LIMIT:,} bytes), but the service does not document which unit its “100 GB” "
+        "is, so the strict reading decides"
+    )
+
+
+def _largest(weights: Weights) -> list[JsonValue]:
+    largest = sorted(weights.whole.entries, key=lambda entry: -entry.size_bytes)[:5]
+    return [{"name": entry.name, "bytes": entry.size_bytes} for entry in largest]
+
+
+def _what_to_delete(weights: Weights, excess: int) -> str:
+    for spare in _spares(weights):
+        if sum(entry.size_bytes for entry in spare) >= excess:
+            return f"delete what no engine loads here: {some([entry.name for entry in spare])}"
+    return (
+        "quantize the weights (W8A8 halves bfloat16) or choose a smaller model; --weight-limit sets another limit"
+    )
+
+
+def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:
+    """Sets of files that can go, the surest first, then all of them together."""
+    partial = tuple(entry for entry in weights.whole.entries if is_partial(entry.name))
+    foreign = of_format(weights.whole.entries, Format.FOREIGN, top=False)
+    deeper = tuple(e for e in of_format(weights.whole.entries, *Format, top=False) if not e.at_top)
+    has_safetensors = bool(of_format(weights.whole.entries, Format.SAFETENSORS))
+    doubles = of_format(weights.whole.entries, Format.PICKLE, Format.GGUF) if has_safetensors else ()
+    sets = [found for found in (partial, doubles, foreign, deeper) if found]
+    yield from sets
+    yield tuple({entry.name: entry for found in sets for entry in found}.values())

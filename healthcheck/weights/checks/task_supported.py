@@ -1,0 +1,60 @@
+"""task/supported: the task is one that the service evaluates."""
+
+from __future__ import annotations
+
+import difflib
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.records import Stage
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.task import CODES, task_of
+
+
+@check(
+    "task/supported",
+    "The task is one that the service evaluates",
+    stage=Stage.WEIGHTS,
+    rule=contract.TASK_TYPES,
+    why="Only three task codes have an evaluation.",
+)
+def task_supported(facts: WeightsFacts) -> Findings:
+    """The service evaluates text-generation, image-text-to-text and any-to-any, spelled exactly so. The task is
+    that of the weights: the kit takes it from --task, else from pipeline_tag in the front matter of the weights'
+    README.md, else from that of the adapter repository, else it says what the architecture suggests.
+
+    To repair: name one of the three codes with --task and in both front matters (pipeline_tag: text-generation).
+    A model whose task is another one, such as an embedding model, cannot be evaluated.
+    """
+    code, source = task_of(facts)
+    if facts.weights.card.error:
+        yield warn(
+            expected="a model card whose front matter is YAML",
+            seen=f"README.md of the weights: {shown(facts.weights.card.error)}",
+            fix="repair the lines between the two --- at the top of README.md",
+            where="README.md",
+        )
+    if not source:
+        yield unsettled(
+            expected=f"one of {', '.join(CODES)}",
+            seen=f"no task was given, no model card names one, and the weights are {facts.nature().family.value}",
+            fix="give the task with --task",
+        )
+    elif code not in CODES:
+        yield fail(
+            expected=f"one of {', '.join(CODES)}",
+            seen=f"“{shown(code)}” ({source})",
+            fix=_fix(code),
+            where="README.md" if "README" in source else "",
+        )
+    elif source == "the architecture":
+        yield note(f"no task was given; the architecture suggests {code}")
+
+
+def _fix(code: str) -> str:
+    plain = code.strip().lower().replace("_", "-").replace(" ", "-")
+    near = difflib.get_close_matches(plain, CODES, n=1, cutoff=0.8)
+    if near:
+        return f"did you mean {near[0]}?"
+    return "choose weights of a task that the service evaluates, or correct the code if the model does one of them"

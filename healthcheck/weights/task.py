@@ -1,0 +1,29 @@
+"""The task of a submission, and the codes that the service evaluates."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.nature import Family, Nature
+
+CODES = tuple(task.value for task in contract.Task)
+
+
+def task_of(facts: WeightsFacts) -> tuple[str, str]:
+    """The task code and where it was found: given, the weights' card, the repository's card, the architecture."""
+    if facts.task is not None:
+        return (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
+    if facts.weights.card.pipeline_tag:
+        return facts.weights.card.pipeline_tag, "pipeline_tag in the weights' README.md"
+    if facts.submission and facts.submission.card.pipeline_tag:
+        return facts.submission.card.pipeline_tag, "the task in the repository's README.md"
+    nature = facts.nature()
+    return (usual_task(nature).value, "the architecture") if nature.family is Family.GENERATES else ("", "")
+
+
+def usual_task(nature: Nature) -> contract.Task:
+    if nature.makes - {"text"} or {"image", "audio"} <= nature.takes:
+        return contract.Task.ANY_TO_ANY
+    if "image" in nature.takes:
+        return contract.Task.IMAGE_TEXT_TO_TEXT
+    return contract.Task.TEXT_GENERATION
