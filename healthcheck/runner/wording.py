@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from healthcheck.check import NotApplicable, fail, warn
+from healthcheck.check import NotApplicable, fail, unsettled, warn
 from healthcheck.records import Finding, JsonValue
 from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
@@ -44,6 +44,13 @@ def fault(
     """A failure; but a warning where the devices computed right all the same, which is the stronger proof."""
     say = warn if facts.computed else fail
     return say(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
+
+
+def unanswered(trouble: str) -> Finding:
+    """An inconclusive result: the devices were not asked, or gave no answer."""
+    return unsettled(
+        expected="an answer of the devices", seen=trouble, fix="record the machine again: runner --save FILE"
+    )
 
 
 def npus(number: int) -> str:

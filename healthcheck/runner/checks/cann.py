@@ -1,0 +1,71 @@
+"""runner/cann: CANN and ATB are installed."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import Cann, RunnerFacts
+from healthcheck.runner.wording import IMAGE, fault, needs_npu
+
+
+@check(
+    "runner/cann",
+    "CANN and ATB are installed, and their environment can be had",
+    stage=Stage.RUNNER,
+    why="torch_npu loads its operators from CANN, vllm-ascend others from ATB.",
+)
+def cann(facts: RunnerFacts) -> Findings:
+    """The toolkit is looked for where the environment says (ASCEND_HOME_PATH), in /usr/local/Ascend/ascend-toolkit
+    (before CANN 8.5) and in /usr/local/Ascend/cann (from 8.5 on); ATB in /usr/local/Ascend/nnal/atb.
+
+    That the environment is not set in this shell is a warning: the service's shell is not known, and deploy.sh has
+    to source the scripts itself then, as the template's does. The official images set it in ~/.bashrc, which a
+    script does not read.
+
+    To repair: source /usr/local/Ascend/ascend-toolkit/set_env.sh, then /usr/local/Ascend/nnal/atb/set_env.sh, both
+    in bash and without `set -u`. Where nothing is installed, use the official image.
+    """
+    needs_npu(facts)
+    seen = facts.cann
+    if seen.home and not seen.home_exists:
+        yield fault(
+            facts,
+            expected="the folder that ASCEND_HOME_PATH names",
+            seen=f"{seen.home} is not there",
+            fix="source the set_env.sh of the CANN that is installed",
+        )
+    if not seen.toolkits:
+        yield fault(
+            facts,
+            expected="a CANN toolkit",
+            seen="none in /usr/local/Ascend, and none in the environment",
+            fix=f"{IMAGE}, or install CANN {facts.row.cann}",
+        )
+        return
+    if not seen.home:
+        where = seen.scripts[0] if seen.scripts else "its set_env.sh"
+        yield warn(
+            expected="CANN's environment in this shell",
+            seen="ASCEND_HOME_PATH is not set",
+            fix=f"source {where}; in deploy.sh too (the template's does)",
+        )
+    yield from _atb(seen)
+    others = [toolkit.version for toolkit in seen.toolkits[1:]]
+    beside = f"; also installed: {', '.join(others)}" if others else ""
+    atb = f", ATB {seen.atb.version}" if seen.atb else ""
+    yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
+
+
+def _atb(seen: Cann) -> Findings:
+    if seen.atb is None:
+        yield warn(
+            expected="NNAL's ATB",
+            seen="no /usr/local/Ascend/nnal/atb",
+            fix=f"install the NNAL package of CANN {seen.toolkits[0].version}",
+        )
+    elif not seen.atb_sourced and seen.home:
+        yield warn(
+            expected="ATB's environment in this shell",
+            seen="CANN's is set, ATB's is not",
+            fix="source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too",
+        )

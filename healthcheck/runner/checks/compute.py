@@ -1,0 +1,74 @@
+"""runner/compute: every device computes what the CPU computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.records import Device, RunnerFacts
+from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
+from healthcheck.runner.wording import needs_npu, unanswered
+
+_ENDED = "end"
+
+
+@check(
+    "runner/compute",
+    "Every device computes what the CPU computes",
+    stage=Stage.RUNNER,
+    why="A device that answers and computes wrong, or hangs, passes every other test.",
+)
+def compute(facts: RunnerFacts) -> Findings:
+    """On every visible device a product of two matrices of small whole numbers, in float16 and, where the device
+    has it, in bfloat16. Every element is exact in these formats, so it must be equal to the CPU's, not close.
+
+    This is the strongest proof there is: where it passes, complaints of npu-smi or missing device nodes only warn.
+
+    To repair: an error names the operator or the runtime code (runner/stack for versions that do not belong
+    together; a free card for out of memory). Wrong numbers or a hang: the chip's health (npu-smi info -t ecc),
+    reset it, or leave it out with ASCEND_RT_VISIBLE_DEVICES.
+    """
+    needs_npu(facts)
+    seen = facts.torch
+    if not seen.count:
+        raise NotApplicable("torch_npu counts no device, see runner/torch-npu")
+    for device in seen.devices:
+        yield from _wrong(device, used=facts.wanted.npus is None or device.index < facts.wanted.npus)
+    for at, text in seen.errors:
+        fix = known_repair(text, RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
+        say = fail if at.startswith(("product", "device")) and not _spare(facts, at) else warn
+        yield say(expected="no error of the runtime", seen=text[:400], fix=fix, where=at)
+    without = seen.count - sum(bool(device.products) for device in seen.devices)
+    if seen.output and (seen.output.trouble or seen.output.status):
+        say = warn if seen.last == _ENDED or _spare(facts, seen.last) else fail
+        yield say(
+            expected="a product on every device, and a clean end",
+            seen=f"{seen.output.trouble or f'it ended with status {seen.output.status}'}, at {seen.last}",
+            fix="reset that chip (npu-smi set -t reset) or leave it out with ASCEND_RT_VISIBLE_DEVICES",
+        )
+    elif without > 0 and not seen.errors:
+        yield unanswered(f"the trial ended without a result for {without} of {seen.count} devices")
+    if seen.devices and seen.devices[0].bfloat16 is False:
+        yield note("no bfloat16 on this device: serve with --dtype float16")
+
+
+def _spare(facts: RunnerFacts, place: str) -> bool:
+    """Whether a place in the trial ("the product on device 6") is on a device beyond those that are wanted."""
+    number = re.search(r"\bdevice (\d{1,4})\b", place)
+    return bool(number and facts.wanted.npus is not None and int(number[1]) >= facts.wanted.npus)
+
+
+def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
+    for product in device.products:
+        seen = f"device {device.index}: {product.wrong} of {product.of} elements differ in {product.kind}"
+        if product.wrong and not used:
+            yield note(f"{seen}; it will not be used")
+        elif product.wrong:
+            yield fail(
+                expected="the elements that the CPU computes",
+                seen=seen,
+                fix=f"leave device {device.index} out (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
+                "npu-smi info -t ecc",
+            )

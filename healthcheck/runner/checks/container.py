@@ -1,0 +1,50 @@
+"""runner/container: the container has what an NPU needs."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import RUN_FLAGS, needs_npu
+
+NEEDED_MOUNTS = (
+    ("/usr/local/dcmi", "-v /usr/local/dcmi:/usr/local/dcmi"),
+    ("/usr/local/Ascend/driver/lib64", "-v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/"),
+    (
+        "/usr/local/Ascend/driver/version.info",
+        "-v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info",
+    ),
+    ("/etc/ascend_install.info", "-v /etc/ascend_install.info:/etc/ascend_install.info"),
+)
+
+
+@check(
+    "runner/container",
+    "The container was started with what NPUs need",
+    stage=Stage.RUNNER,
+    why="A container sees the host's NPUs, driver and tools only as far as its start-up flags say.",
+)
+def container(facts: RunnerFacts) -> Findings:
+    """vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
+    file, /usr/local/dcmi, npu-smi and /etc/ascend_install.info (set_env.sh reads that one). What is missing is
+    listed with its flag; where the devices computed right, it is only mentioned. With --runtime=ascend the
+    container runtime mounts the devices by ASCEND_VISIBLE_DEVICES, and some of these files stay hidden.
+
+    To repair: start the container again with the flags of the message.
+    """
+    needs_npu(facts)
+    if not facts.host.container:
+        raise NotApplicable("this is no container, as far as it shows")
+    flags = [flag for path, flag in NEEDED_MOUNTS if path not in facts.host.mounts]
+    if facts.smi.output.missing:
+        flags.append("-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi")
+    if not flags:
+        return
+    seen = f"{len(flags)} of the documented mounts are missing"
+    if facts.computed:
+        yield note(f"{seen}, and the devices work all the same: {' '.join(flags)}")
+    else:
+        whole = not facts.nodes
+        yield warn(
+            expected="the documented mounts", seen=seen, fix=f"docker run {RUN_FLAGS if whole else ' '.join(flags)}"
+        )

@@ -1,0 +1,60 @@
+"""runner/disk: the disk holds the weights and reads them in time."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import GB
+
+SLOW_LOAD_S = 600
+"""vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is given up."""
+
+
+@check(
+    "runner/disk",
+    "The disk holds the weights and reads them in time",
+    stage=Stage.RUNNER,
+    why="Weights may have up to 100 GB, and all of them are read at every start.",
+)
+def disk(facts: RunnerFacts) -> Findings:
+    """The folder looked at is MODEL_PATH, where the weights are; where it is not set, the working folder, which
+    then needs 100 GB free (the service's limit for weights). Its disk is read for half a second, past the page
+    cache, and the time follows that 100 GB take to load. More than 10 minutes warns: vLLM gives an engine up that
+    is not ready by then (VLLM_ENGINE_READY_TIMEOUT_S).
+
+    To repair: run it in a folder of a larger or faster disk (local NVMe instead of a network disk), or set
+    MODEL_PATH to the weights.
+    """
+    seen = facts.host
+    given = "MODEL_PATH" in seen.variables and seen.folder != "."
+    if given and not seen.folder_exists:
+        yield warn(
+            expected="the folder that MODEL_PATH names",
+            seen=f"{seen.folder} is not there",
+            fix="mount the weights there, or unset MODEL_PATH",
+        )
+        return
+    place = seen.folder if given else "the working folder"
+    if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
+        yield warn(
+            expected=f"{contract.MAX_WEIGHT_BYTES // GB} GB free for weights",
+            seen=f"{seen.disk.free_bytes / GB:.0f} GB free in {place}",
+            fix="free some, or keep the weights on another disk and set MODEL_PATH",
+            evidence={"free_bytes": seen.disk.free_bytes},
+        )
+    elif seen.disk:
+        yield note(f"{seen.disk.free_bytes / GB:.0f} GB free in {place}")
+    if seen.speed and seen.speed.read_bytes:
+        rate = seen.speed.bytes_per_s
+        load_s = contract.MAX_WEIGHT_BYTES / rate
+        said = f"{rate / 10**6:.0f} MB/s, so 100 GB take {load_s / 60:.1f} min to load (read: {seen.speed.of})"
+        if load_s > SLOW_LOAD_S:
+            yield warn(
+                expected=f"100 GB loaded within {SLOW_LOAD_S // 60} min",
+                seen=said,
+                fix="keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh",
+            )
+        else:
+            yield note(said)

@@ -1,0 +1,70 @@
+"""runner/driver: the driver is there, and fits its firmware."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, note
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import fault, listed, needs_npu
+
+
+@check(
+    "runner/driver",
+    "The driver is installed, running and fits its firmware",
+    stage=Stage.RUNNER,
+    why="CANN talks to the driver that runs, not to the one that was installed last.",
+)
+def driver(facts: RunnerFacts) -> Findings:
+    """The version in /usr/local/Ascend/driver/version.info must be the one that answers npu-smi; after an upgrade
+    without a restart they differ, or npu-smi ends with -8005. `npu-smi info -t board` compares driver and firmware
+    (Compatibility: OK or NOK).
+
+    In a container the version file is there only if it was mounted; that it is not is no fault.
+
+    To repair: restart the machine after a driver upgrade; install the firmware that came with the driver.
+    """
+    needs_npu(facts)
+    on_disk, running = facts.driver.version, facts.smi.table.driver if facts.smi.table else ""
+    if not on_disk and not running:
+        if not facts.host.container and not facts.nodes:
+            yield fault(
+                facts,
+                expected="an NPU driver",
+                seen=f"no driver, but an NPU on the PCI bus ({listed(list(facts.host.accelerators), 2)})",
+                fix="install the driver and its firmware",
+            )
+        else:
+            yield note("the driver's version is not visible here (its version.info is not mounted)")
+    if on_disk and running and on_disk.lower() != running.lower():
+        yield fault(
+            facts,
+            expected=f"the installed driver {on_disk} to be the one that runs",
+            seen=f"{running} answers: upgraded without a restart, or another host's file is mounted",
+            fix="restart the machine",
+            where=facts.driver.path,
+        )
+    elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
+        yield fault(
+            facts,
+            expected="a driver that was loaded after it was installed",
+            seen=f"driver {on_disk or 'files'} installed after the machine's last start; npu-smi ends with -8005",
+            fix="restart the machine",
+            where=facts.driver.path,
+        )
+    yield from _firmware(facts, driver=running or on_disk or "?")
+    if on_disk or running:
+        yield note(f"driver {running or on_disk}", where=facts.driver.path if on_disk else "")
+
+
+def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
+    """What `npu-smi info -t board` says of each card's firmware."""
+    for npu, board in facts.smi.boards.items():
+        if board.whole.get("Compatibility", "OK").upper() == "NOK":
+            firmware = board.whole.get("Firmware Version", "unknown")
+            yield fault(
+                facts,
+                expected="driver and firmware that fit each other",
+                seen=f"NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})",
+                fix="install the firmware of the driver's release, then restart the machine",
+                where=f"{facts.smi.command} info -t board -i {npu}",
+            )

@@ -1,0 +1,50 @@
+"""runner/hccl: an all-reduce over all devices."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.records import Stage
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import needs_npu, unanswered
+
+
+@check(
+    "runner/hccl",
+    "The devices add up a tensor together",
+    stage=Stage.RUNNER,
+    why="Tensor parallelism runs over HCCL: a broken link or setting shows only when devices talk to each other.",
+)
+def hccl(facts: RunnerFacts) -> Findings:
+    """With two devices or more, one process a device joins a group over HCCL and adds up a tensor; each must get
+    the sum within the deadline.
+
+    To repair: HCCL_IF_IP, HCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME must name an interface of this machine, or be
+    unset; a proxy must not stand before 127.0.0.1; every card of the box must be mounted; hccn_tool -i N -link -g
+    must say UP. Error codes EI… and EJ… name the cause in the runtime's log.
+    """
+    needs_npu(facts)
+    seen = facts.hccl
+    if seen is None:
+        raise NotApplicable("it takes two devices that compute")
+    if seen.output.trouble == NOT_RECORDED:
+        yield unanswered(NOT_RECORDED)
+        return
+    for rank in seen.wrong:
+        yield fail(
+            expected="the sum on every device",
+            seen=f"device {rank} got another",
+            fix=f"replace or leave out device {rank}, and run it again",
+        )
+    done = len(seen.right) == seen.world
+    for at, text in seen.errors[:2]:
+        fix = "read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links"
+        say = warn if done else fail
+        yield say(expected="an all-reduce without errors", seen=text[:400], fix=fix, where=at)
+    if not done and not seen.wrong and not seen.errors:
+        how = seen.output.trouble or f"it ended with status {seen.output.status}"
+        yield fail(
+            expected=f"the sum on {seen.world} devices",
+            seen=f"{len(seen.right)} had it; {how}",
+            fix="hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again",
+        )

@@ -1,0 +1,58 @@
+"""runner/health: npu-smi says that every chip is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.npu_smi import HEALTHS, Chip
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import chip_name, needs_npu
+
+
+@check(
+    "runner/health",
+    "The chips that will be used are healthy",
+    stage=Stage.RUNNER,
+    why="vllm-ascend's own health check treats anything but OK as an error; an urgent one can end a run half-way.",
+)
+def health(facts: RunnerFacts) -> Findings:
+    """npu-smi's Health column: OK; Warning is a minor fault and warns here, since such machines were seen to work;
+    Alarm (major), Critical (urgent) and UNKNOWN (absent or not started) fail for the chips that will be used. What
+    a word means that the documents do not have, the devices decide: it warns where they computed right.
+
+    The chips that will be used are those in ASCEND_RT_VISIBLE_DEVICES, and of these the first --npus. The others
+    are only mentioned.
+
+    To repair: npu-smi info -t health -i NPU, and the driver's log (dmesg, /var/log/npu); reset the chip with
+    npu-smi set -t reset -i NPU -c CHIP while nobody uses it, restart the machine, or leave the chip out with
+    ASCEND_RT_VISIBLE_DEVICES.
+    """
+    needs_npu(facts)
+    if not facts.smi.table:
+        raise NotApplicable("npu-smi shows no table of chips")
+    used = facts.in_use
+    for chip in facts.smi.chips:
+        if chip.health == HEALTHS[0]:
+            continue
+        seen = f"{chip_name(chip)} ({chip.name}): {chip.health}"
+        if chip not in used:
+            yield note(f"{seen}; it will not be used", where=f"{facts.smi.command} info")
+            continue
+        say = _weight(facts, chip)
+        yield say(
+            expected=f"health {HEALTHS[0]}",
+            seen=seen,
+            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or leave it out"
+            " with ASCEND_RT_VISIBLE_DEVICES",
+            where=f"{facts.smi.command} info",
+            evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},
+        )
+
+
+def _weight(facts: RunnerFacts, chip: Chip) -> Callable[..., Finding]:
+    """A documented health says by itself what it weighs; for any other word the devices have to say."""
+    if chip.health in HEALTHS:
+        return warn if chip.health == HEALTHS[1] else fail
+    return warn if facts.computed else unsettled

@@ -1,0 +1,76 @@
+"""runner/memory: the memory of the devices is free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.holders import freeing, holder_words, holders_on
+from healthcheck.runner.records import Device, RunnerFacts
+from healthcheck.runner.wording import GIB, chip_name, listed, needs_npu
+
+UTILIZATION = 0.9
+"""vLLM's --gpu-memory-utilization: it refuses to start where less than this share of the memory is free."""
+IDLE_MIB = 4096
+"""What an idle card uses, at most: 2.9 to 3.5 GB were recorded, the HDK's documents say 3 to 4 GB."""
+
+
+@check(
+    "runner/memory",
+    "The memory of the devices is free",
+    stage=Stage.RUNNER,
+    why="vLLM takes nine tenths of the memory, and refuses to start where so much is not free.",
+)
+def memory(facts: RunnerFacts) -> Findings:
+    """At least 90 % of each device's memory (HBM) must be free, as torch_npu reports it; that is vLLM's
+    --gpu-memory-utilization. Where only npu-smi was asked, 4 GB more may be used: the driver's own share, which
+    torch_npu does not count.
+
+    The message names the processes that hold memory. In a container npu-smi cannot name those of others.
+
+    To repair: end the process (a server of an earlier run, most often, whose workers outlived it), or leave the
+    chip out with ASCEND_RT_VISIBLE_DEVICES.
+    """
+    needs_npu(facts)
+    known = [device for device in facts.torch.devices if device.total_bytes and device.free_bytes is not None]
+    wanted = known[: facts.wanted.npus]
+    for device in wanted:
+        yield from _device_memory(facts, device)
+    if known:
+        least = min(device.free_bytes or 0 for device in wanted)
+        yield note(f"at least {least / GIB:.1f} GiB are free on each device")
+        return
+    chips = [chip for chip in facts.in_use if chip.total_mib and chip.used_mib is not None]
+    if not chips:
+        raise NotApplicable("neither torch_npu nor npu-smi says how much is free")
+    for chip in chips:
+        used, total = chip.used_mib or 0, chip.total_mib or 1
+        if used - IDLE_MIB > (1 - UTILIZATION) * total:
+            yield fail(
+                expected=f"{UTILIZATION:.0%} of the memory free",
+                seen=f"{chip_name(chip)}: {used} of {total} MB used"
+                f"{_who(facts, chip.npu, chip.chip) or '; by whom npu-smi does not say'}",
+                fix=freeing(facts, chip.npu, chip.chip),
+                where=f"{facts.smi.command} info",
+            )
+
+
+def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
+    free, total = device.free_bytes or 0, device.total_bytes or 1
+    if free >= UTILIZATION * total:
+        return
+    chips = facts.in_use
+    chip = chips[device.index] if device.index < len(chips) else None
+    yield fail(
+        expected=f"{UTILIZATION:.0%} of the memory free",
+        seen=f"device {device.index}: {free / GIB:.1f} of {total / GIB:.1f} GiB"
+        f"{_who(facts, chip.npu, chip.chip) if chip else ''}",
+        fix=freeing(facts, chip.npu, chip.chip) if chip else "end the process that holds it",
+        where=f"torch.npu.mem_get_info({device.index})",
+    )
+
+
+def _who(facts: RunnerFacts, npu: int, chip: int) -> str:
+    holders = [holder_words(holder) for holder in holders_on(facts, npu, chip)]
+    return f"; held by {listed(holders, 4)}" if holders else ""

@@ -1,0 +1,32 @@
+"""runner/open-files: enough files may be open."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+
+OPEN_FILES = 65535
+"""What vLLM raises its own limit to, if the hard limit lets it."""
+
+
+@check(
+    "runner/open-files",
+    "A server may open enough files",
+    stage=Stage.RUNNER,
+    why="Each connection and each worker's pipe is an open file.",
+)
+def open_files(facts: RunnerFacts) -> Findings:
+    """VLLM raises its soft limit of open files to 65535 where the hard limit lets it. A lower hard limit warns:
+    many streams at once then end with "Too many open files".
+
+    To repair: docker run --ulimit nofile=65535:65535; on a host /etc/security/limits.conf.
+    """
+    _, hard = facts.host.open_files
+    if hard is not None and hard < OPEN_FILES:
+        yield warn(
+            expected=f"a hard limit of {OPEN_FILES} open files",
+            seen=str(hard),
+            fix=f"docker run --ulimit nofile={OPEN_FILES}:{OPEN_FILES}",
+            where="ulimit -Hn",
+        )

@@ -1,0 +1,30 @@
+"""runner/port: the port of the service is free."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+
+
+@check(
+    "runner/port",
+    "Port 8000 is free",
+    stage=Stage.RUNNER,
+    why="The service speaks to port 8000 and to no other.",
+    rule=contract.LISTENS_ON_PORT,
+)
+def port(facts: RunnerFacts) -> Findings:
+    """Nothing else may hold port 8000 on the machine that is to serve, on IPv4 or IPv6.
+
+    To repair: stop the process that the message names; on a CI runner it is often the server of a job before, and
+    the job should end its servers itself.
+    """
+    for holder in facts.host.holders:
+        owner = holder.process
+        yield fail(
+            expected="port 8000 free",
+            seen=f"{owner or 'a process that this user may not see'} on {holder.address}",
+            fix=f"stop it: kill {owner.pid}" if owner else "find it as root (ss -ltnp 'sport = :8000') and stop it",
+        )

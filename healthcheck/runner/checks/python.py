@@ -1,0 +1,35 @@
+"""runner/python: the Python that would serve."""
+
+from __future__ import annotations
+
+from healthcheck import stacks
+from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+
+
+@check(
+    "runner/python",
+    "The Python that serves is one that the stack supports",
+    stage=Stage.RUNNER,
+    why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
+)
+def python(facts: RunnerFacts) -> Findings:
+    """The Python of the `vllm` on PATH, else the python3 on PATH, is asked for its version; the row of the version
+    matrix says which ones go. Where the row was chosen with --stack, another version is a failure, else a warning.
+
+    To repair: use the official image, or a Python of that range, and put it first on PATH.
+    """
+    seen = facts.software
+    if not seen.python:
+        yield fail(expected="a Python that runs", seen=seen.trouble, fix="install python3, and put it on PATH")
+    elif not stacks.in_range(seen.python, facts.row.python):
+        say = fail if facts.wanted.stack else warn
+        yield say(
+            expected=f"Python {facts.row.python} ({facts.row.label()})",
+            seen=seen.python,
+            fix="put such a Python first on PATH, or use the official image",
+            where=seen.executable,
+        )
+    else:
+        yield note(f"Python {seen.python}", where=seen.executable)

@@ -1,0 +1,34 @@
+"""runner/shm: there is enough shared memory."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+
+SHM_BYTES = 10**9
+
+
+@check(
+    "runner/shm",
+    "Shared memory is large enough",
+    stage=Stage.RUNNER,
+    why="vLLM's processes hand each other requests and results through /dev/shm.",
+)
+def shm(facts: RunnerFacts) -> Findings:
+    """It should have 1 GB (/dev/shm): vllm-ascend's documented `docker run` has --shm-size=1g. Docker's own
+    default is 64 MB, and several workers on one machine end with "No space left on device" or a bus error there.
+
+    To repair: docker run --shm-size=1g (or --ipc=host); in Kubernetes an emptyDir of medium Memory on /dev/shm.
+    """
+    space = facts.host.shm
+    if space is None:
+        yield warn(
+            expected="1 GB of shared memory", seen="no /dev/shm", fix="mount -t tmpfs -o size=1g tmpfs /dev/shm"
+        )
+    elif min(space.total_bytes, space.free_bytes) < SHM_BYTES:
+        yield warn(
+            expected="1 GB free in /dev/shm",
+            seen=f"{space.free_bytes / 10**6:.0f} of {space.total_bytes / 10**6:.0f} MB free",
+            fix="docker run --shm-size=1g, or delete what old servers left in /dev/shm",
+        )

@@ -1,0 +1,83 @@
+"""runner/stack: the installed versions belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck import stacks
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.facts import versions
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import IMAGE, fault, needs_npu
+
+_NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend": "triton-ascend", "cann": "CANN"}
+
+
+@check(
+    "runner/stack",
+    "The versions belong together",
+    stage=Stage.RUNNER,
+    why="vLLM, vllm-ascend, torch, torch_npu and CANN are released for each other; mixed ones break at import, or "
+    "later.",
+)
+def stack(facts: RunnerFacts) -> Findings:
+    """Versions are compared with one row of vllm-ascend's version matrix: the one of --stack, else the nearest.
+    Post releases and local parts do not count (torch-npu 2.9.0.post1+git…; vLLM 0.23.0+empty is the normal build
+    beside vllm-ascend).
+
+    A difference from the row that was asked for is a failure. From the nearest row it is a warning, but for a
+    torch_npu that was built for another torch: that fails unless the devices computed right. That vllm or
+    vllm-ascend is missing warns: an adapter may bring its own engine, but most have `vllm serve` in deploy.sh.
+
+    To repair: use the official image of one release, or install the versions of one row.
+    """
+    if not facts.wanted.stack:
+        needs_npu(facts)
+    known = {name: text for name, text in versions(facts.software, facts.cann).items() if text and name != "python"}
+    if not known.keys() - {"torch"}:
+        raise NotApplicable("none of vllm, vllm-ascend, torch-npu and CANN is installed")
+    row = facts.row
+    missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
+    if missing and facts.present:
+        yield warn(
+            expected="vllm and vllm-ascend, which `vllm serve` takes on an NPU",
+            seen=f"{' and '.join(missing)} not installed",
+            where=facts.software.executable,
+            fix=f"{IMAGE}, or install them ({row.label()} with vllm {row.vllm[0]})",
+        )
+    torch, npu = known.get("torch", ""), known.get("torch_npu", "")
+    if torch and npu and not stacks.same_release(torch, npu):
+        yield fault(
+            facts,
+            expected=f"a torch-npu for torch {torch}",
+            seen=f"torch-npu {npu}",
+            fix=f"install torch {row.torch} and torch-npu {row.torch_npu} ({row.label()})",
+        )
+    say = fail if facts.wanted.stack else warn
+    for name, version in known.items():
+        stated = ", ".join(row.vllm) if name == "vllm" else str(getattr(row, name))
+        if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
+            label = _NAMES.get(name, name)
+            yield say(
+                expected=f"{label} {stated}, as {row.label()} has it",
+                seen=f"{label} {version}",
+                fix=f"install {label} {stated}, or {IMAGE}",
+                evidence={"row": row.vllm_ascend},
+            )
+    yield from _transformers(facts)
+    nearest = stacks.nearest({**known, "python": facts.software.python})
+    asked = "asked for" if facts.wanted.stack else "nearest"
+    other = f"; nearest: {nearest.row.label()}" if nearest.row != row else ""
+    yield note(f"compared with {row.label()} ({asked}){other}; {stacks.source()}")
+
+
+def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
+    version = facts.software.packages.get("transformers", "")
+    for statement in stacks.statements(facts.row, "transformers") if version else ():
+        if not stacks.in_range(version, statement.specifier):
+            yield warn(
+                expected=f"transformers {statement.specifier}, as {statement.by} asks",
+                seen=f"transformers {version}",
+                fix=f'pip install "transformers{statement.specifier}"',
+            )

@@ -1,0 +1,32 @@
+"""runner/supported: vllm-ascend runs on these chips."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import needs_npu
+
+
+@check(
+    "runner/supported",
+    "vllm-ascend supports this kind of NPU",
+    stage=Stage.RUNNER,
+    why="On other kinds the platform's engine does not start.",
+)
+def supported(facts: RunnerFacts) -> Findings:
+    """vllm-ascend runs on the 910B family (A2), 910C (A3), 950 and 310P. The 910A, 910 Pro B and the 310B (200I A2)
+    are not supported by it (its FAQ).
+
+    To repair: another machine, or another engine.
+    """
+    needs_npu(facts)
+    kinds = facts.kinds
+    if not kinds:
+        raise NotApplicable("the kind of NPU is not known")
+    if not any(kind.served for kind in kinds):
+        yield warn(
+            expected="a 910B, 910C, 950 or 310P",
+            seen=f"a {kinds[0].name}",
+            fix="use another machine; vllm-ascend does not support this kind",
+        )

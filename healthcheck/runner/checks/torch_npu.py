@@ -1,0 +1,102 @@
+"""runner/torch-npu: torch_npu imports and counts the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.probes import last_line
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
+from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_npu, npus, unanswered
+
+_MISSING_LIBRARIES = {
+    "libascend_hal": f"the driver's libraries are not in reach: mount them ({RUN_FLAGS})",
+    "libhccl": "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)",
+    "libascendcl": "source /usr/local/Ascend/ascend-toolkit/set_env.sh (CANN's libraries are not in reach)",
+    "libatb": "source /usr/local/Ascend/nnal/atb/set_env.sh (ATB is not in reach)",
+    "undefined symbol": "install the torch that this torch_npu was built for: their versions belong together",
+    "No module named": "install what is missing, in the Python that serves",
+}
+
+
+@check(
+    "runner/torch-npu",
+    "torch_npu imports and counts the devices",
+    stage=Stage.RUNNER,
+    why="Every engine on an NPU goes through torch_npu.",
+)
+def torch_npu(facts: RunnerFacts) -> Findings:
+    """Torch and torch_npu are imported by the Python that would serve, in a process of its own with a deadline,
+    with CANN's environment scripts sourced where they were not. torch_npu must then count as many devices as are
+    wanted.
+
+    To repair: use the official image, or install torch_npu for the torch and the CANN that are there
+    (runner/stack says which belong together). A library that is not found: source the set_env.sh scripts; for
+    libascend_hal, mount the driver's lib64. No device counted: ASCEND_RT_VISIBLE_DEVICES must be ascending and
+    exist, and no other container may hold the card.
+    """
+    needs_npu(facts)
+    seen = facts.torch
+    if seen.output is None:
+        python = facts.software.executable or "the Python that serves"
+        yield fail(
+            expected="torch_npu", seen=f"it is not installed in {python}", fix=f"{IMAGE}, or install torch-npu"
+        )
+    elif seen.output.trouble == NOT_RECORDED:
+        yield unanswered(seen.output.trouble)
+    elif not seen.imported:
+        yield _no_import(facts)
+    elif not seen.count:
+        lines = [text for _, text in seen.errors] + seen.output.text.splitlines()
+        told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
+        fix = known_repair(" ".join(told), RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
+        said = (told or lines[: len(seen.errors)] or [last_line(seen.output) or "nothing"])[0]
+        yield fail(
+            expected="at least one device",
+            seen=f"torch_npu counts none and says: {said[:300]}",
+            fix=fix,
+            where="torch.npu.device_count()",
+        )
+    else:
+        yield from _counted(facts, seen.count)
+
+
+def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
+    shown = len(facts.visible) if facts.visible is not None else len(facts.smi.chips)
+    if facts.wanted.npus and count < facts.wanted.npus:
+        yield fail(
+            expected=f"{npus(facts.wanted.npus)}, as --npus says",
+            seen=f"torch_npu counts {count}",
+            fix="see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES",
+            where="torch.npu.device_count()",
+        )
+    elif shown and count < shown:
+        yield warn(
+            expected=f"the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise",
+            seen=f"torch_npu counts {count}",
+            fix="another container may hold the rest; see runner/busy",
+        )
+    name = facts.torch.devices[0].name if facts.torch.devices else ""
+    yield note(f"torch_npu counts {count} × {name or 'a device without a name'}")
+
+
+def _no_import(facts: RunnerFacts) -> Finding:
+    output = facts.torch.output
+    assert output is not None
+    if output.trouble:
+        return unsettled(
+            expected="an import of torch_npu",
+            seen=f"{output.trouble}, at {facts.torch.last}",
+            fix="run it again: the first import from a slow disk can take minutes",
+        )
+    at, text = facts.torch.errors[0] if facts.torch.errors else ("import torch_npu", last_line(output))
+    if output.status and output.status < 0:
+        text = f"ended by signal {-output.status}: {text}"
+    fix = (
+        known_repair(text, _MISSING_LIBRARIES)
+        or "see runner/cann and runner/stack: the versions must belong together"
+    )
+    return fail(expected="an import of torch and torch_npu", seen=f"{text[:400]}", fix=fix, where=at)

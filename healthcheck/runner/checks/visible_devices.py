@@ -1,0 +1,58 @@
+"""runner/visible-devices: ASCEND_RT_VISIBLE_DEVICES names devices that are there."""
+
+from __future__ import annotations
+
+import itertools
+
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import needs_npu
+
+
+@check(
+    "runner/visible-devices",
+    "The variables that choose devices are right",
+    stage=Stage.RUNNER,
+    why="A wrong ASCEND_RT_VISIBLE_DEVICES leaves a process without any device.",
+)
+def visible_devices(facts: RunnerFacts) -> Findings:
+    """ASCEND_RT_VISIBLE_DEVICES holds numbers from 0, in ascending order, each once, of devices that exist; in a
+    container they count the mounted cards from 0, whatever the host's numbers are. In another order CANN ends with
+    107001. Where torch_npu counts as many devices as it names, and all compute right, a fault in it only warns.
+    CUDA_VISIBLE_DEVICES does nothing on an NPU.
+
+    To repair: write it in order, or unset it and let the server take the first devices.
+    """
+    needs_npu(facts)
+    set_ = facts.host.variables
+    text = set_.get("ASCEND_RT_VISIBLE_DEVICES")
+    if text is not None:
+        wrong = _wrong(facts, text)
+        if wrong:
+            named = len(facts.visible or ()) or facts.torch.count
+            say = warn if facts.computed and facts.torch.count == named else fail
+            yield say(
+                expected="device numbers from 0, ascending, of devices that exist",
+                seen=f"ASCEND_RT_VISIBLE_DEVICES={text[:80]!r}: {wrong}",
+                fix="unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3",
+            )
+    if "CUDA_VISIBLE_DEVICES" in set_:
+        yield warn(
+            expected="ASCEND_RT_VISIBLE_DEVICES",
+            seen="CUDA_VISIBLE_DEVICES is set, and does nothing here",
+            fix="unset it; ASCEND_RT_VISIBLE_DEVICES chooses NPUs",
+        )
+
+
+def _wrong(facts: RunnerFacts, text: str) -> str:
+    numbers = facts.visible
+    if not text.strip():
+        return "it is empty, which should hide every device"
+    if numbers is None:
+        return "not a list of numbers"
+    if any(after <= before for before, after in itertools.pairwise(numbers)):
+        return "not in ascending order"
+    there = len(facts.smi.chips)
+    beyond = [number for number in numbers if there and number >= there]
+    return f"there are {there} devices, so no {beyond[0]}" if beyond else ""

@@ -1,0 +1,26 @@
+"""The processes that hold memory on a chip, as npu-smi names them."""
+
+from __future__ import annotations
+
+from healthcheck.runner.npu_smi import Holder
+from healthcheck.runner.records import RunnerFacts
+
+
+def holders_on(facts: RunnerFacts, npu: int, chip: int) -> list[Holder]:
+    """The processes on one chip."""
+    return [holder for holder in facts.smi.holders if (holder.npu, holder.chip) == (npu, chip)]
+
+
+def holder_words(holder: Holder) -> str:
+    """A process as npu-smi names it."""
+    name = f" ({holder.name})" if holder.name else ""
+    return f"process {holder.pid}{name} with {holder.memory_mib if holder.memory_mib is not None else '?'} MB"
+
+
+def freeing(facts: RunnerFacts, npu: int, chip: int) -> str:
+    """The repair that frees a chip: the command that ends its processes, if npu-smi names them."""
+    pids = [str(holder.container_pid or holder.pid) for holder in holders_on(facts, npu, chip)]
+    place = " on the host" if facts.host.container and pids else ""
+    return (
+        f"end it: kill {' '.join(pids[:8])}{place}" if pids else "end the server that holds it, or use another chip"
+    )

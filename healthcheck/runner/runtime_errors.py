@@ -1,0 +1,15 @@
+"""Errors of the runtime that say which repair they need."""
+
+from __future__ import annotations
+
+RUNTIME_ERRORS = {
+    "107001": "write ASCEND_RT_VISIBLE_DEVICES in ascending order, with numbers from 0 that exist, or unset it",
+    "507899": "the driver's library found no usable device: the card is held by another container, or its device "
+    "nodes are missing; see runner/npu-smi",
+    "drvRetCode=87": "the driver found no usable device; see runner/npu-smi",
+}
+
+
+def known_repair(text: str, table: dict[str, str]) -> str:
+    """The repair of the first error of the table that the text contains, "" if it contains none."""
+    return next((fix for words, fix in table.items() if words in text), "")
