@@ -1,0 +1,49 @@
+"""service/port-free: nothing else uses the service's port."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, unsettled
+from healthcheck.processes import Listener
+from healthcheck.records import Stage
+from healthcheck.service.failures import place
+from healthcheck.service.records import PortFacts
+
+
+@check(
+    "service/port-free",
+    "Nothing else uses port 8000",
+    stage=Stage.SERVICE,
+    why="With another server on the port, the kit would measure that one, or the launch would fail for no fault of "
+    "the submission.",
+    rule=contract.LISTENS_ON_PORT,
+)
+def port_free(facts: PortFacts) -> Findings:
+    """Before the launch, nobody may hold port 8000, on IPv4 or IPv6, on any address.
+
+    The service starts deploy.sh on a machine of its own, where the port is free. If another process has it here, no
+    launch is tried: the answer would be about that process. This is no fault of the submission, so the verdict is
+    inconclusive, not not-ready.
+
+    Connections in TIME_WAIT do not count: a server may bind beside them.
+
+    To repair: stop the process that the message names (a server left from an earlier try, most often), or run the
+    kit in a container or network namespace of its own.
+    """
+    for holder in _distinct(facts.holders):
+        verb = "listens on" if holder.listening else "holds"
+        owner = holder.process
+        yield unsettled(
+            expected=f"port {facts.port} free",
+            seen=f"{holder.owner} {verb} {place(holder)}",
+            fix=f"stop it (kill {owner.pid}) and run again"
+            if owner
+            else f"find it as root (ss -ltnp 'sport = :{facts.port}'), stop it and run again",
+            evidence={"pid": owner.pid, "command": owner.command, "user": owner.user} if owner else {},
+        )
+
+
+def _distinct(holders: tuple[Listener, ...]) -> tuple[Listener, ...]:
+    """One entry a process: a server that listens on IPv4 and IPv6 is one obstacle."""
+    by_owner = {holder.process.pid if holder.process else 0: holder for holder in reversed(holders)}
+    return tuple(reversed(by_owner.values()))

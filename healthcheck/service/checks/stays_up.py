@@ -1,0 +1,66 @@
+"""service/stays-up: the server that became ready is still the one that answers."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.records import Stage
+from healthcheck.service.failures import describe_exit
+from healthcheck.service.records import Ended, LaunchOutcome
+
+
+@check(
+    "service/stays-up",
+    "The server that became ready is still the one that answers",
+    stage=Stage.SERVICE,
+    why="An evaluation takes hours; a server that dies or restarts meanwhile loses answers.",
+    rule=contract.STARTS_THE_SERVICE,
+    requires=("service/starts",),
+)
+def stays_up(ended: Ended) -> Findings:
+    """From the first answer until the end of the probe, the same processes must serve.
+
+    A server that dies under load fails the job. One that a loop in deploy.sh starts again loses every request that
+    was under way, and takes minutes to load.
+
+    To repair: read the cause that the log gives; most often memory (lower --max-model-len, --max-num-seqs or
+    --gpu-memory-utilization), or an operator that fails on the first long prompt.
+    """
+    before = ended.stopped.before
+    if ended.launch.outcome is not LaunchOutcome.READY:
+        raise NotApplicable("the service never became ready")
+    if before.running and not before.gone and before.listeners:
+        yield from _left_alone(ended)
+        return
+    if before.restarted:
+        seen = "the server died and was started again: " + "; ".join(str(process) for process in before.gone[:3])
+    elif not before.running:
+        seen = f"every process of the launch is gone ({describe_exit(before.exit_status)})"
+    elif before.gone:
+        seen = "gone: " + "; ".join(str(process) for process in before.gone[:3])
+    else:
+        seen = f"nobody listens on port {ended.launch.port} any more"
+    cause = ended.diagnosis.cause if ended.diagnosis else None
+    block = ended.diagnosis.block if ended.diagnosis else ()
+    said = "\n".join(
+        f"  {ended.launch.log.name}:{line.number}: {line.text}" for line in (cause.lines if cause else block[-8:])
+    )
+    yield fail(
+        expected="the server that became ready answers until the end",
+        seen=seen + (f"\n{said}" if said else ""),
+        fix=cause.failure.fix if cause else f"read the end of {ended.launch.log}",
+        where=str(ended.launch.log),
+    )
+
+
+def _left_alone(ended: Ended) -> Findings:
+    """deploy.sh ended after the first answer, and its server goes on."""
+    status = ended.stopped.before.exit_status
+    if status is None or ended.launch.exit_status is not None:
+        return
+    yield fail(
+        expected="deploy.sh runs as long as the server does",
+        seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server went on without it",
+        fix="end deploy.sh in `exec vllm serve …`, without `&`",
+        where=contract.ENTRY_POINT,
+    )
