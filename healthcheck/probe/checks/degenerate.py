@@ -1,4 +1,4 @@
-"""Whether the answers of a probe are text at all: the check of what the detectors see."""
+"""probe/degenerate: the answers are text, not garbage."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.shares import surely
 from healthcheck.probe.statistics.intervals import clopper_pearson, wilson
+from healthcheck.probe.words import excerpt
 from healthcheck.reasoning import final_text
 from healthcheck.records import Finding, Level, Stage
 
@@ -207,8 +208,3 @@ def _common_start(samples: Sequence[Sample]) -> int:
     texts = [sample.reasoning + sample.text for sample in samples]
     parted = (at for at, signs in enumerate(zip(*texts, strict=False)) if len(set(signs)) > 1)
     return next(parted, min(map(len, texts)))
-
-
-def excerpt(text: str) -> str:
-    """The beginning of an answer, quoted."""
-    return repr(text[:80] + ("…" if len(text) > 80 else ""))

@@ -1,0 +1,71 @@
+"""probe/completes: every request of the probe gets an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, unsettled, warn
+from healthcheck.probe.facts import CLEAR
+from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.sampler import GAVE_UP
+from healthcheck.records import Stage
+
+
+@check(
+    "probe/completes",
+    "Every request of the probe gets an answer",
+    stage=Stage.PROBE,
+    why="The evaluation client scores a request that failed as a wrong answer, and its report does not show it.",
+    rule=contract.CHAT_STREAMING,
+    requires=("endpoint/stream",),
+)
+def completes(run: ProbeRun) -> Findings:
+    """The probe sends its problems to /v1/chat/completions as streams, many at a time, as the service does.
+
+    Expected: each ends with an answer. A refused or broken connection, HTTP 429 and 5xx are tried again after a
+    pause; what still fails counts as wrong in the accuracy and is named here. The evaluation client gives up on any
+    HTTP status other than 200: a request that needed a second try here is a wrong answer there, a warning.
+
+    Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), fewer
+    sequences allowed than are sent (--max-num-seqs queues, a proxy in front refuses), a context length that is too
+    short for prompt and max_tokens (HTTP 400), a proxy that cuts long streams.
+    """
+    failed, answered = run.failed, len(run.samples) - len(run.failed)
+    if failed:
+        yield fail(
+            expected=f"an answer to each of {len(run.samples)} requests",
+            seen=f"{len(failed)} failed: {_counted(sample.error for sample in failed)}",
+            fix="find the failure in the server's log; the first failed request is in logs/samples.jsonl",
+            evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
+        )
+    if run.stopped not in {"", CLEAR} and not (failed and run.stopped.startswith(GAVE_UP)):
+        yield unsettled(
+            expected=f"{run.planned} samples",
+            seen=f"{len(run.samples)} were taken: {run.stopped}",
+            fix=f"while the server runs: npu-adapter probe {run.settings.url} --resume {run.folder}",
+        )
+    retried = [sample for sample in run.samples if sample.retried and not sample.error]
+    if retried:
+        yield warn(
+            expected="an answer at the first try",
+            seen=f"{len(retried)} of {len(run.samples)} requests needed more than one: "
+            f"{_counted(error for sample in retried for error in sample.retried)}",
+            fix="let the server queue requests rather than refuse them; the evaluation client does not ask again",
+            evidence={"retried": len(retried)},
+        )
+    faulty = [sample for sample in run.samples if sample.faults]
+    if faulty:
+        yield warn(
+            expected="streams that the evaluation client reads without loss",
+            seen=f"{len(faulty)} of {len(run.samples)} streams: "
+            f"{_counted(fault for sample in faulty for fault in sample.faults)}",
+            fix="see endpoint/stream-framing and endpoint/stream-finish",
+        )
+
+
+def _counted(texts: Iterator[str]) -> str:
+    """The most frequent of some texts with their numbers."""
+    common = Counter(text[:200] for text in texts).most_common(3)
+    return "; ".join(f"{count} × {text}" for text, count in common)

@@ -1,0 +1,60 @@
+"""probe/truncated: answers end by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.probe import runaway
+from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.shares import surely
+from healthcheck.probe.words import excerpt
+from healthcheck.records import Finding, Stage
+
+NEVER_ENDS = 0.5
+
+
+@check(
+    "probe/truncated",
+    "Answers end by themselves",
+    stage=Stage.PROBE,
+    why="An answer that is cut at max_tokens is scored on whatever number stands last in it.",
+    requires=("endpoint/stream",),
+)
+def truncated(run: ProbeRun) -> Findings:
+    """Looks at answers with finish_reason "length": they reached max_tokens.
+
+    Expected: none. A cut answer counts as right only where its final answer was already marked. What max_tokens the
+    service sends is unknown; its client's stock value is 512. Reasoning that does not fit leaves no answer at all.
+
+    Most answers cut, and going on without end (a loop, an end-of-turn token written out, another question that it
+    asks itself, pages about a school problem) means that the model never stops: fail. Most of them cut while
+    reasoning, or at a max_tokens that a wordy model needs, means that the accuracy says nothing about the
+    deployment: inconclusive. The samples of a problem count as one.
+
+    Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
+    turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
+    generation_config.json and the end-of-turn token of the chat template.
+    """
+    answered = [sample for sample in run.samples if not sample.error]
+    if not answered:
+        raise NotApplicable("no request was answered")
+    cut = [sample for sample in answered if sample.finish_reason == "length"]
+    if not cut:
+        return
+    reasoned = runaway.reasoning(run, cut)
+    thoughts = {sample.order for sample in reasoned}
+    endless = [sample for sample in cut if sample.order not in thoughts and runaway.endless(run, sample)]
+    told: Callable[..., Finding] = warn
+    if surely(endless, answered) > NEVER_ENDS:
+        told = fail
+    elif surely(cut, answered) > NEVER_ENDS:
+        told = unsettled
+    yield told(
+        expected="answers that end before max_tokens",
+        seen=f"{len(cut)} of {len(answered)} were cut at max_tokens={run.settings.max_tokens}"
+        f"{f', {len(reasoned)} of them while reasoning' if reasoned else ''}"
+        f"{f', {len(endless)} going on without end' if endless else ''}; one ends in {excerpt(cut[0].text[-60:])}",
+        fix="give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token",
+        evidence={"cut": len(cut), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
+    )

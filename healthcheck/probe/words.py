@@ -1,0 +1,8 @@
+"""Words that several checks of the probe share."""
+
+from __future__ import annotations
+
+
+def excerpt(text: str) -> str:
+    """The beginning of an answer, quoted."""
+    return repr(text[:80] + ("…" if len(text) > 80 else ""))
