@@ -139,16 +139,10 @@ def test_a_module_is_named_after_its_one_check(name: str) -> None:
     assert (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
 
 
-def stages_with_checks_in_other_modules() -> set[str]:
-    return {
-        page.stage
-        for page in catalogue.pages()
-        if page.source.removesuffix(".py").replace("/", ".") not in check_modules()
-    }
-
-
 def test_every_check_is_in_the_checks_of_its_stage() -> None:
-    assert stages_with_checks_in_other_modules() == CHECKS_IN_OTHER_MODULES
+    in_checks = set(check_modules())
+    modules = {page.source.removesuffix(".py").replace("/", "."): page.stage for page in catalogue.pages()}
+    assert {stage for module, stage in modules.items() if module not in in_checks} == CHECKS_IN_OTHER_MODULES
 
 
 def declares(decorator: ast.expr) -> bool:
@@ -157,6 +151,7 @@ def declares(decorator: ast.expr) -> bool:
 
 def functions_of_checks() -> Iterator[tuple[str, ast.FunctionDef]]:
     """The functions that declare checks, wherever they are, and the others in the modules of checks."""
+    in_checks = set(check_modules())
     for path in sorted(ROOT.rglob("*.py")):
         functions = (
             node
@@ -164,7 +159,7 @@ def functions_of_checks() -> Iterator[tuple[str, ast.FunctionDef]]:
             if isinstance(node, ast.FunctionDef)
         )
         for node in functions:
-            if module_name(path) in check_modules() or any(map(declares, node.decorator_list)):
+            if module_name(path) in in_checks or any(map(declares, node.decorator_list)):
                 yield f"{module_name(path)}.{node.name}", node
 
 
