@@ -10,7 +10,7 @@ from healthcheck.endpoint import checks as endpoint
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
 from healthcheck.plan import checks as plan
-from healthcheck.plan import flags
+from healthcheck.plan.checks import flags
 from healthcheck.plan.engine_config import checks as engine_config
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo

@@ -8,10 +8,10 @@ from pathlib import Path
 from healthcheck import contract, provenance
 from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
 from healthcheck.plan import checks as plan_checks
+from healthcheck.plan.checks.flags import FLAG_CHECKS
 from healthcheck.plan.engine_config.checks import ENGINE_CHECKS
 from healthcheck.plan.engine_config.facts import Question, gather_engine_config
 from healthcheck.plan.facts import LaunchPlan, rehearse
-from healthcheck.plan.flags import FLAG_CHECKS
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage

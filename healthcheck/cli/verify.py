@@ -15,7 +15,7 @@ from healthcheck.cli import numbers, output, sampling
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
-from healthcheck.plan.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
+from healthcheck.plan.dry_run.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.probe.bank import refuse_problems
 from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.records import ProbeSettings

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.plan.engines import EVERYWHERE
 from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.servers.engines import EVERYWHERE
 
 _PORT_OPTIONS = {"lmdeploy": "--server-port", "tritonserver": "--http-port"}
 _HOST_OPTIONS = {"lmdeploy": "--server-name", "tgi": "--hostname"}

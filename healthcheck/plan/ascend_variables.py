@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import warn
-from healthcheck.plan import script
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 
 _PATHS = {
@@ -41,7 +41,7 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     if line:
         yield warn(
             expected=f"{name} extended: {use} where the image or set_env.sh has set it",
-            seen=f"“{script.line_at(plan.script, line)[:200]}” replaces what {name} was",
+            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” replaces what {name} was",
             fix=f'keep what it was behind yours: {name}="…${{{name}:+:${name}}}"',
             where=f"{contract.ENTRY_POINT}:{line}",
         )
@@ -49,7 +49,7 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
 
 def _replacing_line(text: str, name: str) -> int:
     """The last line that sets it, 0 where the script uses what it was anywhere, or sources a file behind."""
-    lines = list(script.code_lines(text))
+    lines = list(deploy_sh.code_lines(text))
     kept = re.compile(rf"\$\{{?{name}\b")
     if any(kept.search(line) for _, line in lines):
         return 0
@@ -94,5 +94,5 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
 
 
 def _line(plan: LaunchPlan, server: ServerCommand, name: str) -> str:
-    number = script.find_line(plan.script, [f"{name}=", name])
+    number = deploy_sh.find_line(plan.script, [f"{name}=", name])
     return f"{contract.ENTRY_POINT}:{number}" if number else server.where or server.command

@@ -8,15 +8,16 @@ import socket
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.plan import advice, script
-from healthcheck.plan.asked import other_ports
+from healthcheck.plan import advice
 from healthcheck.plan.commands import NAME_CHARACTERS
-from healthcheck.plan.engines import LOOPBACK, is_address, is_fixed_address
+from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
+from healthcheck.plan.dry_run.stubs.note import ADDRESS, HOST_NAME
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.plan.options import UNRESOLVED
-from healthcheck.plan.sandbox.box import WITHOUT_NAMESPACES
-from healthcheck.plan.served import STARTED, line_of, served, unresolved
-from healthcheck.plan.standins.note import ADDRESS, HOST_NAME
+from healthcheck.plan.readiness_polls import other_ports
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.servers.engines import LOOPBACK, is_address, is_fixed_address
+from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Finding, Stage
 
 _BIND_AS_GIVEN = {"vllm", "sglang"}
@@ -133,7 +134,7 @@ def _is_found_out(plan: LaunchPlan, host: str) -> bool:
     """Whether the script asked the rehearsed machine; without namespaces it has this machine's name."""
     if host in {ADDRESS, HOST_NAME}:
         return True
-    written = script.find_line(plan.script, [f"--host {host}", f"--host={host}"])
+    written = deploy_sh.find_line(plan.script, [f"--host {host}", f"--host={host}"])
     return WITHOUT_NAMESPACES in plan.notes and host == socket.gethostname() and written is None
 
 

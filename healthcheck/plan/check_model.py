@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
-from healthcheck.plan import advice, script
-from healthcheck.plan.asked import other_models
+from healthcheck.plan import advice
 from healthcheck.plan.facts import LaunchPlan, ServerCommand
-from healthcheck.plan.options import UNRESOLVED
-from healthcheck.plan.served import STARTED, line_of, served, unresolved
+from healthcheck.plan.readiness_polls import other_models
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
 
@@ -106,8 +107,8 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     second = plan.spaced
     if second is not None and second.model == plan.spaced_model_path:
         return
-    built = script.built_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    number = built or script.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    built = deploy_sh.built_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    number = built or deploy_sh.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
     seen = f"model {_name(second.model or '')}: {second.command}" if second else _no_second(plan)
     yield fail(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
@@ -117,7 +118,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         if built
         else 'put double quotes around it wherever it is used: "$MODEL_PATH"',
         where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
-        evidence={"line": shortened(script.line_at(plan.script, number), MODEL_CHARACTERS) if number else ""},
+        evidence={"line": shortened(deploy_sh.line_at(plan.script, number), MODEL_CHARACTERS) if number else ""},
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from healthcheck.plan.sandbox.job import Limits
+from healthcheck.plan.dry_run.sandbox.job import Limits
 from healthcheck.repo.facts import Submission
 
 
@@ -183,6 +183,6 @@ def rehearse(
         Blocked: the system has no sandbox, and there is no consent.
         KitFailure: no sandbox can be started at all.
     """
-    from healthcheck.plan import rehearsal  # noqa: PLC0415 - it programs on the records above
+    from healthcheck.plan.dry_run import runs  # noqa: PLC0415 - it programs on the records above
 
-    return rehearsal.rehearse(submission, weights, limits or Limits(), consent=consent)
+    return runs.rehearse(submission, weights, limits or Limits(), consent=consent)

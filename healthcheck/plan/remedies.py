@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.nearest import hint
-from healthcheck.plan import script
-from healthcheck.plan.complaints import Complaint
-from healthcheck.plan.engines import EVERYWHERE
+from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
+from healthcheck.plan.dry_run.sandbox.tools import is_stood_in, stood_in
 from healthcheck.plan.facts import LaunchPlan
-from healthcheck.plan.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
-from healthcheck.plan.sandbox.tools import is_stood_in, stood_in
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.script.stderr import Complaint
+from healthcheck.plan.servers.engines import EVERYWHERE
 from healthcheck.repo import packages
 
 BASH_ONLY = {"source", "[["}
@@ -78,7 +78,7 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
 def _default(plan: LaunchPlan, name: str) -> str:
     """The value that a variable or an argument has to have, as far as its use tells it."""
     use = rf"[\"']?\$\{{?{re.escape(name)}(?!\w)"
-    code = "\n".join(line for _, line in script.code_lines(plan.script)).replace("\\\n", " ")
+    code = "\n".join(line for _, line in deploy_sh.code_lines(plan.script)).replace("\\\n", " ")
     if re.search(rf"\s(?:--port|--server-port|-p)[\s=]+{use}", code):
         return str(contract.PORT)
     if re.search(rf"\s--(?:host|server-name)[\s=]+{use}", code):
@@ -105,8 +105,8 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     if said.kind != "file":
         return False
     file, _, line = said.where.partition(":")
-    number = int(line) if file == contract.ENTRY_POINT else script.find_line(plan.script, [said.name])
-    folder = script.folder_at(plan.script, number, said.name) if number else ""
+    number = int(line) if file == contract.ENTRY_POINT else deploy_sh.find_line(plan.script, [said.name])
+    folder = deploy_sh.folder_at(plan.script, number, said.name) if number else ""
     return is_in_the_image(str(PurePosixPath(folder, said.name)))
 
 
@@ -118,7 +118,7 @@ def is_in_the_image(place: str) -> bool:
 def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether the line that failed was to write the file."""
     file, _, line = said.where.partition(":")
-    source = script.line_at(plan.script, int(line)) if file == contract.ENTRY_POINT and line.isdigit() else ""
+    source = deploy_sh.line_at(plan.script, int(line)) if file == contract.ENTRY_POINT and line.isdigit() else ""
     targets = re.findall(r">>?\s*[\"']?([^\s\"'&;|]+)", source)
     base = PurePosixPath(said.name).name
     spelled = any("$" in target or PurePosixPath(target).name == base for target in targets)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from healthcheck.plan.checks.one_machine import SETTINGS
 from healthcheck.plan.facts import LaunchPlan
-from healthcheck.plan.machines import SETTINGS
 from healthcheck.records import Finding
 
 _GIVES = re.compile(r"(?:use|pass|add to the command:) --(?P<option>[a-z-]+) (?P<value>\w+(?: or \d+)*)")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.plan.facts import rehearse
-from healthcheck.plan.options import Grammar, parse, vllm_grammar
+from healthcheck.plan.servers.options import Grammar, parse, vllm_grammar
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import judged, write

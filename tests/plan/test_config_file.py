@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan.flags import flags
+from healthcheck.plan.checks.flags import flags
 from healthcheck.records import Outcome
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh

@@ -126,7 +126,7 @@ def test_what_the_parser_refuses_fails_unless_another_release_takes_it(ask: Ask)
 
 
 def test_an_option_of_another_release_warns(ask: Ask):
-    from healthcheck.plan.flags_catalogue import catalogue
+    from healthcheck.plan.vllm_cli.catalogue import catalogue
 
     here = {flag for option in catalogue("0.23.0").options for flag in option.flags}
     newer = next(

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.plan.checks.flags import flags, judge_flags
 from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
-from healthcheck.plan.flags import flags, judge_flags
-from healthcheck.plan.flags_catalogue import Catalogue, catalogue, nearest, versions
-from healthcheck.plan.flags_parse import parse
-from healthcheck.plan.flags_values import judge
+from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
+from healthcheck.plan.vllm_cli.grammar import parse
+from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import CheckResult, Level, Outcome
 
 ANSWERS = Path(__file__).with_name("vllm_parser_answers.json")

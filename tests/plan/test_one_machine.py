@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.plan.checks.one_machine import one_machine
 from healthcheck.plan.facts import rehearse
-from healthcheck.plan.machines import one_machine
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import write

@@ -18,11 +18,11 @@ import psutil
 import pytest
 
 from healthcheck.engine import Ledger
-from healthcheck.plan import rehearsal
 from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.dry_run import runs
+from healthcheck.plan.dry_run.sandbox import box
+from healthcheck.plan.dry_run.sandbox.job import Limits
 from healthcheck.plan.facts import LaunchPlan
-from healthcheck.plan.sandbox import box
-from healthcheck.plan.sandbox.job import Limits
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
@@ -76,7 +76,7 @@ def strays() -> Iterator[Callable[[], set[int]]]:
 
 def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
     repo = write(case("hostile", deploy), tmp_path / "repo")
-    return rehearsal.rehearse(read_submission(repo), weights, limits, SANDBOXES[sandbox])
+    return runs.rehearse(read_submission(repo), weights, limits, SANDBOXES[sandbox])
 
 
 def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
@@ -256,7 +256,7 @@ SAMPLE = [
 @pytest.mark.parametrize("each", SAMPLE)
 def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:
     repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
-    plan = rehearsal.rehearse(read_submission(repo), weights, Limits(), SANDBOXES[outside])
+    plan = runs.rehearse(read_submission(repo), weights, Limits(), SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
     assert (plan.server.port, plan.server.foreground) == (8000, True)
     assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
@@ -268,7 +268,7 @@ def test_without_namespaces_a_program_of_the_image_is_no_failure(
     name: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
-    plan = rehearsal.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
+    plan = runs.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 
@@ -295,7 +295,7 @@ def test_without_namespaces_the_submission_s_own_faults_are_found(
 ) -> None:
     deploy, named = OWN_FAULTS[name]
     repo = write(case(name, deploy, files=HELPER), tmp_path / "repo")
-    plan = rehearsal.rehearse(read_submission(repo), weights, SHORT, SANDBOXES[outside])
+    plan = runs.rehearse(read_submission(repo), weights, SHORT, SANDBOXES[outside])
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
@@ -333,8 +333,8 @@ def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPa
         script = f"""
 import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-from healthcheck.plan.sandbox import box
-from healthcheck.plan.sandbox.job import Limits
+from healthcheck.plan.dry_run.sandbox import box
+from healthcheck.plan.dry_run.sandbox.job import Limits
 job, found = box.rehearse_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
     shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
 print(found.ended_by, *found.notes, *(" ".join(record.argv) for record in found.records))

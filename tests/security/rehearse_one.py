@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 
 from healthcheck.errors import Blocked
-from healthcheck.plan.sandbox import box
-from healthcheck.plan.sandbox.job import Limits
+from healthcheck.plan.dry_run.sandbox import box
+from healthcheck.plan.dry_run.sandbox.job import Limits
 
 MODES = {
     "isolated": box.rehearse_isolated,

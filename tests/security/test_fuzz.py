@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.plan.sandbox.job import Job, Mode
-from healthcheck.plan.sandbox.records import Records
-from healthcheck.plan.sandbox.timers import Timers
+from healthcheck.plan.dry_run.sandbox.job import Job, Mode
+from healthcheck.plan.dry_run.sandbox.records import Records
+from healthcheck.plan.dry_run.sandbox.timers import Timers
 from healthcheck.repo import git, requirements
 from healthcheck.repo.facts import read_submission
 from healthcheck.weights.pickles import calls_of

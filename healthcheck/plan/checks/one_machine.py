@@ -1,0 +1,234 @@
+"""plan/one-machine: nothing waits for a second machine, as the evaluation service has one."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from healthcheck import contract
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.plan.commands import command_text
+from healthcheck.plan.dry_run.stubs.note import ADDRESS
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.plan.servers.engines import is_fixed_address
+from healthcheck.records import Stage
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SETTINGS = "adapter.toml"
+_GROUP_KEYS = ("multi_node", "nodes")
+_LAUNCHERS = {
+    "torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "accelerate.commands.launch",
+    "deepspeed",
+}  # fmt: skip
+_NODES, _RANKS = ("nnodes", "num-machines", "num-nodes"), ("node-rank", "machine-rank")
+_MEETING_POINTS = {"master-addr", "main-process-ip", "rdzv-endpoint"}
+_PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """Something that asks for another machine, in words; `sure` where it cannot be meant for one."""
+
+    seen: str
+    where: str
+    sure: bool = True
+
+
+@check(
+    "plan/one-machine",
+    "One machine is enough",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The evaluation service has one machine and runs deploy.sh on it; what waits for others never answers.",
+)
+def one_machine(plan: LaunchPlan) -> Findings:
+    """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
+    server that is one of several nodes waits for the others until the job is given up.
+
+    It fails where more than one machine is written down: `multi_node` with two `nodes` in adapter.toml, --nnodes
+    above 1 (vLLM, SGLang, LMDeploy, torchrun, accelerate) unless every rank runs here at once, data parallelism of
+    which a part runs elsewhere (--data-parallel-size-local below --data-parallel-size, --data-parallel-start-rank;
+    all servers that deploy.sh starts count together), a Ray cluster that is joined at another machine's address.
+    The fixed address of one machine as the meeting point of all ranks is a warning. Ray on one machine
+    (--distributed-executor-backend ray alone, `ray start --head`) is fine.
+
+    Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
+    quantised weights or a shorter context may fit one.
+    """
+    if plan.server is None and not plan.settings:
+        raise NotApplicable("no server is started")
+    signs = tuple(_of_settings(plan)) or tuple(dict.fromkeys(_of_commands(plan)))
+    for sign in [sign for sign in signs if sign.sure] or signs:
+        say = fail if sign.sure else warn
+        yield say(
+            expected="a server that one machine can start: the evaluation service has one",
+            seen=sign.seen,
+            fix=f"comment out {' and '.join(_GROUP_KEYS)} in {SETTINGS}"
+            if sign.where.startswith(SETTINGS)
+            else "take this out for the submission; what one machine cannot hold, the service cannot evaluate",
+            where=sign.where,
+        )
+
+
+def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
+    if plan.server:
+        yield from _of_nodes(plan.server, plan.servers)
+        yield from _of_copies(plan.server, plan.servers)
+        yield from _of_addresses(plan.server)
+    for command in plan.commands:
+        yield from _of_command(command)
+    yield from _of_launchers(plan.commands)
+
+
+def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
+    """Of the adapter's own settings, of which the environment wins (adapter/settings.py)."""
+    environment = plan.server.env if plan.server else {}
+    written = _table(plan.settings)
+    given = {key: environment.get(f"ADAPTER_{key.upper()}", "").strip() for key in _GROUP_KEYS}
+    style, nodes = (given[key] or written.get(key, "") for key in _GROUP_KEYS)
+    try:
+        addresses = shlex.split(nodes) if isinstance(nodes, str) else nodes
+    except ValueError:
+        return  # the adapter says so itself, and no server starts
+    if "default" in (style, nodes) or not (isinstance(style, str) and style and isinstance(addresses, list)):
+        return
+    if len(addresses) > 1:
+        names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
+        seen = f'{names[0]} = "{style}" over {len(addresses)} nodes ({names[1]})'
+        yield Sign(seen=seen, where=_line_of_settings(plan) if not all(given.values()) else _where(plan.server))
+
+
+def _table(text: str) -> dict[str, object]:
+    """The settings as they are written, none where they cannot be read: the adapter says so itself."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _line_of_settings(plan: LaunchPlan) -> str:
+    lines = (line.lstrip() for line in plan.settings.splitlines())
+    return f"{SETTINGS}:{next((at for at, line in enumerate(lines, 1) if line.startswith(_GROUP_KEYS)), 1)}"
+
+
+def _where(server: ServerCommand | None) -> str:
+    return (server.where or server.command) if server else ""
+
+
+def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    nodes = _number(server.option("nnodes"))
+    ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
+    if nodes > max(1, len(ranks)):
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=_where(server))
+
+
+def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
+    """Data parallelism of which all servers here together run a part."""
+    copies = _number(server.option("data-parallel-size"))
+    if server.option("data-parallel-rank") is not None:
+        ranks = {
+            _number(each.option("data-parallel-rank")) for each in servers if each.option("data-parallel-rank")
+        }
+        if len(ranks) < copies:
+            seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.command}"
+            yield Sign(seen=seen, where=_where(server))
+        return
+    group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
+    parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
+    here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
+    if server.option("data-parallel-size-local") is not None and here < copies:
+        seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
+        yield Sign(seen=seen, where=_where(server))
+    elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
+        seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.command}"
+        yield Sign(seen=seen, where=_where(server))
+
+
+def _first_rank(server: ServerCommand) -> int:
+    return _number(server.option("data-parallel-start-rank"))
+
+
+def _copies_of(server: ServerCommand, copies: int) -> int:
+    local = server.option("data-parallel-size-local")
+    return copies - _first_rank(server) if local is None else _number(local)
+
+
+def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
+    for name in _PEER_OPTIONS:
+        address = server.option(name) or ""
+        if _host(address) != ADDRESS and is_fixed_address(_host(address)):
+            seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.command}"
+            yield Sign(seen=seen, where=_where(server), sure=False)
+    cluster = server.env.get("RAY_ADDRESS", "")
+    if _is_elsewhere(cluster):
+        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=_where(server))
+
+
+def _of_command(command: RecordedCommand) -> Iterator[Sign]:
+    given = _options(command.argv)
+    if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
+        said = command_text(command.argv)
+        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {said}", where=command.where or said)
+
+
+def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
+    """Launchers of several processes that wait for nodes which are not started here beside them."""
+    launchers = [(command, _options(command.argv)) for command in commands if command.program in _LAUNCHERS]
+    for command, given in launchers:
+        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
+        together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
+        ranks = {_first(other, _RANKS) or _free_rank(other, at) for at, other in enumerate(together)}
+        if nodes > max(1, len(ranks)):
+            yield Sign(seen=said, where=command.where or said)
+        for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
+            if _is_elsewhere(given[name]):
+                seen = f"all ranks meet at {given[name]} (--{name}), the address of one machine of yours: {said}"
+                yield Sign(seen=seen, where=command.where or said)
+
+
+def _free_rank(given: dict[str, str], at: int) -> str:
+    """Nodes that meet at a rendezvous number themselves; without one each of them is the first."""
+    return f"free {at}" if "rdzv-endpoint" in given else "0"
+
+
+def _first(given: dict[str, str], names: tuple[str, ...]) -> str | None:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _options(argv: tuple[str, ...]) -> dict[str, str]:
+    """Long options with their values, `--name value` or `--name=value`."""
+    found = {}
+    for word, after in zip(argv, (*argv[1:], ""), strict=True):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            found[name.replace("_", "-")] = value if equals else after
+    return found
+
+
+def _number(text: str | None) -> int:
+    """A count; of a range such as torchrun's 2:4 the least; 0 where it is none."""
+    first = (text or "").partition(":")[0].strip()
+    return int(first) if first.isascii() and first.isdigit() and len(first) < 10 else 0
+
+
+def _host(address: str) -> str:
+    parts = urlsplit(address if "//" in address else f"//{address}")
+    try:
+        return parts.hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_elsewhere(address: str) -> bool:
+    """Whether it is another machine's: a fixed address, or a name that is not this host's own."""
+    host = _host(address)
+    if host in (ADDRESS, "localhost.localdomain"):  # the first is what the script found out where it runs
+        return False
+    return is_fixed_address(host) or ("." in host and not host.replace(".", "").isdigit())

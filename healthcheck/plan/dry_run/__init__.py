@@ -1,0 +1,1 @@
+"""The dry run: deploy.sh runs in a sandbox against stubs that record what it starts."""

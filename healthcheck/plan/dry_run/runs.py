@@ -1,0 +1,234 @@
+"""Rehearses deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from healthcheck import contract, programs
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
+from healthcheck.plan.commands import command_text
+from healthcheck.plan.dry_run.sandbox import box
+from healthcheck.plan.dry_run.sandbox.job import Job, Limits, Recording
+from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
+from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.servers import recognise
+from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.repo.facts import Submission, export
+from healthcheck.repo.installs import entries
+
+AWKWARD_NAME = "模型 权重 v1.5"
+"""Spaces and characters beyond ASCII, as an author's machine has never had them."""
+SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
+TIME_LIMIT = "REHEARSED_TIME_LIMIT"
+"""The variable in which the stand-ins tell a server how long it may run."""
+_TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LINE = 2000
+"""Characters of a line; what a shell says of a word that is longer names the word first."""
+_SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
+Box = box.Box
+
+
+def rehearse(
+    submission: Submission, weights: Path, limits: Limits, sandbox: Box | None = None, *, consent: bool = False
+) -> LaunchPlan:
+    """See facts.rehearse; `sandbox` is what a script is run in, else the strictest that there is."""
+    weights = weights.expanduser().resolve()
+    if not weights.is_dir():
+        raise UsageError(f"{weights} is not a folder of weights")
+    sandbox = sandbox or box.chosen(consent=consent)
+    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
+    with export(submission) as tree:
+        return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits, box=sandbox).plan(submission)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Take:
+    """One run with what it was asked and what it brought back."""
+
+    job: Job
+    recording: Recording
+    run: ShellRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rehearsal:
+    tree: Path
+    weights: Path
+    text: str
+    limits: Limits
+    box: Box
+
+    def plan(self, submission: Submission) -> LaunchPlan:
+        shells = tuple(_shells(self.text))
+        plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            awkward = pool.submit(self._take, shells[0], AWKWARD_NAME)
+            takes = list(pool.map(lambda shell: self._take(shell, plain_name), shells))
+        first = takes[0]
+        loading = self._loading(first, shells[0], plain_name)
+        spaced = awkward.result() if first.run.servers else None
+        return LaunchPlan(
+            server=_answering(first.run.servers),
+            servers=first.run.servers,
+            commands=first.run.commands,
+            spaced=_answering(spaced.run.servers) if spaced else None,
+            model_path=first.job.model_path,
+            spaced_model_path=spaced.job.model_path if spaced else "",
+            root=first.job.root,
+            run=replace(first.run, traced=self._traced(first, shells[0], plain_name)),
+            others=tuple(take.run for take in takes[1:]),
+            spaced_run=spaced.run if spaced else None,
+            loading_run=loading,
+            script=self.text,
+            settings=self._settings(),
+            unresolved=first.run.unresolved,
+            notes=first.recording.notes,
+            mode=first.job.mode.value,
+            required=tuple(entry.name or entry.target for entry in entries(submission)),
+            unshipped=(*submission.untracked, *submission.ignored),
+            stack=submission.stack,
+        )
+
+    def _settings(self) -> str:
+        path = self.tree / SETTINGS
+        try:
+            return "" if path.is_symlink() else read_bounded(path, SETTINGS_BYTES).decode("utf-8", "replace")
+        except UsageError:
+            return ""
+
+    def _take(self, shell: tuple[str, ...], name: str) -> _Take:
+        """A run; a script that ended beside its server gets a second one, in case it overtook that server's start.
+
+        `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does.
+        """
+        first = self._once(shell, name)
+        overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
+        if first.recording.ended_by != "exit" or not overtook:
+            return first
+        second = self._once(shell, name)
+        return second if second.recording.ended_by == "server" else first
+
+    def _traced(self, take: _Take, shell: tuple[str, ...], name: str) -> tuple[str, ...]:
+        """The last commands of a script that failed before any server, from one more run."""
+        failed = take.recording.ended_by == "exit" and take.run.exit_status
+        if take.run.servers or not failed:
+            return ()
+        again = self._once((*shell, "-x"), name)
+        return trace.traced(again.run.stderr) if again.run.exit_status == take.run.exit_status else ()
+
+    def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
+        """What a script that waits for its server does when the server never gets ready, with its last commands."""
+        waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
+        if take.recording.ended_by != "server" or not waits:
+            return None
+        run = self._once((*shell, "-x"), name, answers=False).run
+        return replace(run, traced=trace.traced(run.stderr))
+
+    def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
+        setting = box.Setting(
+            source=self.tree,
+            script=contract.ENTRY_POINT,
+            shell=shell,
+            weights=self.weights,
+            weights_name=name,
+            limits=self.limits,
+            answers=answers,
+        )
+        job, recording = self.box(setting)
+        return _Take(job=job, recording=recording, run=self._run(shell, recording))
+
+    def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
+        servers = tuple(self._servers(recording))
+        commands = tuple(
+            RecordedCommand(
+                program=record.argv[0],
+                argv=record.argv,
+                env=record.env,
+                cwd=record.cwd,
+                where=deploy_sh.where_is(self.text, record.argv),
+                source="python" if record.kind == "python" else "shell",
+                alive=record.alive,
+                texts=record.texts,
+            )
+            for record in recording.records
+        )
+        return ShellRun(
+            shell=Path(shell[0]).name,
+            exit_status=recording.exit_status,
+            ended_by=recording.ended_by,
+            stdout=_readable(recording.stdout),
+            stderr=_readable(recording.stderr),
+            stderr_after=_readable(recording.stderr_after),
+            commands=commands,
+            servers=servers,
+            unresolved=tuple(_unresolved(commands)),
+            slept_s=recording.slept_s,
+            asked=recording.asked,
+            seconds=recording.seconds,
+        )
+
+    def _servers(self, recording: Recording) -> Iterator[ServerCommand]:
+        loaded = recognise.loaded_models(recording.records)
+        stays = recording.ended_by == "server"
+        for record in recording.records:
+            if record.kind == "server":
+                server = recognise.server_of(
+                    record,
+                    foreground=stays and record.alive,
+                    loaded=loaded.get(record.pid, ()),
+                    where=deploy_sh.where_is(self.text, record.argv),
+                )
+                yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
+
+
+def _readable(text: str) -> str:
+    """What was said without colours, and a line of a megabyte as its ends: patterns look for words in each."""
+    lines = _COLOURS.sub("", text).split("\n")
+    return "\n".join(
+        line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines
+    )
+
+
+def _limit_s(text: str) -> float | None:
+    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity are no limit."""
+    match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
+    return seconds or None
+
+
+def _shells(text: str) -> Iterator[tuple[str, ...]]:
+    """The shell that the verdict rests on, then the others that the service may use."""
+    named = deploy_sh.shebang(text)
+    if named and deploy_sh.is_shell(named[0]) and named[0] != "sh":
+        found = programs.find(named[0])
+        if found:
+            yield (found, *named[1])
+    yield ("/bin/sh", *(named[1] if named and named[0] == "sh" else ()))
+
+
+def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
+    """The server that the service would reach: on its port, with chat, staying, the latest."""
+    ranked = sorted(
+        enumerate(servers),
+        key=lambda pair: (
+            pair[1].port == contract.PORT,
+            pair[1].api not in {"embedding", "headless"},
+            pair[1].foreground,
+            pair[1].engine != "unknown",
+            pair[0],
+        ),
+    )
+    return ranked[-1][1] if ranked else None
+
+
+def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
+    for command in commands:
+        for word in command.argv:
+            if UNRESOLVED in word:
+                yield f"{word} in: {command_text(command.argv)}"

@@ -1,0 +1,268 @@
+"""Runs a shell script in the sandbox and brings back what was recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from healthcheck import files, programs
+from healthcheck.errors import Blocked, KitFailure
+from healthcheck.plan.dry_run.sandbox import leftovers, outside, tools
+from healthcheck.plan.dry_run.sandbox.job import (
+    CONSENT_OPTION,
+    CONSENT_VARIABLE,
+    STANDARD_PATH,
+    Job,
+    Limits,
+    Mode,
+    Record,
+    Recording,
+)
+
+_ROOT = "/srv/submission"
+_STARVED_S, _ENDS_S = 60.0, 10.0
+"""The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
+WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
+_CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
+_UNCONFINED = "not confined: it can read and change all that this user can"
+_NETWORK = "the network is not cut off"
+NO_SANDBOX = (
+    "deploy.sh was not rehearsed: here no program can be isolated (no user namespaces) or confined (no Landlock, "
+    "which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run --security-opt "
+    f"seccomp=unconfined …); give {CONSENT_OPTION}, or set {CONSENT_VARIABLE}=1, and it runs with all that this "
+    "user may do; verify to the stage service or further, which launches it here anyway"
+)
+Box = Callable[["Setting"], tuple[Job, Recording]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is rehearsed: a script of the tree `source`, under a shell, with weights shown by a chosen name.
+
+    Without `answers`, a server that is started never gets ready.
+    """
+
+    source: Path
+    script: str
+    shell: tuple[str, ...]
+    weights: Path
+    weights_name: str
+    limits: Limits
+    answers: bool = True
+
+
+def chosen(*, consent: bool = False) -> Box:
+    """The strictest sandbox that this system has, tried on a script that does nothing.
+
+    Every rehearsal of a submission uses the one that was chosen before anything of it ran.
+
+    Args:
+        consent: where there is neither namespaces nor Landlock, run it with all that this user may do.
+
+    Raises:
+        Blocked: there is neither, and no consent.
+        KitFailure: no sandbox can be started at all.
+    """
+    leftovers.remove_abandoned()
+    why: list[str] = []
+    for mode in Mode:
+        if mode is Mode.UNCONFINED and not consent:
+            raise Blocked(f"{NO_SANDBOX} ({'; '.join(why)})")
+        trouble = unavailable(mode)
+        if not trouble:
+            reason = f"no namespaces: {why[0]}" if why else ""
+            return lambda setting: _rehearse(setting, mode, reason)
+        why.append(trouble)
+    raise KitFailure(f"no sandbox can be started: {'; '.join(why)}")
+
+
+def unavailable(mode: Mode) -> str:
+    """Why this system has no such sandbox, "" where it has one."""
+    with tempfile.TemporaryDirectory(prefix=files.prefix(), dir=outside.room()) as folder:
+        os.chmod(folder, 0o755)  # noqa: S103 - the rehearsed program may be another user
+        Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
+        setting = Setting(  # noqa: S604 - a description; no process is started here
+            source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
+            weights_name="weights", limits=Limits(),
+        )  # fmt: skip
+        _, recording = _once(setting, mode)
+    return "" if recording.ended_by == "exit" else next(iter(recording.notes), recording.ended_by)
+
+
+def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
+    return _once(setting, Mode.ISOLATED)
+
+
+def rehearse_confined(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script under Landlock; `ended_by` is "setup" where this kernel has none."""
+    return _once(setting, Mode.CONFINED)
+
+
+def rehearse_unconfined(setting: Setting) -> tuple[Job, Recording]:
+    """Run the script with all that its user may do."""
+    return _once(setting, Mode.UNCONFINED)
+
+
+def _rehearse(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
+    """Run the script in the sandbox that was chosen.
+
+    Raises:
+        Blocked: there is none any more.
+    """
+    job, recording = _once(setting, mode)
+    if recording.ended_by == "setup":
+        raise Blocked(f"the sandbox for deploy.sh could not be started again: {'; '.join(recording.notes)}")
+    return job, replace(recording, notes=(*recording.notes, *filter(None, (reason,))))
+
+
+def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
+    scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
+    file = Path(f"{scratch}.json")
+    try:
+        os.chmod(scratch, 0o755)  # noqa: S103 - the rehearsed program may be another user
+        job = _job(setting, scratch, mode)
+        file.write_bytes(json.dumps({**asdict(job), "mode": mode.value}).encode())
+        recording = _run(job, str(file))
+        return job, replace(recording, notes=(*recording.notes, *_notes(mode, recording)))
+    finally:
+        file.unlink(missing_ok=True)
+        files.remove_tree(scratch)
+
+
+def _notes(mode: Mode, recording: Recording) -> Iterator[str]:
+    if mode is not Mode.ISOLATED:
+        yield WITHOUT_NAMESPACES
+        yield _CONFINED if mode is Mode.CONFINED else _UNCONFINED
+        if recording.network:
+            yield _NETWORK
+
+
+def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
+    isolated = mode is Mode.ISOLATED
+    shown, model_path = _weights_places(setting, "" if isolated else f"{scratch}")
+    job = Job(
+        shell=setting.shell,
+        script=setting.script,
+        source=str(setting.source),
+        weights=str(_cache_root(setting.weights) or setting.weights),
+        weights_inside=shown,
+        model_path=model_path,
+        root=_ROOT if isolated else f"{scratch}{_ROOT}",
+        scratch=scratch,
+        python=_interpreter(for_strangers=not isolated and os.geteuid() == 0),
+        stdlib=_standard_library(),
+        libraries=_shared_library(),
+        packages=tuple(_packages()),
+        mode=mode,
+        answers=setting.answers,
+        limits=setting.limits,
+    )
+    base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
+    ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
+    clock = {} if job.answers else {"BASH_ENV": f"{job.kit}/{tools.LOADING}"}
+    return replace(job, environment={**base, **ours, **clock})
+
+
+def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:
+    """Where the weights (or the cache that they are linked into) are shown, and what MODEL_PATH is then."""
+    cache = _cache_root(setting.weights)
+    if cache is None:
+        place = f"{prefix}/srv/weights/{setting.weights_name}"
+        return place, place
+    place = f"{prefix}/srv/weights/{setting.weights_name}/{cache.name}"
+    return place, f"{place}/{setting.weights.relative_to(cache)}"
+
+
+def _cache_root(weights: Path) -> Path | None:
+    """The folder of a download cache that a snapshot's links lead into (models--…/snapshots/HASH)."""
+    if weights.parent.name == "snapshots" and (weights.parent.parent / "blobs").is_dir():
+        return weights.parent.parent
+    return None
+
+
+def _interpreter(*, for_strangers: bool) -> str:
+    """The interpreter behind the stand-ins; where another user is to run it, one that everyone can reach."""
+    base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+    if for_strangers and not outside.open_to_all(base):
+        return programs.find("python3", STANDARD_PATH) or base
+    return base
+
+
+def _standard_library() -> tuple[str, ...]:
+    prefix = sys.base_prefix
+    if prefix in {"/usr", "/usr/local"}:
+        folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+        base = [path.replace(sys.prefix, prefix, 1) if path.startswith(sys.prefix) else path for path in folders]
+        return tuple(dict.fromkeys(os.path.realpath(path) for path in base))
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = [f"{prefix}/{lib}/{name}" for lib in ("lib", "lib64") if os.path.isdir(f"{prefix}/{lib}/{name}")]
+    return tuple(found)
+
+
+def _packages() -> Iterator[str]:
+    """Libraries that launchers read their configuration with, from the kit's own environment."""
+    for name in ("yaml", "packaging"):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.submodule_search_locations:
+            yield spec.submodule_search_locations[0]
+
+
+def _shared_library() -> tuple[str, ...]:
+    """Folders outside the system that the interpreter itself needs to start."""
+    folder = sysconfig.get_config_var("LIBDIR") or ""
+    shared = str(sysconfig.get_config_var("LDLIBRARY") or "").endswith(".so")
+    return (folder,) if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib")) else ()
+
+
+def _run(job: Job, file: str) -> Recording:
+    command = programs.isolated("healthcheck.plan.dry_run.sandbox.jail", file)
+    try:
+        jail = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PATH": STANDARD_PATH},
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise KitFailure(f"cannot start the sandbox: {error}") from error
+    try:
+        said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
+    except subprocess.TimeoutExpired:
+        return _lost("it did not end in time")
+    finally:
+        _end(jail)
+        leftovers.end_processes(job.scratch)
+    if not said:
+        lines = complained.decode("utf-8", "replace").strip().splitlines()
+        return _lost(lines[-1] if lines else f"it ended with status {jail.returncode}")
+    fields = json.loads(said)
+    records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
+    return Recording(**{**fields, "records": records, "notes": tuple(fields["notes"])})
+
+
+def _end(jail: subprocess.Popen[bytes]) -> None:
+    """Have it end all of its own, and wait for that."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if jail.poll() is not None:
+            break
+        jail.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            jail.communicate(timeout=_ENDS_S)
+
+
+def _lost(why: str) -> Recording:
+    return Recording(ended_by="lost", exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0)

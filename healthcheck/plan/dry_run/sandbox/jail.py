@@ -1,0 +1,172 @@
+"""The process that becomes the sandbox, run as `programs.isolated("healthcheck.plan.dry_run.sandbox.jail", JOB)`.
+
+It prints the recording as JSON. With namespaces, what it forks is the first process of a new PID namespace, and all
+of it ends with this process. Without them it stays beside who watches, to end what is left where that is killed.
+
+As root, the file system is built with full rights and the program gets a user namespace in which it is an
+unprivileged user that no one else is; otherwise everything is built inside a user namespace. Either way the program
+has no capability, and neither has who watches it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from types import FrameType
+
+from healthcheck import files
+from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, warden
+from healthcheck.plan.dry_run.sandbox.job import Job, Limits, Mode, Recording
+
+_SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
+ANSWER_BYTES = 64 * 1024**2
+_PATIENCE_S = 45.0
+"""Beyond the limit of the program's own time, for a machine without a processor to spare."""
+
+
+class _ToldToEnd(BaseException):
+    """The kit, or whoever ended it, wants this to be over."""
+
+
+def main() -> None:
+    with open(sys.argv[1], encoding="utf-8") as file:
+        job = job_of(json.load(file))
+    os.unlink(sys.argv[1])
+    answer = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _end)
+    kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
+    job = replace(job, stranger=outside.stranger())
+    recording = _isolated(job) if job.isolated else _beside(job)
+    with open(answer, "wb") as stream:
+        stream.write(recording)
+
+
+def job_of(fields: dict[str, object]) -> Job:
+    """The job as it travelled."""
+    limits = Limits(**fields.pop("limits"))  # type: ignore[arg-type]
+    lists: dict[str, object] = {
+        name: tuple(fields[name])  # type: ignore[arg-type]
+        for name in ("shell", "stdlib", "libraries", "packages")
+    }
+    return Job(**{**fields, **lists, "mode": Mode(fields["mode"])}, limits=limits)  # type: ignore[arg-type]
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise _ToldToEnd
+
+
+def _isolated(job: Job) -> bytes:
+    """Run the job in namespaces; the recording comes from the first process of the new PID namespace."""
+    try:
+        _enter_namespaces(as_root=job.stranger >= 0)
+    except OSError as error:
+        return _told("setup", str(error))
+    with _worker(job, signal.SIGKILL) as (_, answer):
+        return _heard(answer, job) or _told("lost", "it was killed")
+
+
+def _beside(job: Job) -> bytes:
+    """Run the job among the processes of this machine, and end every one of its own, whatever happens."""
+    kernel.adopt_orphans()
+    kernel.not_dumpable()
+    told = False
+    try:
+        with _worker(job, None) as (_, answer):
+            return _heard(answer, job) or _told("lost", "who watched it was killed")
+    except _ToldToEnd:
+        told = True
+        raise SystemExit(1) from None
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        processes.end_all(os.getpid())
+        outside.sweep(job)
+        if told:
+            files.remove_tree(job.scratch)
+
+
+@contextlib.contextmanager
+def _worker(job: Job, dies_by: int | None) -> Iterator[tuple[int, int]]:
+    """Fork who builds and watches; its process id, and the handle that its recording comes from."""
+    parent = os.getpid()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        os.close(reader)
+        try:
+            if dies_by:
+                kernel.die_with_parent(dies_by)
+            recording = _json(warden.work(job, lambda: None if dies_by else watch_parent(parent)))
+        except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
+            recording = _told("lost", f"{type(error).__name__}: {error}")
+        with open(writer, "wb") as stream:
+            stream.write(recording)
+        os._exit(0)
+    os.close(writer)
+    try:
+        yield child, reader
+    finally:
+        os.close(reader)
+        processes.end(child)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
+
+
+def watch_parent(parent: int) -> None:
+    """End all that is below this process, and itself, when its parent is gone."""
+    import threading  # noqa: PLC0415 - not in a sandbox of its own
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        processes.end_all(os.getpid())
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def _heard(answer: int, job: Job) -> bytes:
+    """What the worker says, b"" where it ends without a word or does not end."""
+    until, data = time.monotonic() + job.limits.wall_s + _PATIENCE_S, b""
+    while (left := until - time.monotonic()) > 0 and len(data) < ANSWER_BYTES:
+        if select.select([answer], [], [], left)[0]:
+            more = os.read(answer, 1 << 20)
+            if not more:
+                return data
+            data += more
+    return b""
+
+
+def _told(ended_by: str, why: str) -> bytes:
+    return _json(warden.nothing(ended_by, why))
+
+
+def _json(recording: Recording) -> bytes:
+    return json.dumps(asdict(recording)).encode()
+
+
+def _enter_namespaces(*, as_root: bool) -> None:
+    if as_root:
+        kernel.unshare(_SPACES)
+        return
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(_SPACES | kernel.CLONE_NEWUSER)
+    _write("/proc/self/setgroups", "deny")
+    _write("/proc/self/uid_map", f"0 {user} 1")
+    _write("/proc/self/gid_map", f"0 {group} 1")
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)

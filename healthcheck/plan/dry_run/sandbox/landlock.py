@@ -1,0 +1,90 @@
+"""Landlock: what a process and all that it starts may do with files, TCP and signals, given up for good."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Collection, Iterable, Mapping
+
+from healthcheck.plan.dry_run.sandbox import kernel
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+READ = EXECUTE | READ_FILE | READ_DIR
+_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
+_ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
+_CONNECT_TCP = 1 << 1
+_SCOPED = 0b11
+"""Abstract sockets and signals."""
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+TCP_ABI, SCOPE_ABI = 4, 6
+
+
+def abi() -> int:
+    """The version of Landlock here, 0 where there is none."""
+    return max(0, kernel.call(_CREATE, None, 0, 1))
+
+
+def restrict_files(rights: Mapping[str, bool]) -> None:
+    """Keep to these places: a folder or file may be read, and changed where its value is True.
+
+    Raises:
+        OSError: it cannot be enforced.
+    """
+    version = abi()
+    handled = _BY_ABI[min(version, 5)]
+    ruleset = _ruleset(struct.pack("Q", handled))
+    try:
+        for place, writable in rights.items():
+            _allow(ruleset, place, handled if writable else READ | (_IOCTL_DEV & handled))
+        _enforce(ruleset)
+    finally:
+        os.close(ruleset)
+
+
+def restrict_reach(ports: Collection[int] | None) -> None:
+    """Where this kernel can: no TCP connection but to these ports (None: to any), no signal to others.
+
+    Raises:
+        OSError: it cannot be enforced.
+    """
+    version = abi()
+    if version < TCP_ABI or (version < SCOPE_ABI and ports is None):
+        return
+    net = 0 if ports is None else _CONNECT_TCP
+    ruleset = _ruleset(struct.pack("QQQ", 0, net, _SCOPED) if version >= SCOPE_ABI else struct.pack("QQ", 0, net))
+    try:
+        for port in ports or ():
+            kernel.checked(_ADD, ruleset, 2, ctypes.create_string_buffer(struct.pack("QQ", net, port)), 0)
+        _enforce(ruleset)
+    finally:
+        os.close(ruleset)
+
+
+def _ruleset(attributes: bytes) -> int:
+    return kernel.checked(_CREATE, ctypes.create_string_buffer(attributes, len(attributes)), len(attributes), 0)
+
+
+def _allow(ruleset: int, place: str, access: int) -> None:
+    try:
+        handle = os.open(place, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if not os.path.isdir(f"/proc/self/fd/{handle}"):
+            access &= _ON_FILES
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", access, handle))
+        kernel.checked(_ADD, ruleset, 1, rule, 0)
+    finally:
+        os.close(handle)
+
+
+def _enforce(ruleset: int) -> None:
+    kernel.no_new_privileges()
+    kernel.checked(_RESTRICT, ruleset, 0)
+
+
+def existing(places: Iterable[str]) -> list[str]:
+    """The real places of those that are there, each once."""
+    return list(dict.fromkeys(os.path.realpath(place) for place in places if os.path.exists(place)))

@@ -1,0 +1,220 @@
+"""The sandboxes without namespaces: a copy of the submission, a search path of stand-ins, an own process tree.
+
+Confined, the kernel keeps the program to its own folders and to what every program of the machine may read
+(Landlock). In both, a filter of system calls keeps it from other processes and from the network where the kernel
+can ask us (`supervise`). Where the kit runs as root, the program and who watches it run as another user.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+
+from healthcheck import files
+from healthcheck.plan.dry_run.sandbox import kernel, landlock, safely, tools
+from healthcheck.plan.dry_run.sandbox.job import STANDARD_PATH, Job, Mode
+
+_STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
+_CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
+"""Linux's capabilities of these names."""
+SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
+_MOST_NAMES = 100_000
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_READ = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc", "/sys")
+_ETC = (
+    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "localtime", "nsswitch.conf",
+    "os-release", "mime.types", "protocols", "services", "terminfo", "inputrc", "passwd", "group", "hosts",
+    "hostname", "resolv.conf", "environment", "profile", "profile.d", "bash.bashrc", "ascend_install.info",
+    "ssl/certs", "ca-certificates", "timezone", "locale.alias", "default/locale", "gai.conf", "host.conf",
+    "lsb-release", "debian_version", "openEuler-release", "system-release",
+)  # fmt: skip
+
+
+def build(job: Job, copy: safely.Copy) -> None:
+    """Lay out the copy, the weights (as links) and the stand-ins below the job's scratch folder.
+
+    Raises:
+        OSError: the submission or the weights cannot be copied.
+    """
+    os.makedirs(f"{job.kit}/py/bin")
+    os.symlink(job.python, f"{job.kit}/py/bin/python3")
+    os.makedirs(f"{job.scratch}/home")
+    copy.tree(job.source, job.root)
+    os.makedirs(os.path.dirname(job.weights_inside), exist_ok=True)
+    if copies_weights(job):
+        copy.tree(job.weights, job.weights_inside)
+    else:
+        os.symlink(job.weights, job.weights_inside)
+    os.makedirs(f"{job.kit}/bin", exist_ok=True)
+    tools.install(job, job.kit, (f"{job.kit}/bin",))
+    tools.lay_out(f"{job.kit}/packages")
+    os.makedirs(f"{job.kit}/hook")
+    shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
+    if job.stranger >= 0:
+        safely.give(job.scratch, job.stranger)
+
+
+def copies_weights(job: Job) -> bool:
+    """Whether another user is to read weights that only their owner may."""
+    return job.stranger >= 0 and not open_to_all(job.weights)
+
+
+def has_roots_rights() -> bool:
+    """Whether this user may give files away and become another one; a container can leave its root without."""
+    status = Path("/proc/self/status").read_text("ascii", "replace")
+    held = int(status.partition("CapEff:")[2].split()[0], 16)
+    needed = _CHOWN | _SETGID | _SETUID | _KILL
+    return os.geteuid() == 0 and held & needed == needed
+
+
+def stranger() -> int:
+    """A user id that no one else has, for the rehearsal of a root user; -1 where this one may not become it."""
+    if not has_roots_rights():
+        return -1
+    ranges = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
+    wanted = _STRANGERS + os.getpid() % _STRANGERS_SPAN
+    for first, _, length in ranges:
+        if int(first) <= wanted < int(first) + int(length):
+            return wanted
+    last = max((int(first) + int(length) for first, _, length in ranges), default=0)
+    return last - 2 - os.getpid() % 10_000 if last > 60_000 else -1
+
+
+def open_to_all(path: str) -> bool:
+    """Whether a user without any rights can read the file or folder."""
+    place = Path(os.path.realpath(path))
+    if place.is_dir() and not safely.readable_by_all(str(place)):
+        return False
+    return bool(place.stat().st_mode & stat.S_IROTH) and passable(place.parent)
+
+
+def passable(folder: Path) -> bool:
+    """Whether a user without any rights can reach what is in a folder."""
+    return all(up.stat().st_mode & stat.S_IXOTH for up in (folder, *folder.parents))
+
+
+def room() -> str | None:
+    """Where the scratch folder is made; None for the usual place, which another user may not reach."""
+    usual = Path(tempfile.gettempdir()).resolve()
+    shared = Path(files.SHARED)
+    return files.SHARED if os.geteuid() == 0 and not passable(usual) and passable(shared) else None
+
+
+def environment(job: Job) -> dict[str, str]:
+    """The search path and home of these sandboxes."""
+    return {
+        "PATH": f"{job.kit}/bin:{STANDARD_PATH}",
+        "HOME": f"{job.scratch}/home",
+        "TMPDIR": f"{job.scratch}/home",
+        "PYTHONPATH": f"{job.kit}/hook",
+    }
+
+
+def confine(job: Job) -> None:
+    """Keep this process and all that it starts to the scratch folder, and to reading what belongs to the system.
+
+    Another user may also write where every user may: what it leaves there is told by its owner, and removed.
+
+    Raises:
+        OSError: this kernel cannot.
+    """
+    if job.mode is not Mode.CONFINED:
+        return
+    if not landlock.abi():
+        raise OSError(38, "this kernel has no Landlock")
+    own = [job.weights, job.python, *job.stdlib, *job.libraries, str(tools.PACKAGE)]
+    etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else ["/etc"]
+    rights = dict.fromkeys(landlock.existing([*_READ, *etc, *own]), False)
+    shared = SHARED if job.stranger >= 0 else ()
+    rights |= dict.fromkeys(landlock.existing([*shared, *(f"/dev/{name}" for name in _DEVICES), job.scratch]), True)
+    landlock.restrict_files(rights)
+
+
+def used_bytes(job: Job) -> int:
+    """How much disk the rehearsal takes, up to the point where it is too much."""
+    total, folders = 0, [job.scratch]
+    while folders and total <= 2 * job.limits.disk_bytes:
+        folder = folders.pop()
+        for name in safely.names(folder, _MOST_NAMES):
+            try:
+                found = os.lstat(f"{folder}/{name}")
+            except OSError:  # files come and go
+                continue
+            total += max(4096, found.st_blocks * 512)
+            if stat.S_ISDIR(found.st_mode):
+                folders.append(f"{folder}/{name}")
+    return total + _shared_bytes(job)
+
+
+def _shared_bytes(job: Job) -> int:
+    """What lies in the folders that all users share and belongs to the rehearsal's own user."""
+    total = 0
+    for folder in SHARED if os.geteuid() == job.stranger else ():
+        for name in safely.names(folder, _MOST_NAMES):
+            try:
+                found = os.lstat(f"{folder}/{name}")
+            except OSError:
+                continue
+            total += found.st_blocks * 512 if found.st_uid == job.stranger else 0
+    return total
+
+
+def drop_privileges(job: Job) -> None:
+    """Become a user that no one else is, where that is possible; gain nothing by set-user-id programs."""
+    become(job.stranger)
+    kernel.drop_privileges()
+
+
+def become(user: int) -> None:
+    """Become a user, with its group and no other; nothing where the id is -1."""
+    if user >= 0:
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+
+
+def other_processes(job: Job) -> int:
+    """How many processes the user runs beside the rehearsal, which a limit per user has to allow for."""
+    if job.isolated or os.geteuid() == job.stranger:
+        return 0
+    user = os.geteuid()
+    return sum(_owner(name) == user for name in os.listdir("/proc") if name.isdigit())
+
+
+def _owner(pid: str) -> int:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return -1
+
+
+def sweep(job: Job) -> None:
+    """As root, end and remove whatever the rehearsal's own user still has."""
+    if job.stranger < 0:
+        return
+    for _ in range(50):
+        left = [int(name) for name in os.listdir("/proc") if name.isdigit() and _owner(name) == job.stranger]
+        if not left:
+            break
+        for pid in left:
+            _kill(pid)
+    for folder in SHARED:
+        for name in safely.names(folder, _MOST_NAMES):
+            place = f"{folder}/{name}"
+            try:
+                mine = os.lstat(place).st_uid == job.stranger and place != job.scratch
+            except OSError:
+                continue
+            if mine:
+                files.remove_tree(place)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, 9)
+        os.waitpid(pid, os.WNOHANG)
+    except (ProcessLookupError, PermissionError, ChildProcessError):
+        return

@@ -1,0 +1,210 @@
+"""Builds what the rehearsed program sees as its machine: a clean image with recording stand-ins in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from healthcheck.plan.dry_run.sandbox import kernel, safely, tools
+from healthcheck.plan.dry_run.sandbox.job import HOST, IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, KIT, Job
+from healthcheck.plan.dry_run.stubs.note import HOST_NAME
+
+_SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ETC = (
+    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "os-release",
+    "mime.types", "protocols", "services", "terminfo", "inputrc",
+)  # fmt: skip
+_ETC_FOLDERS = ("default", "profile.d", "security", "sysctl.d")
+_ETC_TEXTS = {
+    "passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "group": "root:x:0:\n",
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "hostname": f"{HOST_NAME}\n",
+    "resolv.conf": "",
+    "environment": "",
+    "sysctl.conf": "",
+    "security/limits.conf": "",
+    "profile": "",
+    "bash.bashrc": "",
+}
+_START_FILES = ("root/.profile", "root/.bashrc")
+OF_ROOT = (
+    "", "opt", "srv", "mnt", "home", "run", "var", "var/log", "tmp", "dev/shm", "root", *_START_FILES,
+    "etc", *(f"etc/{name}" for name in (*_ETC_FOLDERS, *_ETC_TEXTS)),
+    "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
+    "usr/bin", "usr/sbin",
+)  # fmt: skip
+"""What root may change in an image, and so the rehearsed program here: all of it made for the sandbox alone."""
+_PROCESSORS = "/sys/devices/system"
+_DEVICES = ("null", "zero", "full", "random", "urandom")
+
+
+def build(job: Job, new_root: str, copy: safely.Copy) -> None:
+    """Build the machine below `new_root`, in a mount namespace of our own, with room for what is to be copied."""
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
+    data = f"size={size},nr_inodes={files},mode=755"
+    kernel.mount("rehearsal", new_root, "tmpfs", kernel.MS_NOSUID, data)
+    for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
+        os.makedirs(f"{new_root}/{folder}")
+    for folder in IMAGE_FOLDERS:
+        os.makedirs(new_root + folder)
+    _system(new_root)
+    _etc(new_root)
+    if os.path.isdir(_PROCESSORS):
+        os.makedirs(new_root + _PROCESSORS)
+        kernel.bind_read_only(_PROCESSORS, new_root + _PROCESSORS)
+    _dev(new_root)
+    _python(job, new_root + KIT)
+    tools.install(job, new_root + KIT, (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
+    tools.lay_out(new_root + IMAGE_PACKAGES)
+    os.symlink(IMAGE_PACKAGES, f"{new_root}{KIT}/packages")
+    _ascend(f"{new_root}/usr/local/Ascend")
+    Path(f"{new_root}/.dockerenv").touch()
+    for folder in ("tmp", "var/tmp", "dev/shm"):
+        os.chmod(f"{new_root}/{folder}", 0o1777)  # noqa: S103 - as on any machine
+
+
+def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
+    """Show the submission and the weights.
+
+    Raises:
+        OSError: they cannot be.
+    """
+    copy.tree(job.source, new_root + job.root)
+    place = new_root + job.weights_inside
+    os.makedirs(place)
+    if copies_weights(job):
+        copy.tree(job.weights, place)
+        safely.open_to_all(place)
+    else:
+        kernel.bind_read_only(job.weights, place)
+
+
+def copies_weights(job: Job) -> bool:
+    """Whether others than their owner may not read the weights, so that the program sees a sparse copy."""
+    return os.geteuid() == 0 and not safely.readable_by_all(job.weights)
+
+
+def give_away(job: Job, new_root: str) -> None:
+    """Give the program's user what root may change in an image."""
+    for tree in (job.root, "/usr/local/Ascend", IMAGE_PACKAGES, *IMAGE_FOLDERS):
+        safely.give(new_root + tree.rstrip("/"), job.stranger)
+    places = (KIT, *(f"{KIT}/{name}" for name in ("forever", "records", "ports", "napping")), IMAGE_SOURCES)
+    for place in (*places, *(f"/{name}" for name in OF_ROOT)):
+        safely.give_one(new_root + place.rstrip("/"), job.stranger)
+
+
+def show_processes(new_root: str) -> None:
+    """Show the processes of the sandbox, and nothing of the kernel's that could be changed."""
+    kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
+
+
+def _ascend(folder: str) -> None:
+    shutil.copytree(tools.FOLDER / "ascend", folder)
+    for script in Path(folder).rglob("*.sh"):
+        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
+    os.makedirs(f"{folder}/ascend-toolkit/latest")
+    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
+    os.symlink("ascend-toolkit", f"{folder}/cann")
+    os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
+    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
+
+
+def _system(new_root: str) -> None:
+    for name in _SHOWN:
+        if os.path.islink(name):
+            os.symlink(os.readlink(name), new_root + name)
+        elif name == "/usr":
+            _usr(new_root)
+        elif os.path.isdir(name):
+            _folder(name, new_root)
+
+
+def _usr(new_root: str) -> None:
+    for entry in sorted(os.listdir("/usr")):
+        if entry != "local":
+            _folder(f"/usr/{entry}", new_root)
+    for entry in ("bin", "sbin", "lib", "share", "include", "etc"):
+        os.makedirs(f"{new_root}/usr/local/{entry}")
+    for entry in ("lib", "lib64"):
+        if os.path.isdir(f"/usr/local/{entry}") and not os.path.islink(f"/usr/local/{entry}"):
+            os.makedirs(f"{new_root}/usr/local/{entry}", exist_ok=True)
+            kernel.bind_read_only(f"/usr/local/{entry}", f"{new_root}/usr/local/{entry}")
+
+
+def _folder(path: str, new_root: str) -> None:
+    """Show a system folder; one of programs as links into it, so that single programs can be left out."""
+    if os.path.islink(path):
+        os.symlink(os.readlink(path), new_root + path)
+        return
+    if not os.path.isdir(path):
+        return
+    os.makedirs(new_root + path)
+    if os.path.basename(path) not in {"bin", "sbin"}:
+        kernel.bind_read_only(path, new_root + path)
+        return
+    behind = HOST + path
+    os.makedirs(new_root + behind)
+    kernel.bind_read_only(path, new_root + behind)
+    for name in os.listdir(path):
+        if not tools.is_absent(name):
+            os.symlink(f"{behind}/{name}", f"{new_root}{path}/{name}")
+
+
+def _etc(new_root: str) -> None:
+    for name in _ETC:
+        source, target = f"/etc/{name}", f"{new_root}/etc/{name}"
+        if os.path.isdir(source):
+            os.mkdir(target)
+            kernel.bind_read_only(source, target)
+        elif os.path.isfile(source) and os.path.getsize(source) < 1024**2:
+            shutil.copyfile(source, target)
+    for name in _ETC_FOLDERS:
+        os.mkdir(f"{new_root}/etc/{name}")
+    for name, text in _ETC_TEXTS.items():
+        Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
+    shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")
+    for start_file in _START_FILES:
+        Path(f"{new_root}/{start_file}").touch()
+
+
+def _dev(new_root: str) -> None:
+    for name in _DEVICES:
+        Path(f"{new_root}/dev/{name}").touch()
+        kernel.mount(f"/dev/{name}", f"{new_root}/dev/{name}", flags=kernel.MS_BIND)
+    for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc"):
+        Path(f"{new_root}/dev/{name}").touch()
+    os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - of the sandbox
+    _terminals(f"{new_root}/dev")
+    os.symlink("/proc/self/fd", f"{new_root}/dev/fd")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"{new_root}/dev/{name}")
+
+
+def _terminals(dev: str) -> None:
+    """Pseudo-terminals of its own, for script(1) and the like; without them where the system does not let us."""
+    os.makedirs(f"{dev}/pts")
+    flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+    with contextlib.suppress(OSError):
+        kernel.mount("devpts", f"{dev}/pts", "devpts", flags, "newinstance,ptmxmode=0666,mode=620")
+        os.symlink("pts/ptmx", f"{dev}/ptmx")
+
+
+def _python(job: Job, kit: str) -> None:
+    """The real interpreter behind the stand-ins, found through its own copy of the folder layout."""
+    os.makedirs(f"{kit}/py/bin")
+    Path(f"{kit}/py/bin/python3").touch()
+    kernel.bind_read_only(job.python, f"{kit}/py/bin/python3")
+    for folder in job.stdlib:
+        target = f"{kit}/py/{os.path.basename(os.path.dirname(folder))}/{os.path.basename(folder)}"
+        os.makedirs(target, exist_ok=True)
+        kernel.bind_read_only(folder, target)
+    for folder in job.libraries:
+        target = kit.removesuffix(KIT) + folder
+        if not os.path.isdir(target):
+            os.makedirs(target)
+            kernel.bind_read_only(folder, target)

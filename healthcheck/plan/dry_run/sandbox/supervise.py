@@ -1,0 +1,248 @@
+"""Answers what the filter of a rehearsed program asks about: signals, connections, modes of files.
+
+Without namespaces the program shares these with the machine. A signal goes to its own processes, a connection to
+servers of the rehearsal, a mode to its own files; an answer rests on copies that the program cannot change.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from healthcheck.plan.dry_run.sandbox import processes, seccomp, syscalls
+
+_RECEIVE, _SEND, _ADD_HANDLE = 0xC0502100, 0xC0182101, 0x40182103
+_REQUEST_BYTES, _CONTINUE, _REPLACE = 80, 1, 1
+_FROM_HERE = -100  # AT_FDCWD
+_PATH_BYTES = 4096
+_PAGE = 4096
+_CONNECT_S = 5.0
+_LISTENS = "0A"
+_CLOSES = 0o2000000  # O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One call that waits for its answer: whose, which, with which arguments."""
+
+    id: int
+    thread: int
+    number: int
+    arguments: tuple[int, ...]
+
+    @property
+    def process(self) -> int:
+        """The process of the thread, 0 where it has ended."""
+        return processes.leader(self.thread)
+
+
+class Supervisor:
+    """Answers on a listener, in a thread of its own, until the last program is gone.
+
+    Args:
+        root: the folder in which the program may change modes.
+        ports: where the recorded server of a port really listens.
+    """
+
+    def __init__(self, listener: int, root: str, ports: Callable[[int], int | None]) -> None:
+        self._listener, self._root, self._ports = listener, os.path.realpath(root), ports
+        names = {number: name for name, number in syscalls.numbers().items()}
+        self._names = names
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        while True:
+            for _, events in poll.poll():
+                if not events & select.POLLIN:
+                    return
+            data = bytearray(_REQUEST_BYTES)
+            try:
+                fcntl.ioctl(self._listener, _RECEIVE, data)
+            except OSError:
+                continue  # who asked was killed meanwhile
+            fields = struct.unpack("QIIiIQ6Q", data)
+            self._answer(Question(fields[0], fields[1], fields[3], fields[6:]))
+
+    def _answer(self, asked: Question) -> None:
+        try:
+            goes_on = self._decide(asked)
+            problem = 0
+        except OSError as error:
+            goes_on, problem = False, error.errno or errno.EPERM
+        reply = struct.pack("QqiI", asked.id, 0, -problem, _CONTINUE if goes_on else 0)
+        try:
+            fcntl.ioctl(self._listener, _SEND, reply)
+        except OSError:
+            return
+
+    def _decide(self, asked: Question) -> bool:
+        """Whether the kernel is to go on with the call; False where it was done, or is to do nothing.
+
+        Raises:
+            OSError: the call is to fail with its error number.
+        """
+        name = self._names.get(asked.number, "")
+        if name in seccomp.SIGNALS:
+            return self._signal(name, asked)
+        if name == "connect":
+            return self._connect(asked)
+        return self._mode(name, asked)
+
+    def _signal(self, name: str, asked: Question) -> bool:
+        target = _signed(asked.arguments[0])
+        number = asked.arguments[2 if name in {"tgkill", "rt_tgsigqueueinfo"} else 1]
+        if number == 0 or (name == "kill" and target == 0):
+            return True
+        family = processes.family(os.getpid())
+        if name == "kill" and target == -1:
+            for pid in family - {asked.process}:
+                processes.send(pid, number)
+            return False
+        if name == "kill" and target < 0:
+            if any(processes.group(pid) == -target for pid in family):
+                return True
+            raise OSError(errno.ESRCH, "no such group of the rehearsal")
+        leader = processes.leader(target) if name == "tkill" else target
+        if leader in family or not processes.exists(target):
+            return True
+        raise OSError(errno.EPERM, "no process of the rehearsal")
+
+    def _connect(self, asked: Question) -> bool:
+        handle, address, length = _signed(asked.arguments[0]), asked.arguments[1], asked.arguments[2]
+        data = _memory(asked.thread, address, min(length, 128))
+        family = struct.unpack_from("H", data)[0] if len(data) >= 2 else socket.AF_UNSPEC
+        if family == socket.AF_UNIX:
+            raise OSError(errno.ECONNREFUSED, "no local socket outside")
+        if family == socket.AF_NETLINK:
+            return True
+        if family == socket.AF_INET and len(data) >= 8:
+            host, port = socket.inet_ntop(family, data[4:8]), struct.unpack_from(">H", data, 2)[0]
+        elif family == socket.AF_INET6 and len(data) >= 24:
+            host, port = socket.inet_ntop(family, data[8:24]), struct.unpack_from(">H", data, 2)[0]
+        else:
+            return True  # of no kind that leads anywhere
+        with self._reached(family, host, port) as connection:
+            self._replace(asked, handle, connection)
+        return False
+
+    def _reached(self, family: int, host: str, port: int) -> socket.socket:
+        """A connection to a server of the rehearsal.
+
+        Raises:
+            OSError: there is none, or it is somewhere else.
+        """
+        if not _is_here(host):
+            raise OSError(errno.ENETUNREACH, "there is no network")
+        real = self._ports(port) if family == socket.AF_INET else None
+        if real is None and not _listens(port, processes.family(os.getpid())):
+            raise OSError(errno.ECONNREFUSED, "no server of the rehearsal")
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(_CONNECT_S)
+            connection.connect(("127.0.0.1" if family == socket.AF_INET else host, real or port))
+            connection.setblocking(True)
+        except TimeoutError:
+            connection.close()
+            raise OSError(errno.ECONNREFUSED, "it does not accept") from None
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def _replace(self, asked: Question, handle: int, connection: socket.socket) -> None:
+        """Put the connection in the place of the program's own socket, which was not connected yet."""
+        flags = _flags(asked.thread, handle)
+        if flags & os.O_NONBLOCK:
+            connection.setblocking(False)
+        closes = flags & _CLOSES
+        request = struct.pack("QIIII", asked.id, _REPLACE, connection.fileno(), handle, closes)
+        fcntl.ioctl(self._listener, _ADD_HANDLE, request)
+
+    def _mode(self, name: str, asked: Question) -> bool:
+        if name == "fchmod":
+            place, mode = f"/proc/{asked.thread}/fd/{asked.arguments[0]}", asked.arguments[1]
+        elif name == "chmod":
+            place, mode = _path(asked.thread, _FROM_HERE, asked.arguments[0]), asked.arguments[1]
+        else:
+            place, mode = _path(asked.thread, _signed(asked.arguments[0]), asked.arguments[1]), asked.arguments[2]
+        handle = os.open(place, os.O_PATH | os.O_CLOEXEC)
+        try:
+            real = os.readlink(f"/proc/self/fd/{handle}")
+            if real != self._root and not real.startswith(f"{self._root}/"):
+                raise OSError(errno.EPERM, "no file of the rehearsal")
+            os.chmod(f"/proc/self/fd/{handle}", mode & 0o1777)
+        finally:
+            os.close(handle)
+        return False
+
+
+def _signed(argument: int) -> int:
+    low = argument & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
+
+
+def _memory(thread: int, address: int, length: int) -> bytes:
+    handle = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(handle, length, address)
+    finally:
+        os.close(handle)
+
+
+def _path(thread: int, folder: int, address: int) -> str:
+    """A path in the memory of a thread, as it leads from here."""
+    text = b""
+    while b"\0" not in text:
+        text += _memory(thread, address + len(text), _PAGE - (address + len(text)) % _PAGE)
+        if len(text) > _PATH_BYTES and b"\0" not in text[:_PATH_BYTES]:
+            raise OSError(errno.ENAMETOOLONG, "a long path")
+    path = os.fsdecode(text.partition(b"\0")[0])
+    if not path:
+        raise OSError(errno.ENOENT, "no path")
+    start = f"/proc/{thread}/cwd" if folder == _FROM_HERE else f"/proc/{thread}/fd/{folder}"
+    return os.path.join(start, path)
+
+
+def _flags(thread: int, handle: int) -> int:
+    with open(f"/proc/{thread}/fdinfo/{handle}", encoding="ascii") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name == "flags":
+                return int(value, 8)
+    return 0
+
+
+def _is_here(host: str) -> bool:
+    return host.removeprefix("::ffff:").startswith("127.") or host in {"0.0.0.0", "::", "::1"}  # noqa: S104
+
+
+def _listens(port: int, family: set[int]) -> bool:
+    """Whether a process of the rehearsal itself listens there."""
+    sockets = set()
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/net/{table}", encoding="ascii") as file:
+            for line in file:
+                fields = line.split()
+                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    sockets.add(f"socket:[{fields[9]}]")
+    return bool(sockets) and any(not sockets.isdisjoint(processes.handles(pid)) for pid in family)
+
+
+def send_listener(channel: socket.socket, handle: int) -> None:
+    """From the program's side: hand the listener over."""
+    socket.send_fds(channel, [b"l"], [handle])
+
+
+def receive_listener(channel: socket.socket) -> int | None:
+    """The listener that the program handed over, None where it ended before it could."""
+    _, handles, _, _ = socket.recv_fds(channel, 1, 1)
+    return handles[0] if handles else None

@@ -1,0 +1,169 @@
+"""The process that builds a sandbox, starts the program in it, and watches it with no more rights than it has.
+
+Building and running are two things: whatever fails before the program is let go is the system's ("setup") or that
+of what was to be copied ("copy"); whatever fails afterwards never leads to another sandbox.
+"""
+
+from __future__ import annotations
+
+import encodings.idna  # noqa: F401 - imported now: the watching user may not read the library
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
+from healthcheck.plan.dry_run.sandbox.job import Job, Recording
+from healthcheck.plan.dry_run.sandbox.watch import Output, Watch
+from healthcheck.plan.dry_run.stubs.note import HOST_NAME
+
+Started = Callable[[], None]
+
+
+def nothing(ended_by: str, why: str) -> Recording:
+    """A recording of a program that did not run, or of which nothing is known."""
+    return Recording(
+        ended_by=ended_by, exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0
+    )
+
+
+def work(job: Job, started: Started) -> Recording:
+    """Build, start, watch, end. `started` is called when the program is let go."""
+    copy = safely.Copy(job.limits.copied_files, job.limits.copied_bytes)
+    try:
+        copy.measure(job.source)
+        if outside.copies_weights(job) if not job.isolated else root.copies_weights(job):
+            copy.measure(job.weights)
+    except (safely.TooMuch, OSError) as error:
+        return nothing("copy", str(error))
+    real_root = job.isolated and job.stranger >= 0
+    try:
+        proc = _prepare(job, copy)
+    except OSError as error:
+        return nothing("setup", str(error))
+    try:
+        _fill(job, copy, real_root=real_root)
+    except (OSError, RecursionError) as error:
+        return nothing("copy", str(error))
+    try:
+        if job.isolated:
+            root.show_processes(job.scratch)
+            kernel.enter_root(job.scratch)
+        else:
+            kernel.adopt_orphans()
+            outside.confine(job)
+        running = _Running(job, proc, real_root=real_root)
+    except OSError as error:
+        return nothing("setup", str(error))
+    started()
+    return running.watched()
+
+
+def _prepare(job: Job, copy: safely.Copy) -> int | None:
+    """What no submission has a part in; a handle on a writable /proc where the sandbox has its own."""
+    if not job.isolated:
+        return None
+    kernel.loopback_up()
+    kernel.open_low_ports()
+    socket.sethostname(HOST_NAME)
+    root.build(job, job.scratch, copy)
+    return kernel.detached_proc(f"{job.scratch}/proc")
+
+
+def _fill(job: Job, copy: safely.Copy, *, real_root: bool) -> None:
+    if not job.isolated:
+        outside.build(job, copy)
+        return
+    root.fill(job, job.scratch, copy)
+    if real_root:
+        root.give_away(job, job.scratch)
+
+
+class _Running:
+    """The program, from its first moment to its last."""
+
+    def __init__(self, job: Job, proc: int | None, *, real_root: bool) -> None:
+        """Start it up to the point where only the word is missing; whoever watches has given up all rights then.
+
+        Raises:
+            OSError: it cannot be started here.
+        """
+        self._job, self._began = job, time.monotonic()
+        asks = not job.isolated and seccomp.can_ask()
+        self._gate, theirs = socket.socketpair()
+        (out_reader, out_writer), (err_reader, err_writer) = os.pipe(), os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            self._gate.close()
+            program.become(job, program.Ends((out_writer, err_writer), theirs), asks=asks, real_root=real_root)
+        theirs.close()
+        for handle in (out_writer, err_writer):
+            os.close(handle)
+        if real_root:
+            self._map(proc)
+        if proc is not None:
+            os.close(proc)
+        listener = supervise.receive_listener(self._gate) if asks else None
+        said = self._gate.recv(512)
+        if said != program.READY or (asks and listener is None):
+            os.waitpid(self._child, 0)
+            raise OSError(0, said[1:].decode("utf-8", "replace") or "the program could not be prepared")
+        self._drop()
+        kept = job.limits.kept_output_bytes
+        self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
+        self._watch = Watch(job, self._child, self._outputs)
+        if listener is not None:
+            supervise.Supervisor(listener, job.scratch, self._watch.records.port_of)
+        self._network = not job.isolated and listener is None
+
+    def _map(self, proc: int | None) -> None:
+        """Name the program's user root in its own namespace."""
+        if self._gate.recv(1) != program.MAP:
+            return
+        for name in ("uid_map", "gid_map"):
+            handle = os.open(f"{self._child}/{name}", os.O_WRONLY, dir_fd=proc)
+            os.write(handle, f"0 {self._job.stranger} 1".encode())
+            os.close(handle)
+        self._gate.sendall(program.GO)
+
+    def _drop(self) -> None:
+        """Give up what the program does not have either."""
+        outside.become(self._job.stranger)
+        kernel.drop_privileges()
+        kernel.drop_capabilities()
+        kernel.not_dumpable()
+
+    def watched(self) -> Recording:
+        """Let the program go, watch it to its end, and end whatever it started.
+
+        What breaks meanwhile was broken by what runs: it is told as such.
+        """
+        try:
+            self._gate.sendall(program.GO)
+            return self._watched()
+        except (OSError, ValueError, MemoryError, RecursionError) as error:
+            return nothing("lost", f"{type(error).__name__}: {error}")
+        finally:
+            processes.end_all(os.getpid())
+
+    def _watched(self) -> Recording:
+        watch = self._watch
+        ending = watch.until_known()
+        said = (self._outputs[0].text(), self._outputs[1].text())
+        records = tuple(replace(record, alive=record.pid in ending.pids) for record in watch.records.found)
+        after = watch.afterwards() if ending.ended_by == "server" else ""
+        processes.end_all(os.getpid())
+        return Recording(
+            ended_by=ending.ended_by,
+            exit_status=ending.exit_status,
+            stdout=said[0],
+            stderr=said[1],
+            records=records,
+            notes=(*sorted(watch.records.notes), *watch.records.unanswered()),
+            seconds=time.monotonic() - self._began,
+            stderr_after=after,
+            asked=watch.records.asked(),
+            slept_s=watch.slept_s(),
+            network=self._network,
+        )

@@ -1,0 +1,205 @@
+"""Watches a rehearsed program until it is known what it does, or until a limit is reached."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+from healthcheck.plan.dry_run.sandbox import outside, processes
+from healthcheck.plan.dry_run.sandbox.job import Job, Limits
+from healthcheck.plan.dry_run.sandbox.records import Records
+from healthcheck.plan.dry_run.sandbox.timers import Timers
+
+_POLL_S = 0.01
+_LOOK_S = 0.1
+"""One look counts as no longer: on a machine without a processor to spare, what is watched waits too."""
+_CALM_S = 0.15
+"""Nothing ran, started or was recorded for so long: everything waits for something."""
+_SERVED_S = 2.0
+"""A script that is still busy so long after its server came up stays, as a supervising loop does."""
+_SUPERVISED_S = 3600.0
+"""Or one that meant to sleep for an hour since then."""
+PATIENCE_S = 600.0
+"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
+_ORPHANS_S = 2.0
+_STUCK_S = 3.0
+_AFTERWARDS_S = 0.2
+_DISK_S = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the program ended: `exit_status` None where it was still there."""
+
+    ended_by: str
+    exit_status: int | None
+    pids: frozenset[int]
+
+
+class Output:
+    """A pipe's output: its head and its tail are kept, the rest is counted."""
+
+    def __init__(self, handle: int, kept: int) -> None:
+        os.set_blocking(handle, False)
+        self._handle, self._kept = handle, kept
+        self._head, self._tail = b"", b""
+        self.count = 0
+
+    def drain(self) -> None:
+        for _ in range(64):
+            try:
+                data = os.read(self._handle, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            self.count += len(data)
+            room = self._kept - len(self._head)
+            self._head += data[:room]
+            self._tail = (self._tail + data[max(0, room) :])[-self._kept :]
+
+    def forget(self) -> None:
+        """Begin anew, for what is said from now on."""
+        self._head, self._tail = b"", b""
+
+    def text(self) -> str:
+        gap = b"\n[...]\n" if self.count > 2 * self._kept else b""
+        return (self._head + gap + self._tail).decode("utf-8", "replace")
+
+
+class _Clock:
+    """Seconds in which there was somebody to look."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._last = time.monotonic()
+
+    def look(self) -> None:
+        now = time.monotonic()
+        self.now_s += min(now - self._last, _LOOK_S)
+        self._last = now
+
+
+class Watch:
+    """One rehearsed program and everything that it started."""
+
+    def __init__(self, job: Job, child: int, outputs: tuple[Output, Output]) -> None:
+        self._job, self._child, self._outputs = job, child, outputs
+        self.records, self._timers = Records(job), Timers(job.kit)
+        self._status: int | None = None
+        self._exited_at = self._served_at = 0.0
+        self._slept_before_s = self._measured_s = 0.0
+        self._at_first_bytes = 0 if job.isolated else outside.used_bytes(job)
+        self._signature: object = None
+        self._clock = _Clock()
+        self._calm_since = 0.0
+
+    def until_known(self) -> Ending:
+        """Wait until it is clear how the program ends."""
+        while True:
+            time.sleep(_POLL_S)
+            self._clock.look()
+            for output in self._outputs:
+                output.drain()
+            self._reap()
+            new = self.records.collect()
+            family = processes.below(os.getpid())
+            now = self._clock.now_s
+            self._note_calm(family, now, busy=new > 0)
+            if self.records.servers() and not self._served_at:
+                self._served_at, self._slept_before_s = now, self.records.slept_s()
+            why = self._exceeded(family, now) or self._settled(family, now)
+            if why:
+                for output in self._outputs:
+                    output.drain()
+                return Ending(why, self._status, frozenset(process.pid for process in family))
+
+    def afterwards(self) -> str:
+        """End the server, and hear what is said next: lines that were meant to be options show themselves."""
+        servers = {record.pid for record in self.records.servers()}
+        if self._child in servers:
+            return ""
+        self._outputs[1].forget()
+        for process in processes.below(os.getpid()):
+            if process.pid in servers:
+                processes.end(process.pid)
+        until = time.monotonic() + _AFTERWARDS_S
+        while time.monotonic() < until and self._status is None:
+            time.sleep(_POLL_S)
+            self._reap()
+        self._outputs[1].drain()
+        return self._outputs[1].text()
+
+    def slept_s(self) -> float:
+        """How long the program meant to sleep, or to wait under a limit that time was made to reach."""
+        return self.records.slept_s() + self._timers.passed_s
+
+    def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
+        if self.slept_s() - self._slept_before_s >= PATIENCE_S:
+            return True
+        if calm_s <= _CALM_S:
+            return False
+        noted = {record.env.get("REHEARSED_TIMER", "") for record in self.records.servers()}
+        limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
+        self._calm_since = self._clock.now_s
+        return not self._timers.next_is_over(pids, limited)
+
+    def _reap(self) -> None:
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    return
+                if pid == self._child:
+                    self._status, self._exited_at = os.waitstatus_to_exitcode(status), self._clock.now_s
+        except ChildProcessError:
+            return
+
+    def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
+        processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
+        signature = (self.records.slept_s(), *processes_now)
+        napping = self.records.napping()
+        running = any(p.state in "RD" or p.pid in napping for p in family)
+        if busy or running or signature != self._signature:
+            self._signature, self._calm_since = signature, now
+
+    def _exceeded(self, family: tuple[processes.Process, ...], elapsed_s: float) -> str:
+        limits: Limits = self._job.limits
+        if len(family) > limits.processes:
+            return "processes"
+        if sum(process.memory_bytes for process in family) > limits.memory_bytes:
+            return "memory"
+        if sum(output.count for output in self._outputs) > limits.output_bytes:
+            return "output"
+        if self._disk_is_full(elapsed_s):
+            return "disk"
+        return "time" if elapsed_s > limits.wall_s else ""
+
+    def _disk_is_full(self, elapsed_s: float) -> bool:
+        if self._job.isolated:
+            disk = os.statvfs(self._job.kit)
+            return disk.f_bavail * 50 < disk.f_blocks or disk.f_ffree * 50 < disk.f_files
+        if elapsed_s < self._measured_s + _DISK_S:
+            return False
+        self._measured_s = elapsed_s
+        return outside.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
+
+    def _settled(self, family: tuple[processes.Process, ...], now: float) -> str:
+        calm_s = now - self._calm_since
+        pids = {process.pid for process in family}
+        if self._status is not None:
+            gone_s = now - self._exited_at
+            return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
+        servers = {record.pid for record in self.records.servers()}
+        # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
+        if pids == {self._child} and self._child in servers and calm_s > 0:
+            return "server"
+        if pids & servers:
+            supervised_s = self.records.slept_s() - self._slept_before_s
+            if not self._job.answers:
+                return "server" if self._waits_for_long(pids, calm_s) else ""
+            if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
+                return "server"
+            return ""
+        return "time" if calm_s > _STUCK_S else ""

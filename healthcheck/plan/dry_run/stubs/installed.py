@@ -1,0 +1,59 @@
+"""Which packages the submission asks for: in requirements.txt, and by the installations that were recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from healthcheck.plan.dry_run.stubs import made
+
+_FILE_BYTES = 256 * 1024
+_FILES = ("-r", "--requirement")
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
+_CUDA_ONLY = {"flash_attn", "xformers", "cupy", "flashinfer", "sgl_kernel", "tensorrt", "tensorrt_llm"}
+"""Who asks for them does not get them: they neither build nor load without CUDA."""
+_NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
+_BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
+"""What follows a project's name in those of its archives and repositories."""
+
+
+def names() -> frozenset[str]:
+    """The names that their modules may have, in lower case: python-magic has `magic`, and ruamel.yaml `ruamel`."""
+    words = [*_lines("requirements.txt"), *_of_installations()]
+    found = {_BEHIND.sub("", match[1].lower()) for word in words if (match := _NAME.match(word))}
+    plain = {name.replace("-", "_") for name in found} - _CUDA_ONLY
+    return frozenset(
+        plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
+    )
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_FILE_BYTES).splitlines()
+    except OSError:
+        return []
+
+
+def _of_installations() -> Iterator[str]:
+    for folder, words in made.installations():
+        for word, after in zip(words, (*words[1:], ""), strict=True):
+            if word in _FILES:
+                yield from _lines(os.path.join(folder, after))
+            elif word.startswith(tuple(f"{option}=" for option in _FILES)):
+                yield from _lines(os.path.join(folder, word.partition("=")[2]))
+            elif not word.startswith("-"):
+                yield word.partition(" @ ")[0]
+
+
+def folders() -> Sequence[str]:
+    """Where the projects are that were installed from folders of the submission."""
+    found = []
+    for folder, words in made.installations():
+        for word in words:
+            place = os.path.join(folder, word.partition("[")[0])
+            if not word.startswith("-") and any(os.path.exists(f"{place}/{name}") for name in _PROJECT):
+                found += [place, f"{place}/src"]
+    return found

@@ -1,0 +1,144 @@
+"""Stand-ins for the libraries that an adapter imports and that are not installed where it is rehearsed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from healthcheck.plan.dry_run.stubs import apps, engines, installed, patches, pip
+from healthcheck.plan.dry_run.stubs.permissive import Module
+
+KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
+"""Libraries that adapters import and that the service's image or a package of requirements.txt brings."""
+_PROGRAM = ".__main__"
+"""What `python -m` looks for in a package."""
+_LATE = {
+    **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.dry_run.stubs.commandline"),
+    **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.dry_run.stubs.clients"),
+}
+"""Stand-ins that cost something to import."""
+
+
+class Library(Module):
+    """A library whose modules are found as its attributes too: `from aiohttp import web`."""
+
+    def __getattr__(self, name: str) -> Any:
+        below = f"{self.__name__}.{name}"
+        return importlib.import_module(below) if apps.parts(below) else super().__getattr__(name)
+
+
+class Loader(importlib.abc.Loader):
+    """Makes a stand-in module; its known parts do what matters, the rest is permissive."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = Library(spec.name)
+        module.__path__ = [os.path.dirname(spec.origin or "")]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__.update(engines.parts(module.__name__))
+        module.__dict__.update(apps.parts(module.__name__))
+        top = module.__name__.split(".", maxsplit=1)[0]
+        if top in _LATE:
+            module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
+        module.__dict__["run_as_main"] = engines.run_module
+        module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
+        module.__file__ = module.__spec__.origin if module.__spec__ else None
+
+    def get_code(self, name: str) -> CodeType:
+        """What runpy runs in `python -m name`."""
+        top, module = name.split(".", maxsplit=1)[0], name.removesuffix(_PROGRAM)
+        return compile(f"import {top} as m\nm.run_as_main({module!r})", f"<{name}>", "exec")
+
+    def is_package(self, name: str) -> bool:
+        return False
+
+
+_VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Comes last: what the submission ships and the standard library are real."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top = name.split(".", maxsplit=1)[0]
+        parent = sys.modules.get(top)
+        if parent and not isinstance(parent, Module) and name != top:
+            return None
+        shipped = importlib.machinery.PathFinder.find_spec(name, installed.folders()) if name == top else None
+        if shipped is not None:
+            return shipped
+        if top not in self._names and top.lower() not in installed.names():
+            return None
+        return _stand_in(name)
+
+
+class Below(importlib.abc.MetaPathFinder):
+    """Comes first: what is below a stand-in is one too, whatever is in its folder."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        top, _, below = name.partition(".")
+        return _stand_in(name) if below and isinstance(sys.modules.get(top), Module) else None
+
+
+def _stand_in(name: str) -> importlib.machinery.ModuleSpec:
+    folder = f"{pip.SITE}/{name.replace('.', '/')}"
+    if "." not in name:
+        _make_package(folder)
+    is_package = not name.endswith(_PROGRAM)
+    spec = importlib.machinery.ModuleSpec(name, Loader(), origin=f"{folder}/__init__.py", is_package=is_package)
+    spec.submodule_search_locations = [folder] if is_package else None
+    return spec
+
+
+def _make_package(folder: str) -> None:
+    """So that what a program learns of its place is there."""
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        Path(f"{folder}/__init__.py").touch()
+
+
+def install(kit: str) -> None:
+    """From now on, libraries that are not here are stood in for."""
+    if os.path.isdir(f"{kit}/site"):
+        sys.path.append(f"{kit}/site")
+    patches.install()
+    sys.meta_path.insert(0, Below())
+    sys.meta_path.append(Finder(KNOWN))
+    for name in [name for name in sys.modules if name == "healthcheck" or name.startswith("healthcheck.")]:
+        _HIDDEN[name] = sys.modules.pop(name)
+
+
+def _ours(name: str) -> Any:
+    """One of our own modules, while the submission's of the same name are out of sight."""
+    theirs = {each: sys.modules.pop(each) for each in list(sys.modules) if each.split(".")[0] == "healthcheck"}
+    path = list(sys.path)
+    sys.modules.update(_HIDDEN)
+    sys.path.insert(0, _LIBRARY)
+    try:
+        return importlib.import_module(name)
+    finally:
+        for each in [each for each in sys.modules if each.split(".")[0] == "healthcheck"]:
+            _HIDDEN[each] = sys.modules.pop(each)
+        sys.modules.update(theirs)
+        sys.path[:] = path
+
+
+_LIBRARY = str(Path(__file__).parents[4])
+_HIDDEN: dict[str, ModuleType] = {}
+"""Our own modules, out of the way of a submission with modules of the same name, but not collected."""

@@ -1,0 +1,107 @@
+"""Stands in for pip: installs nothing, and says what pip says of files that the submission surely has not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+if __name__ == "__main__":
+    sys.path.insert(0, f"{sys.argv[1]}/lib")
+
+from healthcheck.plan.dry_run.stubs import commands, made, note
+
+PROVIDED = {
+    "fastapi": "0.120.4", "numpy": "1.26.4", "torch": "2.10.0", "torch-npu": "2.10.0", "torchvision": "0.25.0",
+    "transformers": "5.5.4", "triton-ascend": "3.2.2", "uvicorn": "0.38.0", "vllm": "0.23.0+empty",
+    "vllm-ascend": "0.23.0",
+}  # fmt: skip
+"""What the image of the newest final vllm-ascend brings, as far as a script asks for it by name."""
+SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
+"""Where what is stood in for says that it is installed: the folders of its packages."""
+_ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
+_FILES = {
+    "-r": "requirements",
+    "--requirement": "requirements",
+    "-c": "requirements",
+    "--constraint": "requirements",
+}
+_NAMES_A_PLACE = {**_FILES, "-e": "project", "--editable": "project", "-f": "folder", "--find-links": "folder"}
+_WITH_VALUE = {
+    "-t", "--target", "-i", "--index-url", "--extra-index-url", "--trusted-host", "--prefix", "--root", "--src",
+    "--platform", "--python-version", "--implementation", "--abi", "--no-binary", "--only-binary", "--python",
+    "--upgrade-strategy", "--cache-dir", "--log", "--proxy", "--retries", "--timeout", "--config-settings", "-C",
+    "--global-option", "--progress-bar", "--root-user-action", "--report", "--exists-action", "--cert",
+    "--client-cert", "--use-feature", "--use-deprecated", "--keyring-provider", "--default-timeout", "-d",
+    "--dest", "-w", "--wheel-dir", "-b", "--build", "--build-option", "-p", "--torch-backend", "--prerelease",
+    "--index", "--default-index", "--index-strategy", "--override", "--overrides",
+}  # fmt: skip
+
+
+def run(arguments: list[str]) -> int:
+    """What pip prints and its exit status for these arguments; of projects that are here, their programs."""
+    words = [word for word in arguments if not word.startswith("-")]
+    command = words[0] if words else ""
+    if {"--version", "-V"} & set(arguments[:1]):
+        print("pip 24.0")
+    elif command == "show":
+        print("\n---\n".join(map(_shown, words[1:])))
+    elif command in {"list", "freeze"}:
+        for name, version in PROVIDED.items():
+            print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
+    elif command in {"install", "download", "wheel"}:
+        for message in _problems(arguments[arguments.index(command) + 1 :]):
+            print(message, file=sys.stderr)
+            if not message.startswith("WARNING"):
+                return 1
+        if command == "install":
+            commands.install([word for word in arguments if not word.startswith("-")])
+    return 0
+
+
+def _shown(name: str) -> str:
+    """The fields of one package, in pip's order."""
+    version = PROVIDED.get(name.lower().replace("_", "-"), "0.23.0")
+    return (
+        f"Name: {name}\nVersion: {version}\nSummary: \nHome-page: \nAuthor: \nAuthor-email: \nLicense: \n"
+        f"Location: {SITE}\nRequires: \nRequired-by: "
+    )
+
+
+def _problems(arguments: list[str]) -> Iterator[str]:
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        option, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
+        if not word.startswith("-"):
+            yield from _missing("requirement", word)
+        elif option in _NAMES_A_PLACE:
+            place = value if equals else waiting.pop(0) if waiting else ""
+            yield from _missing(_NAMES_A_PLACE[option], place)
+        elif word in _WITH_VALUE and waiting:
+            waiting.pop(0)
+
+
+def _missing(kind: str, word: str) -> Iterator[str]:
+    place = word.partition("[")[0] if kind in {"project", "requirement"} else word
+    if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
+        return
+    if made.may_be_there(word):
+        return
+    if kind == "requirements":
+        yield f"ERROR: Could not open requirements file: [Errno 2] No such file or directory: '{place}'"
+    elif kind == "folder":
+        yield f"WARNING: Location '{place}' is ignored: it is a non-existing path or lacks a specific scheme."
+    elif kind == "project":
+        yield f"ERROR: {place} is not a valid editable requirement. It should be a path to a local project."
+    elif place.endswith(_ARCHIVES):
+        yield f"WARNING: Requirement '{place}' looks like a filename, but the file does not exist"
+        where = os.path.abspath(place)
+        yield f"ERROR: Could not install packages due to an OSError: [Errno 2] No such file or directory: '{where}'"
+    elif place.startswith(".") or "/" in place:
+        yield f"ERROR: Invalid requirement: '{place}'. Hint: It looks like a path. File '{place}' does not exist."
+
+
+if __name__ == "__main__":
+    note.record("exec", os.path.basename(sys.argv[2]), *sys.argv[3:])
+    sys.exit(run(sys.argv[3:]))

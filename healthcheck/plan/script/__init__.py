@@ -1,0 +1,1 @@
+"""What deploy.sh says: its text, its trace, its error output."""

@@ -1,0 +1,279 @@
+"""Why deploy.sh ended without a server, as its last words tell it, and the repair that fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from healthcheck import contract
+from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT
+from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.remedies import is_of_the_image, remedy
+from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.script.permissions import refused, refused_weights
+from healthcheck.plan.script.stderr import Complaint
+
+END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+LIMITS = {
+    "time": (
+        "it was still busy without a server when the time was up",
+        "start the server before anything that waits or computes for long",
+    ),
+    "processes": ("it started processes without end", "leave out what starts process after process"),
+    "memory": ("it used more memory than a start script can need", "leave out what takes the memory"),
+    "output": ("it printed without end", "leave out what prints without end"),
+    "disk": ("it filled the disk", "leave out what fills the disk; the weights are read where MODEL_PATH is"),
+    "lost": ("it killed the sandbox that it ran in", "leave out what kills processes that it did not start"),
+}
+"""By how a rehearsal ended: what was seen, and the repair."""
+_TAIL_LINES = 3
+_TELLING_LINES = 12
+_ERROR = re.compile(r"\b(?:error|fatal)\b|\u9519\u8bef", re.IGNORECASE)
+_TELLS = re.compile(
+    r"\b(?:fail(?:ed|ure|s)?|missing|required?|must|not (?:found|set|exist|available|installed)"
+    r"|cannot|can't|unable|invalid|unknown|unsupported|no such|denied|refused)\b"
+    r"|\u5931\u8d25|\u672a\u627e\u5230|\u4e0d\u5b58\u5728|\u7f3a\u5c11",
+    re.IGNORECASE,
+)
+"""Words for what went wrong, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
+_WEIGHTS_MISSING = re.compile(
+    r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
+    r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
+    re.IGNORECASE,
+)
+_MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
+_REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
+_ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
+_OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
+_FEW_RIGHTS = "the rehearsal may change little outside the submission, and root in the service's image may"
+_NOT_THE_REAL_ONE = "what raised it stands in for a library, and the real one may do otherwise"
+_EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
+_OF_DEVICES = re.compile(
+    r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
+    r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
+    re.IGNORECASE | re.ASCII,
+)
+"""Words for NPUs and their kinds; ASCII, so that a Chinese character beside one ends it."""
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning)\b.*$")
+_CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
+"""A word with a carriage return at its end, as dash and as bash say that they do not know it."""
+_LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
+_NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """The repair, and where it is to be made ("launch.py:7"), "" where the whole of deploy.sh is meant.
+
+    Attributes:
+        told: whether plan/self-contained says what was missing, in its words.
+        open_because: what the rehearsal cannot know about the service, so that nothing is settled; "" where it is.
+    """
+
+    fix: str
+    where: str = ""
+    told: bool = False
+    open_because: str = ""
+
+
+def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
+    """The first cause of the table that fits; `said` are the complaints of the run."""
+    return next(found for cause in _CAUSES if (found := cause(plan, said)))
+
+
+def last_words(run: ShellRun) -> list[str]:
+    """The last lines that deploy.sh said, on standard error where it said anything there."""
+    return _lines_said(run)[-_TAIL_LINES:]
+
+
+def telling_line(run: ShellRun) -> str:
+    """The line of its words that says what went wrong: the first that names an error, else the last."""
+    lines = _lines_said(run)[-_TELLING_LINES:]
+    told = (line for tells in (_ERROR, _TELLS) for line in lines if tells.search(line))
+    return next(told, lines[-1] if lines else "")
+
+
+def _lines_said(run: ShellRun) -> list[str]:
+    text = run.stderr.strip() or run.stdout.strip()
+    return [line.strip()[:200] for line in text.splitlines() if line.strip()]
+
+
+def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """Of deploy.sh, or of a helper that it sources."""
+    number = next((n for n, line in enumerate(plan.script.split("\n"), 1) if "\r" in line), None)
+    helper = _CARRIAGE_RETURN.search(plan.run.stderr)
+    if number is None and helper is None:
+        return None
+    file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
+    return Ending(
+        fix=f"sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes, and commit",
+        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+    )
+
+
+def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    return Ending(fix=LIMITS[plan.run.ended_by][1]) if plan.run.ended_by in LIMITS else None
+
+
+def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """The template's own adapter says what is wrong and, behind the last colon, what to do."""
+    lines = plan.run.stderr.rstrip().splitlines()[-_TAIL_LINES:]
+    found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
+    if found is None:
+        return None
+    of_the_settings = found["said"].startswith("adapter.toml: ")
+    return Ending(
+        fix=f"correct {found['said']}" if of_the_settings else f"as it says: {found['said'].rpartition(': ')[2]}",
+        where="adapter.toml",
+        open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
+    )
+
+
+def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A step that only root can do: that it failed here says nothing about the submission."""
+    words = last_words(plan.run)
+    if not words or not refused(plan, words[-1]):
+        return None
+    line = trace.stop(plan).line
+    return Ending(
+        fix="leave that step out where the server does without it",
+        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+        open_because=_FEW_RIGHTS,
+    )
+
+
+def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    if not said or said[-1].text.strip()[:200] not in last_words(plan.run):
+        return None
+    return Ending(
+        fix=remedy(plan, said[-1])[1],
+        where=said[-1].where,
+        told=said[-1].kind not in {"syntax", "option"} and "#!" not in said[-1].name,
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
+    )
+
+
+def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """An error inside what stands in for a library: the real one may do otherwise."""
+    lines = plan.run.stderr.rstrip().splitlines()
+    frames = list(filter(None, map(_FRAME.match, lines)))
+    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    if not raised or not frames or not _LIBRARY.search(frames[-1]["file"]):
+        return None
+    theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
+    place = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    return Ending(fix=f"see to what raises {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
+
+
+def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A question about what is in a library's folder, of which the rehearsal has hardly a file."""
+    stop = trace.stop(plan)
+    if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.command:
+        return None
+    return Ending(
+        fix="do without it: which files the service's libraries have is not documented",
+        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else "",
+        open_because=_EMPTY_FOLDER,
+    )
+
+
+def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    lines = plan.run.stderr.rstrip().splitlines()
+    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    frames = [found for found in map(_FRAME.match, lines) if found and not found["file"].startswith(_NOT_THEIRS)]
+    if not raised or not frames:
+        return None
+    where = f"{frames[-1]['file'].removeprefix(f'{plan.root}/')}:{frames[-1]['line']}"
+    return Ending(fix=f"correct what raises {raised[:200]}", where=where)
+
+
+def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH behind a line that gives it another value."""
+    stop = trace.stop(plan)
+    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    if not plan.run.exit_status or not number or number > max(stop.lines, default=0):
+        return None
+    if not trace.asks(plan, stop, _MODEL_PATH):
+        return None
+    return Ending(
+        fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
+        where=f"{contract.ENTRY_POINT}:{number}",
+    )
+
+
+def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """A test of MODEL_PATH itself."""
+    stop = trace.stop(plan)
+    number = next((n for n in stop.lines if _MODEL_PATH.search(deploy_sh.line_at(plan.script, n))), None)
+    words = [line for line in last_words(plan.run) if contract.MODEL_PATH_VARIABLE in line]
+    if not words or not plan.run.exit_status or (stop.lines and number is None):
+        return None
+    number = number or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    return Ending(
+        fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
+        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+    )
+
+
+def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A script that asked for the NPUs and did not like the one 910B3 that a rehearsal has."""
+    words = last_words(plan.run)
+    if said or not plan.run.exit_status or not trace.asked_for_devices(plan):
+        return None
+    if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
+        return None
+    return Ending(
+        fix="start with the NPUs that are there: their number and kind on the service are not documented",
+        open_because=_OTHER_MACHINE,
+    )
+
+
+def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    words = last_words(plan.run)
+    if not words or not refused_weights(plan, words[-1]):
+        return None
+    return Ending(
+        fix="change a copy: cp what is changed to a folder of your own",
+        open_because="whether the service lets anything be written below MODEL_PATH is unknown",
+    )
+
+
+def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    if not plan.run.exit_status:
+        return None
+    words = telling_line(plan.run)
+    line = trace.stop(plan).line
+    find = (
+        f"find the command that fails ({contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh shows them)"
+    )
+    weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
+    rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
+    return Ending(
+        fix=f"{f'see to “{words}”{rest}' if words else find}, so that it comes to: "
+        'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+    )
+
+
+def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
+    return Ending(fix=END_WITH_A_SERVER)
+
+
+_CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
+    _line_ends,
+    _limit,
+    _refusal,
+    _refused,
+    _read_only,
+    _missing,
+    _stand_in,
+    _traceback,
+    _image_file,
+    _overwritten,
+    _model_path,
+    _other_devices,
+    _own_words,
+    _no_server,
+)

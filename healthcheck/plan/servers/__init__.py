@@ -1,0 +1,1 @@
+"""Recorded commands: which model server each one starts, and with which options."""

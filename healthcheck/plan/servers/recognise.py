@@ -1,0 +1,299 @@
+"""From a recorded command to what it would serve: engine, model, port, host, names, key."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from healthcheck import contract, json_text, yaml_text
+from healthcheck.errors import KitError
+from healthcheck.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.plan.dry_run.sandbox.job import Record
+from healthcheck.plan.dry_run.sandbox.python_path import BESIDE
+from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.servers import mindie, named_files
+from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
+from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
+from healthcheck.processes import shortened
+from healthcheck.records import JsonValue
+
+_LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
+_ADDRESS = re.compile(r"(.+):(\d{2,5})")
+_POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
+_OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
+"""A route that takes paths of any form, or that could not be told."""
+_ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One setting with the words that say where it comes from."""
+
+    value: str
+    source: str
+
+
+def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """The server that a record shows; `loaded` are models that the same program loaded in Python."""
+    engine, argv = find_engine(record.argv)
+    if record.argv[0].startswith("python:"):
+        return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
+    if engine.name == "mindie" and record.texts:
+        return mindie.server_of(record, argv, foreground=foreground, where=where)
+    routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
+    argv = tuple(word for word in argv if not word.startswith("#route "))
+    line = parse(argv, engine.grammar)
+    config = _config_file(engine, line, record)
+    from_file = {name: given.value for name, given in config.items() if opposite(name) not in line.options}
+    options = {**from_file, **line.options}
+    model = _model(engine, line, options, record)
+    port, port_source = _port(engine, line, config, record)
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, options, routes),
+        argv=argv,
+        command=command_text(record.argv),
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=_resolved(model, record) if model else next(iter(loaded), model),
+        port=port,
+        port_source=port_source,
+        host=_host(engine, options, line, record),
+        served_names=_names(engine, line, options, None if _unread(line, record) else model),
+        api_key=_key(engine, options, record.env),
+        where=where,
+        missing_files=tuple(named_files.missing(line, options, record)),
+        missing_variables=tuple(named_files.missing_by_variable(record)),
+        missing_code=_code(engine, line, options, record, ""),
+        beside_code=_code(engine, line, options, record, BESIDE),
+        hub_names=tuple(named_files.on_the_hub(line, options, record)),
+        config_problem=_config_problem(engine, line, record),
+        unread_config=_unread(line, record),
+        options=options,
+    )
+
+
+def _code(
+    engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record, place: str
+) -> tuple[str, ...]:
+    named = named_files.code(line, options, record, place) if engine.name == "vllm" else ()
+    return tuple(dict.fromkeys(named))
+
+
+def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
+    """A web application that the submission's own Python code runs."""
+    call = json_text.load(record.argv[1]) if len(record.argv) > 1 else {}
+    found = call if isinstance(call, dict) else {}
+    routes, given = found.get("routes"), found.get("options")
+    options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+    text = options.get("port")
+    port = int(text) if text and text.isdigit() else None
+    shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
+    call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
+    return ServerCommand(
+        engine=engine.name,
+        api=_api(engine, {}, tuple(map(str, routes)) if isinstance(routes, list) else ()),
+        argv=record.argv,
+        command=f"{call_text} in Python",
+        env=record.env,
+        cwd=record.cwd,
+        foreground=foreground,
+        model=next(iter(loaded), None),
+        port=port if text else engine.port,
+        port_source=f"port={text[:NAME_CHARACTERS]}" if text else f"{engine.name}'s own default",
+        host=options.get("host") or engine.host,
+        where=where,
+        options=options,
+    )
+
+
+def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str, Given]:
+    """What a YAML or JSON file given by --config says."""
+    name = line.options.get("config")
+    text = record.texts.get(name) if name else None
+    if not name or text is None or _unread(line, record) or engine.name not in {"vllm", "sglang"}:
+        return {}
+    data = _document(name, text)
+    if not isinstance(data, dict):
+        return {}
+    found = {}
+    for key, value in data.items():
+        plain = engine.grammar.full_name(str(key).replace("_", "-"))
+        if value is not False and value is not None:
+            found[plain] = Given(value=_plain(value), source=f"{name}:{_line_of(text, str(key))}")
+    return found
+
+
+def _unread(line: CommandLine, record: Record) -> str:
+    """The --config file of which only the beginning was recorded, so that what it says is unknown."""
+    name = line.options.get("config", "")
+    return name if name in record.cut else ""
+
+
+def _document(name: str, text: str) -> JsonValue:
+    try:
+        return json_text.load(text) if name.endswith(".json") else yaml_text.load(text)
+    except KitError as error:
+        return f"cannot be read: {error}"
+
+
+def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
+    """Source: FlexibleArgumentParser.load_config_file of vLLM: a .yaml or .yml file that holds a mapping."""
+    name = line.options.get("config") or ""
+    text = record.texts.get(name)
+    if engine.name != "vllm" or text is None:
+        return ""
+    if not name.endswith((".yaml", ".yml")):
+        return f"{name} is no .yaml file"
+    if _unread(line, record):
+        return ""
+    data = _document(name, text)
+    if isinstance(data, dict):
+        return ""
+    return f"{name} {data if isinstance(data, str) and data.startswith('cannot') else 'holds no names with values'}"
+
+
+def _plain(value: JsonValue) -> str:
+    if value is True:
+        return ""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return json_text.dump_line(value).decode().strip() if isinstance(value, dict) else str(value)
+
+
+def _line_of(text: str, key: str) -> int:
+    return next((n for n, line in enumerate(text.splitlines(), 1) if line.strip(" \t\"'{,").startswith(key)), 1)
+
+
+def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record: Record) -> str | None:
+    """The model as it is given."""
+    if engine.positional_model and line.positional:
+        return line.positional[0]
+    by_option = next((options[name] for name in engine.model_options if options.get(name)), None)
+    if by_option is not None:
+        return by_option
+    variable = by_variable(engine.model_variables, record.env)
+    if variable:
+        return variable[1]
+    if engine.positional_model and line.options and (stray := _stray_path(line, record)):
+        return stray
+    if any(name in options for name in engine.model_options):
+        return ""
+    return engine.default_model if engine.api == "openai-chat" else None
+
+
+def _stray_path(line: CommandLine, record: Record) -> str | None:
+    """A model folder that an unknown switch seems to have swallowed."""
+    return next((value for value in line.options.values() if value in record.paths and "/" in value), None)
+
+
+def _resolved(model: str, record: Record) -> str:
+    if model in record.paths:
+        return record.paths[model]
+    if model.startswith(("/", "./", "../")):
+        return os.path.normpath(os.path.join(record.cwd, model))
+    return model
+
+
+def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
+    if engine.name == "vllm" and ("uds" in line.options or "uds" in config):
+        return None, line.spelled.get("uds", "--uds")
+    given = _given_port(engine, line, config, record)
+    if given is not None:
+        return _number(given.value, given.source)
+    if _unread(line, record):
+        return None, f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>"
+    if engine.port is None:
+        return None, f"{engine.name} reads it from its own configuration"
+    return engine.port, f"{engine.name}'s own default"
+
+
+def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
+    for name in (*engine.port_options, *engine.bind_options):
+        if name in line.options:
+            return Given(value=line.options[name].rpartition(":")[2], source=line.spelled[name])
+        if name in config:
+            return config[name]
+    if engine.programs == ("-m http.server",) and line.positional:
+        return Given(value=line.positional[0], source=line.positional[0])
+    listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
+    if listening:
+        return Given(value=listening[1], source=listening[0])
+    variable = by_variable(engine.port_variables, record.env)
+    if variable is None:
+        return None
+    bound = _ADDRESS.fullmatch(variable[1])
+    return Given(value=bound[2] if bound else variable[1], source=f"{variable[0]}={variable[1]}")
+
+
+def _number(text: str, source: str) -> tuple[int | None, str]:
+    source = shortened(source, NAME_CHARACTERS)
+    return (int(text), source) if re.fullmatch(r"\+?\d{1,5}", text.strip()) else (None, source)
+
+
+def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record: Record) -> str | None:
+    for name in engine.host_options:
+        if options.get(name):
+            return options[name]
+    for name in engine.bind_options:
+        if name in line.options:
+            return line.options[name].rpartition(":")[0] or EVERYWHERE
+    if _unread(line, record):
+        return None
+    variable = by_variable(engine.host_variables, record.env)
+    if variable is None:
+        return engine.host
+    bound = _ADDRESS.fullmatch(variable[1])
+    return bound[1] if bound else variable[1]
+
+
+def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model: str | None) -> tuple[str, ...]:
+    """The names under which the model is served, the engine's default included; empty where it is unknown."""
+    for name in engine.name_options:
+        if name in line.options:
+            return tuple(line.lists[name]) or ("",)
+        if name in options:
+            return tuple(options[name].split())
+    if engine.name_is == "?" or model is None:
+        return ()
+    if engine.name_is == "model":
+        return (model,)
+    return (os.path.basename(model.rstrip("/")),) if engine.name_is == "basename" else (engine.name_is,)
+
+
+def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
+    for name in engine.key_options:
+        if name in options:
+            return f"--{name}"
+    variable = by_variable(engine.key_variables, environment)
+    return variable[0] if variable else None
+
+
+def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> str:
+    if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip("-0") == "":
+        return "headless"
+    task = options.get("task", "").lower()
+    if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
+        return "embedding" if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+    if "is-embedding" in options or "embedding" in options or "embeddings" in options:
+        return "embedding"
+    if routes and engine.api == "unknown":
+        chat = contract.CHAT_PATH in routes
+        open_ended = any(_OPEN_ENDED.search(route) for route in routes)
+        return "openai-chat" if chat else "unknown" if open_ended else "openai-other"
+    return engine.api
+
+
+def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:
+    """By process: the models that its Python code loads."""
+    found: dict[int, tuple[str, ...]] = {}
+    for record in records:
+        if record.argv[0] == "python:model" and len(record.argv) > 2:
+            resolved = _resolved(record.argv[2], record)
+            first = _ENGINE_MODULES.match(record.argv[1]) is not None
+            known = found.get(record.pid, ())
+            found[record.pid] = (resolved, *known) if first else (*known, resolved)
+    return found

@@ -1,0 +1,38 @@
+"""What the checks of a recorded server share: which one they are about, its line, and what stayed unresolved."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import NotApplicable, warn
+from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.script import deploy_sh
+from healthcheck.records import Finding
+
+STARTED = ("plan/starts-server",)
+_SETTLED_LATER = "run `npu-adapter verify` without --until: the launch stage settles it"
+
+
+def served(plan: LaunchPlan) -> ServerCommand:
+    """The server that the checks are about."""
+    if plan.server is None:
+        raise NotApplicable("deploy.sh starts no server")
+    return plan.server
+
+
+def line_of(plan: LaunchPlan, *needles: str) -> str:
+    """The line of deploy.sh with one of the needles, else the recorded command."""
+    for needle in needles:
+        number = deploy_sh.find_line(plan.script, [needle]) if needle else None
+        if number:
+            return f"{contract.ENTRY_POINT}:{number}"
+    return served(plan).where or served(plan).command
+
+
+def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
+    server = served(plan)
+    return warn(
+        expected=expected,
+        seen=f"{what} could not be told from a rehearsal; recorded: {server.command}",
+        fix=_SETTLED_LATER,
+        where=server.where,
+    )

@@ -1,0 +1,190 @@
+"""Whether the value of an option is one that vLLM takes: its type, its limits, its choices, its keys."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator
+
+from healthcheck.plan.vllm_cli.catalogue import Catalogue, Option, limits
+from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
+
+COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
+HUMAN = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
+STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
+OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config"}
+"""Options whose parser takes any text, and whose user needs a JSON object."""
+ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
+PLUGINS = {"--tool-call-parser": "--tool-parser-plugin", "--reasoning-parser": "--reasoning-parser-plugin"}
+NEEDS = (
+    ("--enable-auto-tool-choice", "--tool-call-parser"),
+    ("--enable-log-outputs", "--enable-log-requests"),
+)
+"""Switches that vLLM refuses without another option, before it loads anything."""
+BATCH = "--max-num-batched-tokens"
+MAX_SHOWN = 160
+
+
+def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
+    """What a release refuses in the values of the options that it knows."""
+    for argument in parsed.arguments:
+        reasons = (_reason(argument, value) for value in argument.values)
+        reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
+        if reason:
+            expected, fix = reason
+            shown = " ".join(value or "''" for value in argument.values)
+            yield Problem(
+                at=argument.at,
+                flag=argument.written,
+                expected=expected,
+                seen=f"{argument.written} {shown}"[:MAX_SHOWN],
+                fix=fix,
+            )
+    for switch, needed in NEEDS:
+        given = parsed.last(switch)
+        if given and not given.flag.startswith("--no-") and parsed.last(needed) is None:
+            yield Problem(
+                at=given.at,
+                flag=switch,
+                expected=f"{needed} beside {switch}",
+                seen=f"{switch} alone",
+                fix=f"add {needed}, or take {switch} out",
+            )
+
+    yield from _small_batch(parsed)
+
+
+def _small_batch(parsed: Parsed) -> Iterator[Problem]:
+    """A batch smaller than what is said beside it. Source: verify_max_model_len in vllm/config/scheduler.py."""
+    batch, tokens = parsed.last(BATCH), _whole(parsed, BATCH)
+    chunks = parsed.last("--enable-chunked-prefill")
+    whole = chunks is not None and chunks.flag.startswith("--no-")
+    for other in ("--max-num-seqs", *(("--max-model-len",) if whole else ())):
+        least = _whole(parsed, other)
+        if batch and tokens is not None and least is not None and tokens < least:
+            prompts = " where prompts are not cut into chunks" if other == "--max-model-len" else ""
+            yield Problem(
+                at=batch.at,
+                flag=BATCH,
+                expected=f"{BATCH} of at least {other}{prompts}",
+                seen=f"{BATCH} {tokens}, {other} {least}",
+                fix=f"write {BATCH} {least}",
+            )
+
+
+def _whole(parsed: Parsed, name: str) -> int | None:
+    """The number that an option has at last; None where it has none, or one with a unit."""
+    given = parsed.last(name)
+    text = given.values[0] if given and given.values else ""
+    return int(text) if text.isdecimal() and len(text) < 12 else None
+
+
+Reason = tuple[str, str]
+"""What was expected, and the repair."""
+
+
+def _reason(argument: Argument, value: str) -> Reason | None:
+    option = argument.option
+    name = option.name
+    if argument.key:
+        return _key(argument)
+    if option.optional and value in {"", "None"}:
+        return None
+    if not value and option.kind != "text":
+        return f"a value for {name}, not an empty word", f"set the variable that {name} takes its value from"
+    if option.choices and value not in option.choices:
+        near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
+        return f"{name} as one of {', '.join(option.choices[:14])}", f"write {name} {(near or option.choices)[0]}"
+    if option.kind in {"json", "json-or-text"}:
+        return _json(option, value)
+    return None if option.kind == "text" else _number(option, value)
+
+
+def _number(option: Option, value: str) -> Reason | None:
+    kind = {"int": "a whole number", "float": "a number"}.get(option.kind, "a whole number, as 32768, 32k or 32K")
+    number = _value_of(option.kind, value)
+    if number is None:
+        return f"{option.name} as {kind}", f"write {option.name} with digits alone"
+    least, above, most, below = option.range or limits(option.name)
+    allowed = (
+        (least is None or number >= least)
+        and (above is None or number > above)
+        and (most is None or number <= most)
+        and (below is None or number < below)
+    )
+    if allowed:
+        return None
+    named = [("at least", least), ("more than", above), ("at most", most), ("less than", below)]
+    said = " and ".join(f"{words} {limit:g}" for words, limit in named if limit is not None)
+    bound = next(limit for limit in (least, most, above, below) if limit is not None)
+    share = 0.9 if option.name == "--gpu-memory-utilization" else bound
+    return f"{option.name} {said}", f"write {option.name} {share:g}"
+
+
+def _value_of(kind: str, value: str) -> float | None:
+    value = value.strip()
+    try:
+        if kind == "float":
+            return float(value)
+        if kind == "count-or-auto" and value.lower() in {"auto", "-1"}:
+            return 1
+        if kind != "int" and COUNT.match(value):
+            return 1
+        return int(value)
+    except ValueError:
+        return None
+
+
+def _json(option: Option, value: str) -> Reason | None:
+    braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
+    if option.kind == "json-or-text" and not braces and option.name not in OBJECTS:
+        return None
+    example = """'{"key": "value"}' in single quotes, with double quotes inside"""
+    try:
+        found = json.loads(_without_units(value) if option.keys else value)
+    except (ValueError, RecursionError) as error:
+        return f"{option.name} as JSON ({error})", f"write {option.name} {example}"
+    needs_object = option.keys or option.name in OBJECTS
+    if needs_object and not isinstance(found, dict):
+        return f"{option.name} as a JSON object", f"write {option.name} {example}"
+    unknown = [key for key in found if key not in option.keys] if option.keys and isinstance(found, dict) else []
+    return _unknown_key(option, str(unknown[0])) if unknown else None
+
+
+def _without_units(text: str) -> str:
+    """JSON with the units of counts (80m, 1K) taken off, which vLLM allows outside of strings."""
+    parts = STRINGS.split(text)
+    parts[::2] = [HUMAN.sub("1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _key(argument: Argument) -> Reason | None:
+    """A dotted option needs one that takes an object, and a key that the object has."""
+    option = argument.option
+    if option.kind not in {"json", "json-or-text"}:
+        return f"{option.name} without a dot: it takes no object", f"write {option.name} VALUE"
+    first = argument.key.partition(".")[0].removesuffix("+")
+    return _unknown_key(option, first) if option.keys and first not in option.keys else None
+
+
+def _unknown_key(option: Option, key: str) -> Reason:
+    near = difflib.get_close_matches(key, option.keys, n=1, cutoff=0.6)
+    meant = f"did you mean {near[0]!r}?" if near else f"take {key!r} out"
+    return f"a key that {option.name} has ({', '.join(option.keys[:8])}, …), not {key!r}", meant
+
+
+def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> Reason | None:
+    """Names that vLLM looks up after parsing: quantisation methods, load formats, output parsers."""
+    name = argument.option.name
+    known = (*catalogue.known.get(name, ()), *ADDED_BY_VLLM_ASCEND.get(name, ()))
+    value = argument.values[0] if argument.values else ""
+    if len(known) < 2 or not value or value == "None" or value in known:
+        return None
+    if name in PLUGINS and parsed.last(PLUGINS[name]):
+        return None
+    if name == "--tool-call-parser" and parsed.last("--enable-auto-tool-choice") is None:
+        return None
+    near = difflib.get_close_matches(value, known, n=1, cutoff=0.6)
+    meant = f"did you mean {near[0]}?" if near else f"take {name} out, or write one of these"
+    return f"{name} as one of {', '.join(known)}", meant
