@@ -8,10 +8,11 @@ from pathlib import Path
 from healthcheck import contract, provenance
 from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
 from healthcheck.plan import checks as plan_checks
+from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.checks.flags import FLAG_CHECKS
 from healthcheck.plan.engine_config.checks import ENGINE_CHECKS
 from healthcheck.plan.engine_config.facts import Question, gather_engine_config
-from healthcheck.plan.facts import LaunchPlan, rehearse
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage
@@ -100,7 +101,7 @@ class Verification:
         self._run.begin(Stage.PLAN)
         checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
         consent = asked.unconfined or self._run.wants(Stage.SERVICE)
-        plan = ledger.judge(checks, lambda: rehearse(submission, weights, consent=consent))
+        plan = ledger.judge(checks, lambda: plan_facts.gather(submission, weights, consent=consent))
         self._run.provenance["sandbox"] = plan.mode if plan else "none"
         return submission, plan
 

@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.fix import launch
 from healthcheck.fix.edits import MAX_FILE_BYTES, Edit, Repair
 from healthcheck.fix.launch import Change, Launch
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.repo import requirements, shell
 from healthcheck.repo.facts import Kind, Submission

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.servers.engines import EVERYWHERE
 
 _PORT_OPTIONS = {"lmdeploy": "--server-port", "tritonserver": "--http-port"}

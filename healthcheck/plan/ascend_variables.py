@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import warn
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 

@@ -12,8 +12,8 @@ from healthcheck.plan import advice
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.dry_run.stubs.note import ADDRESS, HOST_NAME
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.readiness_polls import other_ports
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.engines import LOOPBACK, is_address, is_fixed_address
 from healthcheck.plan.servers.options import UNRESOLVED

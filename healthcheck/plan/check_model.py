@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import advice
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
 from healthcheck.plan.readiness_polls import other_models
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved

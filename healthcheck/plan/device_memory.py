@@ -6,7 +6,7 @@ import math
 
 from healthcheck.check import fail
 from healthcheck.plan.commands import command_text
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import trace
 from healthcheck.records import Finding
 

@@ -1,188 +1,31 @@
-"""What deploy.sh would launch, gathered by running it in a sandbox against recording stand-ins."""
+"""What deploy.sh would launch, gathered by a dry run."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox.job import Limits
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.repo.facts import Submission
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedCommand:
-    """One command that deploy.sh, or a program that it started, ran against a stand-in.
-
-    Attributes:
-        program: the base name that it was called by.
-        argv: the whole argument vector, program first.
-        cwd: the working directory, as the sandbox names it.
-        where: "deploy.sh:7" where the line was found, else empty.
-        source: "shell" for an executed program, "python" for a call that a Python launcher made.
-        alive: it still ran when the rehearsal ended.
-        texts: the text of configuration files and lists of packages among its arguments, by the name given.
-    """
-
-    program: str
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
-    cwd: str
-    where: str = ""
-    source: str = "shell"
-    alive: bool = False
-    texts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerCommand:
-    """One recorded launch of a model server.
-
-    Attributes:
-        engine: "vllm", "sglang", "lmdeploy", "llama.cpp", "mindie", "uvicorn", "python-http", … or "unknown".
-        api: "openai-chat", "openai-other", "demo", "embedding", "headless" or "unknown".
-        argv: as the engine receives it, without `vllm serve` or `python -m module` in front.
-        command: the command as a person would type it.
-        foreground: deploy.sh stays for as long as the server does.
-        config_problem: why the engine cannot read its --config file, "" where it can or there is none.
-        unread_config: its --config file where that is too long to be recorded whole: its options are unknown.
-        limit_s: after how long what started the server ends it (`timeout 600 vllm serve …`); None without a limit.
-        model: the weights that it would serve, resolved as a path where it is one; None is unknown.
-        port: None is unknown; `port_source` says where it comes from, or why it is unknown.
-        served_names: under which the model is served, the engine's default included; empty where it is unknown.
-        api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
-        missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
-        missing_variables: environment variables ("NAME=value") that name files which were not there either.
-        missing_code: options with the Python modules that they name and that are in no folder of the server's
-            search path; those that only its working folder has are in beside_code.
-        hub_names: options with the models beside the weights that they name as a hub does ("--tokenizer org/name").
-        options: every option of the command line and of its configuration file by long name without dashes in
-            front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.
-    """
-
-    engine: str
-    api: str
-    argv: tuple[str, ...]
-    command: str
-    env: Mapping[str, str]
-    cwd: str
-    foreground: bool
-    model: str | None
-    port: int | None
-    port_source: str
-    host: str | None
-    served_names: tuple[str, ...] = ()
-    api_key: str | None = None
-    where: str = ""
-    missing_files: tuple[str, ...] = ()
-    missing_variables: tuple[str, ...] = ()
-    hub_names: tuple[str, ...] = ()
-    missing_code: tuple[str, ...] = ()
-    beside_code: tuple[str, ...] = ()
-    config_problem: str = ""
-    unread_config: str = ""
-    limit_s: float | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def option(self, name: str) -> str | None:
-        """The value of an option by its long name; "" for a bare switch, None where it is absent."""
-        return self.options.get(name.lstrip("-").replace("_", "-"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShellRun:
-    """How deploy.sh went under one shell.
-
-    Attributes:
-        exit_status: None where it was still running when the rehearsal ended, as it is to be with a server.
-        ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
-            "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is more than is rehearsed).
-        stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
-        traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
-            with an error; empty where they are unknown.
-        slept_s: how long it meant to sleep in total. `asked`: it asked the server whether it is ready.
-    """
-
-    shell: str
-    exit_status: int | None
-    ended_by: str
-    stdout: str
-    stderr: str
-    commands: tuple[RecordedCommand, ...]
-    servers: tuple[ServerCommand, ...]
-    stderr_after: str = ""
-    traced: tuple[str, ...] = ()
-    unresolved: tuple[str, ...] = ()
-    slept_s: float = 0.0
-    asked: bool = False
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchPlan:
-    """What deploy.sh would launch.
-
-    Attributes:
-        server: the one that would answer the service; None where none would.
-        servers: all of them in the order in which they were started.
-        commands: everything that was recorded.
-        spaced: the server of a second run, in which MODEL_PATH has spaces and characters beyond ASCII.
-        model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
-        root: where the copy of the submission was; recorded paths below it are the submission's own.
-        run: the run that the verdict rests on; `others` are those under other shells.
-        loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
-        script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
-        unresolved: what the rehearsal could not find out, in words.
-        notes: what a reader should know about the sandbox ("no network namespace: …").
-        required: the packages, addresses and folders that requirements.txt asks for.
-        unshipped: files that the author's working tree has and the committed tree has not.
-        stack: the chosen row of the version matrix; "" is the default one.
-        mode: how the script was kept from this machine: "isolated", "confined" or "unconfined".
-    """
-
-    server: ServerCommand | None
-    servers: tuple[ServerCommand, ...]
-    commands: tuple[RecordedCommand, ...]
-    spaced: ServerCommand | None
-    model_path: str
-    spaced_model_path: str
-    root: str
-    run: ShellRun
-    others: tuple[ShellRun, ...] = ()
-    spaced_run: ShellRun | None = None
-    loading_run: ShellRun | None = None
-    script: str = ""
-    settings: str = ""
-    unresolved: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    unshipped: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    stack: str = ""
-    mode: str = ""
-
-    @property
-    def served_below(self) -> str:
-        """What of the weights is served, relative to MODEL_PATH; "" where it is MODEL_PATH itself."""
-        model = os.path.normpath(self.server.model or "") if self.server else ""
-        inside = f"{self.model_path.rstrip('/')}/"
-        return model.removeprefix(inside) if model.startswith(inside) else ""
-
-
-def rehearse(
+def gather(
     submission: Submission, weights: Path, *, limits: Limits | None = None, consent: bool = False
 ) -> LaunchPlan:
-    """Run deploy.sh in a sandbox, under each shell that it may be run by, and with an awkward MODEL_PATH.
+    """Run deploy.sh in a sandbox, under each shell that it may be run by, and with a MODEL_PATH that needs quotes.
 
-    The author should be told beforehand that their script runs; nothing outside the sandbox is changed.
+    Tell the author beforehand that the script runs. Nothing outside the sandbox is changed.
 
-    Where the system has no sandbox, it takes `consent` to run it with all that this user may do.
+    Args:
+        submission: the committed files.
+        weights: the directory that MODEL_PATH names.
+        limits: what the dry run may use; the default is enough for ordinary scripts.
+        consent: where the system has no sandbox, run the script with all that this user may do.
 
     Raises:
         UsageError: the submission or the weights cannot be read.
         Blocked: the system has no sandbox, and there is no consent.
         KitFailure: no sandbox can be started at all.
     """
-    from healthcheck.plan.dry_run import runs  # noqa: PLC0415 - it programs on the records above
-
     return runs.rehearse(submission, weights, limits or Limits(), consent=consent)

@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.check import fail, note, warn
 from healthcheck.plan import requested
 from healthcheck.plan.commands import NAME_CHARACTERS
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 

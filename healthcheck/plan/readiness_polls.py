@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from healthcheck import contract
 from healthcheck.check import warn
 from healthcheck.plan.dry_run.sandbox.job import REFUSED, UNKNOWN_MODEL
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 

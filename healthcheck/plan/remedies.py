@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.nearest import hint
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
 from healthcheck.plan.dry_run.sandbox.tools import is_stood_in, stood_in
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Complaint
 from healthcheck.plan.servers.engines import EVERYWHERE

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.plan.dry_run.sandbox.tools import FOLDER
-from healthcheck.plan.facts import LaunchPlan, RecordedCommand
+from healthcheck.plan.records import LaunchPlan, RecordedCommand
 
 _NAME = re.compile(r"\s*(?:\S*[/+@])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")

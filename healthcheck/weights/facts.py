@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract, stacks
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.repo.card import Card, read_card
 from healthcheck.repo.facts import Submission
 from healthcheck.weights import registry, safetensors

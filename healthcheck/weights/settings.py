@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from healthcheck.plan.checks.one_machine import SETTINGS
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import Finding
 
 _GIVES = re.compile(r"(?:use|pass|add to the command:) --(?P<option>[a-z-]+) (?P<value>\w+(?: or \d+)*)")

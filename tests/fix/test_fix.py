@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from healthcheck.errors import UsageError
 from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
-from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
 from healthcheck.repo.checks import CHECKS
 from healthcheck.repo.facts import read_submission

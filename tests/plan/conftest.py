@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from healthcheck.engine import Ledger
+from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.checks import CHECKS
-from healthcheck.plan.facts import LaunchPlan, rehearse
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult
 from healthcheck.repo.facts import read_submission
@@ -54,7 +55,7 @@ def _commit(root: Path) -> None:
 
 def judged(root: Path, weights: Path) -> tuple[LaunchPlan, dict[str, CheckResult]]:
     """The plan of a repository, and what every check says of it."""
-    plan = rehearse(read_submission(root), weights)
+    plan = plan_facts.gather(read_submission(root), weights)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     return plan, {result.id: result for result in ledger.results}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan.facts import rehearse
+from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.servers.options import Grammar, parse, vllm_grammar
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
@@ -61,7 +61,7 @@ def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) ->
         'exec vllm serve "$MODEL_PATH" -tp=2 --max_model 4096 --trust-remote-code --config c.yaml --chat-template t.jinja'
     )
     files = {"c.yaml": "gpu-memory-utilization: 0.8\nenforce_eager: true\nmax-model-len: 1\n", "t.jinja": "x"}
-    plan = rehearse(read_submission(write(case("x", deploy, files=files), tmp_path / "repo")), weights)
+    plan = plan_facts.gather(read_submission(write(case("x", deploy, files=files), tmp_path / "repo")), weights)
     server = plan.server
     assert server is not None
     assert server.option("tensor-parallel-size") == "2"

@@ -17,7 +17,7 @@ from healthcheck.errors import UsageError
 from healthcheck.plan.engine_config.checks import engine_config
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
-from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
 from tests.plan import small_engine
 from tests.service.launching import eventually

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.checks.one_machine import one_machine
-from healthcheck.plan.facts import rehearse
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import write
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def judged(root: Path, weights: Path) -> CheckResult:
-    return one_machine.judge(rehearse(read_submission(root), weights))
+    return one_machine.judge(plan_facts.gather(read_submission(root), weights))
 
 
 def result(tmp_path: Path, weights: Path, body: str, **files: str) -> CheckResult:

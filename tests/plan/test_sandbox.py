@@ -22,7 +22,7 @@ from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission

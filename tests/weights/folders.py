@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 from healthcheck.engine import Ledger
-from healthcheck.plan.facts import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.weights.checks import CHECKS

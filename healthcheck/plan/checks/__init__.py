@@ -10,7 +10,7 @@ from healthcheck.plan.check_model import model_path, served_name
 from healthcheck.plan.checks.self_contained import self_contained
 from healthcheck.plan.checks.starts_server import starts_server
 from healthcheck.plan.dry_run.sandbox.watch import PATIENCE_S
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Stage

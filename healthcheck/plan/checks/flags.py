@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from healthcheck import stacks
 from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, warn
 from healthcheck.plan.checks.one_machine import one_machine
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.plan.vllm_cli.values import judge

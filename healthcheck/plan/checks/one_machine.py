@@ -12,7 +12,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.stubs.note import ADDRESS
-from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
 from healthcheck.records import Stage
 

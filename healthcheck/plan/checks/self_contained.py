@@ -12,7 +12,7 @@ from healthcheck.plan import missing_packages
 from healthcheck.plan.checks.starts_server import limits_of_the_sandbox
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS
-from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand
+from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.remedies import (
     BASH_ONLY,
     demanded,

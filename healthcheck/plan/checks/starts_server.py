@@ -11,7 +11,7 @@ from healthcheck.plan import ascend_variables
 from healthcheck.plan.device_memory import overcommitted
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.dry_run.sandbox.tools import is_stood_in
-from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.records import LaunchPlan, ShellRun
 from healthcheck.plan.remedies import is_of_the_image
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.diagnosis import LIMITS, ending, last_words, telling_line

@@ -14,7 +14,7 @@ from healthcheck.files import read_bounded
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Job, Limits, Recording
-from healthcheck.plan.facts import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
+from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
 from healthcheck.plan.servers.options import UNRESOLVED
@@ -37,7 +37,7 @@ Box = box.Box
 def rehearse(
     submission: Submission, weights: Path, limits: Limits, sandbox: Box | None = None, *, consent: bool = False
 ) -> LaunchPlan:
-    """See facts.rehearse; `sandbox` is what a script is run in, else the strictest that there is."""
+    """See facts.gather; `sandbox` is what a script is run in, else the strictest that there is."""
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
         raise UsageError(f"{weights} is not a folder of weights")

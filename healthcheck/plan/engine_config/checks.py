@@ -8,7 +8,7 @@ from healthcheck.check import Check, Findings, NotApplicable, check, fail, note,
 from healthcheck.plan.checks.flags import judge_flags
 from healthcheck.plan.engine_config.environment import MAKE, Environment
 from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
-from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.records import ServerCommand
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, JsonValue, Level, Stage
 from healthcheck.stacks import Row

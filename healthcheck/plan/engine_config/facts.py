@@ -11,7 +11,7 @@ from healthcheck.hardware import Npu
 from healthcheck.json_text import JsonError
 from healthcheck.plan.engine_config import child, request
 from healthcheck.plan.engine_config.environment import MAKE, OPTION, Environment, Interpreter, find_python, look
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.stacks import Row
 
 DEADLINE_S = 300.0

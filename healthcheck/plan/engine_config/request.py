@@ -11,7 +11,7 @@ from healthcheck import json_text
 from healthcheck.hardware import Family, Npu
 from healthcheck.json_text import JsonError
 from healthcheck.plan.checks.flags import whole_argv
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import nearest
 from healthcheck.plan.vllm_cli.grammar import Argument, parse

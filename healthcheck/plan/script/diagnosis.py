@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT
-from healthcheck.plan.facts import LaunchPlan, ShellRun
+from healthcheck.plan.records import LaunchPlan, ShellRun
 from healthcheck.plan.remedies import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import refused, refused_weights

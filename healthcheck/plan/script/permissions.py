@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.facts import LaunchPlan
+from healthcheck.plan.records import LaunchPlan
 
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|read-only file system|cannot modify limit|(?:only|must be) root\b"

@@ -8,7 +8,7 @@ from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.sandbox.job import Record
-from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.servers import named_files
 from healthcheck.records import JsonValue
 

@@ -12,7 +12,7 @@ from healthcheck.errors import KitError
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.sandbox.job import Record
 from healthcheck.plan.dry_run.sandbox.python_path import BESIDE
-from healthcheck.plan.facts import ServerCommand
+from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.servers import mindie, named_files
 from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import NotApplicable, warn
-from healthcheck.plan.facts import LaunchPlan, ServerCommand
+from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 
