@@ -10,8 +10,6 @@ from healthcheck.endpoint import checks as endpoint
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
 from healthcheck.plan import checks as plan
-from healthcheck.plan.checks import flags
-from healthcheck.plan.engine_config import checks as engine_config
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo
 from healthcheck.runner import checks as runner
@@ -44,8 +42,7 @@ def pages() -> tuple[Page, ...]:
     return (
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
-        *map(_page, flags.FLAG_CHECKS),
-        *map(_page, engine_config.ENGINE_CHECKS),
+        *map(_page, plan.DEEP_CHECKS),
         *map(_page, weights.CHECKS),
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),

@@ -45,12 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--npu-adapter"):
         from healthcheck import catalogue  # noqa: PLC0415
-        from healthcheck.plan.engine_config.checks import ENGINE_CHECKS  # noqa: PLC0415
+        from healthcheck.plan.checks import DEEP_CHECKS  # noqa: PLC0415
 
         for option in ("--npu-adapter", "--npu-adapter-weights"):
             _folder(config, option)
         stages = STATIC[: STATIC.index(_until(config)) + 1]
-        optional = {check.id for check in ENGINE_CHECKS}
+        optional = {check.id for check in DEEP_CHECKS}
         names = [page.id for page in catalogue.pages() if page.stage in stages and page.id not in optional]
         items += [CheckItem.from_parent(session, name=name, nodeid=f"npu-adapter::{name}") for name in names]
 

@@ -9,8 +9,6 @@ from healthcheck import contract, provenance
 from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan import facts as plan_facts
-from healthcheck.plan.checks.flags import FLAG_CHECKS
-from healthcheck.plan.engine_config.checks import ENGINE_CHECKS
 from healthcheck.plan.engine_config.facts import Question, gather_engine_config
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.probe.records import ProbeRun
@@ -99,9 +97,8 @@ class Verification:
         if not self._run.wants(Stage.PLAN):
             return submission, None
         self._run.begin(Stage.PLAN)
-        checks = (*plan_checks.CHECKS, *FLAG_CHECKS)
         consent = asked.unconfined or self._run.wants(Stage.SERVICE)
-        plan = ledger.judge(checks, lambda: plan_facts.gather(submission, weights, consent=consent))
+        plan = ledger.judge(plan_checks.CHECKS, lambda: plan_facts.gather(submission, weights, consent=consent))
         self._run.provenance["sandbox"] = plan.mode if plan else "none"
         return submission, plan
 
@@ -117,7 +114,7 @@ class Verification:
             npu=asked.npu,
             devices=asked.npus,
         )
-        self._run.ledger.judge(ENGINE_CHECKS, lambda: gather_engine_config(question))
+        self._run.ledger.judge(plan_checks.DEEP_CHECKS, lambda: gather_engine_config(question))
 
     def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request

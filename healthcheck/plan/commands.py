@@ -1,12 +1,15 @@
-"""A recorded command in the words of a message."""
+"""Recorded commands and names as a message quotes them: the submission chooses how long they are."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 
+from healthcheck.processes import shortened
+
 COMMAND_CHARACTERS = 1500
 NAME_CHARACTERS = 200
+QUOTED_CHARACTERS = 300
 _KEYS = {"--api-key", "--api-keys"}
 
 
@@ -22,3 +25,8 @@ def command_text(argv: Sequence[str]) -> str:
     text = shlex.join(words)
     text = text if len(text) <= COMMAND_CHARACTERS else f"{text[:COMMAND_CHARACTERS]}…"
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def quoted(text: str) -> str:
+    """A model, a name or a message in quotes."""
+    return shortened(repr(text), QUOTED_CHARACTERS)

@@ -14,7 +14,7 @@ import pytest
 from healthcheck import processes
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
-from healthcheck.plan.engine_config.checks import engine_config
+from healthcheck.plan.checks.engine_config import engine_config
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.plan.checks.flags import flags, judge_flags
+from healthcheck.plan.checks.flags import flags
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import parse
+from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import CheckResult, Level, Outcome
 

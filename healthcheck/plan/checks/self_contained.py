@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import missing_packages
-from healthcheck.plan.checks.starts_server import limits_of_the_sandbox
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
-from healthcheck.plan.remedies import (
+from healthcheck.plan.repairs import (
     BASH_ONLY,
     demanded,
     is_environment,
@@ -24,7 +23,7 @@ from healthcheck.plan.remedies import (
 )
 from healthcheck.plan.requested import is_install
 from healthcheck.plan.script import deploy_sh, trace
-from healthcheck.plan.script.permissions import refused, refused_weights
+from healthcheck.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, complaints
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage

@@ -10,22 +10,17 @@ from healthcheck.check import Findings, check, fail, unsettled, warn
 from healthcheck.plan import ascend_variables
 from healthcheck.plan.device_memory import overcommitted
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
-from healthcheck.plan.dry_run.sandbox.tools import is_stood_in
 from healthcheck.plan.records import LaunchPlan, ShellRun
-from healthcheck.plan.remedies import is_of_the_image
 from healthcheck.plan.script import deploy_sh, trace
-from healthcheck.plan.script.diagnosis import LIMITS, ending, last_words, telling_line
-from healthcheck.plan.script.stderr import Complaint, complaints
+from healthcheck.plan.script.diagnosis import LIMITS, ending
+from healthcheck.plan.script.last_lines import error_line, last_lines
+from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox
+from healthcheck.plan.script.stderr import complaints
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
 _SETTLED_LATER = "verify without --until: the launch stage settles it"
-_CHANGES_FOLDER = re.compile(r": (?:cd|pushd): ")
-_DENIED = re.compile(r"(/[^'’\":]+)['’\"]?: Permission denied")
-_QUOTE = re.compile(r"(?:: |['‘’\"])+")
-_SHIPPED_PROGRAM = re.compile(r"[^/\s]\S*/")
-"""A path from the submission's folder: its copy may be written to, so what is refused there is to run a file."""
 
 
 @check(
@@ -85,17 +80,9 @@ def _never(plan: LaunchPlan) -> Finding:
         )
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
-    seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
-    last, tells = " / ".join(last_words(run)), telling_line(run)
-    if tells not in last:
-        seen += f"; it said: {tells}"
-    if last:
-        seen += f"; its last words: {last}"
-    elif run.ended_by == "exit" and run.exit_status:
-        command = trace.stop(plan).command
-        seen += f" without a word{f', behind: {command}' if command else ''}"
+    seen = _ended(plan)
     excused = limits_of_the_sandbox(plan, said)
-    if len(excused) == len(said) and (excused or _is_refused(plan)):
+    if len(excused) == len(said) and (excused or is_refused(plan)):
         seen += f"; {WITHOUT_NAMESPACES}, and what this user may not change stays as it is"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
@@ -118,46 +105,23 @@ def _never(plan: LaunchPlan) -> Finding:
     )
 
 
-def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
-    """What a sandbox without namespaces is to blame for, and what followed from it.
-
-    It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
-    its stand-ins are lost with the search path. Where a `cd` failed for that, relative paths lead elsewhere then.
-    """
-    excused: set[Complaint] = set()
-    if WITHOUT_NAMESPACES not in plan.notes:
-        return frozenset()
-    denied = tuple(f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name))
-    elsewhere = False
-    for each in said:
-        follows = f"{each.name}/".startswith(denied) or (elsewhere and not each.name.startswith("/"))
-        if (follows and each.kind in {"file", "permission"}) or _is_limit(plan, each):
-            excused.add(each)
-            elsewhere |= _CHANGES_FOLDER.search(each.text) is not None
-    return frozenset(excused)
-
-
-def _is_refused(plan: LaunchPlan) -> bool:
-    lines = [line for line in last_words(plan.run) if "Permission denied" in line]
-    ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
-    return WITHOUT_NAMESPACES in plan.notes and len(lines) > len(ours)
-
-
-def _is_shipped(plan: LaunchPlan, name: str) -> bool:
-    return name.startswith(f"{plan.root}/") or _SHIPPED_PROGRAM.match(name) is not None
-
-
-def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
-    if said.kind not in {"file", "command", "permission"}:
-        return False
-    of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
-    of_the_image |= is_of_the_image(plan, said)
-    refused = said.kind == "permission" or f"cannot create {said.name}" in said.text
-    return of_the_image or is_stood_in(said.name) or (refused and not _is_shipped(plan, said.name))
+def _ended(plan: LaunchPlan) -> str:
+    """How deploy.sh ended, with its last words."""
+    run = plan.run
+    seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
+    last, tells = " / ".join(last_lines(run)), error_line(run)
+    if tells not in last:
+        seen += f"; it said: {tells}"
+    if last:
+        seen += f"; its last words: {last}"
+    elif run.ended_by == "exit" and run.exit_status:
+        command = trace.stop(plan).command
+        seen += f" without a word{f', behind: {command}' if command else ''}"
+    return seen
 
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
-    last = " / ".join(last_words(run)) or f"status {run.exit_status}"
+    last = " / ".join(last_lines(run)) or f"status {run.exit_status}"
     return warn(
         expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
         seen=f"under {run.shell} no server is started: {last}",

@@ -10,11 +10,11 @@ from pathlib import Path
 from healthcheck import json_text
 from healthcheck.hardware import Family, Npu
 from healthcheck.json_text import JsonError
-from healthcheck.plan.checks.flags import whole_argv
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import nearest
 from healthcheck.plan.vllm_cli.grammar import Argument, parse
+from healthcheck.plan.vllm_cli.judgement import whole_argv
 from healthcheck.records import JsonValue
 
 BUILDS = {Family.A2: ("A2", 220), Family.A3: ("A3", 250), Family.P310: ("_310P", 202), Family.A5: ("A5", 260)}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT
-from healthcheck.plan.records import LaunchPlan, ShellRun
-from healthcheck.plan.remedies import is_of_the_image, remedy
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_lines
 from healthcheck.plan.script.permissions import refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint
 
@@ -27,16 +28,6 @@ LIMITS = {
     "lost": ("it killed the sandbox that it ran in", "leave out what kills processes that it did not start"),
 }
 """By how a rehearsal ended: what was seen, and the repair."""
-_TAIL_LINES = 3
-_TELLING_LINES = 12
-_ERROR = re.compile(r"\b(?:error|fatal)\b|\u9519\u8bef", re.IGNORECASE)
-_TELLS = re.compile(
-    r"\b(?:fail(?:ed|ure|s)?|missing|required?|must|not (?:found|set|exist|available|installed)"
-    r"|cannot|can't|unable|invalid|unknown|unsupported|no such|denied|refused)\b"
-    r"|\u5931\u8d25|\u672a\u627e\u5230|\u4e0d\u5b58\u5728|\u7f3a\u5c11",
-    re.IGNORECASE,
-)
-"""Words for what went wrong, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
 _WEIGHTS_MISSING = re.compile(
     r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
     r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
@@ -83,23 +74,6 @@ def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
     return next(found for cause in _CAUSES if (found := cause(plan, said)))
 
 
-def last_words(run: ShellRun) -> list[str]:
-    """The last lines that deploy.sh said, on standard error where it said anything there."""
-    return _lines_said(run)[-_TAIL_LINES:]
-
-
-def telling_line(run: ShellRun) -> str:
-    """The line of its words that says what went wrong: the first that names an error, else the last."""
-    lines = _lines_said(run)[-_TELLING_LINES:]
-    told = (line for tells in (_ERROR, _TELLS) for line in lines if tells.search(line))
-    return next(told, lines[-1] if lines else "")
-
-
-def _lines_said(run: ShellRun) -> list[str]:
-    text = run.stderr.strip() or run.stdout.strip()
-    return [line.strip()[:200] for line in text.splitlines() if line.strip()]
-
-
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """Of deploy.sh, or of a helper that it sources."""
     number = next((n for n, line in enumerate(plan.script.split("\n"), 1) if "\r" in line), None)
@@ -119,7 +93,7 @@ def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """The template's own adapter says what is wrong and, behind the last colon, what to do."""
-    lines = plan.run.stderr.rstrip().splitlines()[-_TAIL_LINES:]
+    lines = plan.run.stderr.rstrip().splitlines()[-TAIL_LINES:]
     found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
     if found is None:
         return None
@@ -133,7 +107,7 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A step that only root can do: that it failed here says nothing about the submission."""
-    words = last_words(plan.run)
+    words = last_lines(plan.run)
     if not words or not refused(plan, words[-1]):
         return None
     line = trace.stop(plan).line
@@ -145,7 +119,7 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    if not said or said[-1].text.strip()[:200] not in last_words(plan.run):
+    if not said or said[-1].text.strip()[:200] not in last_lines(plan.run):
         return None
     return Ending(
         fix=remedy(plan, said[-1])[1],
@@ -159,7 +133,7 @@ def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """An error inside what stands in for a library: the real one may do otherwise."""
     lines = plan.run.stderr.rstrip().splitlines()
     frames = list(filter(None, map(_FRAME.match, lines)))
-    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
     if not raised or not frames or not _LIBRARY.search(frames[-1]["file"]):
         return None
     theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
@@ -181,7 +155,7 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     lines = plan.run.stderr.rstrip().splitlines()
-    raised = next((line for line in reversed(lines[-_TAIL_LINES:]) if _RAISED.match(line)), "")
+    raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
     frames = [found for found in map(_FRAME.match, lines) if found and not found["file"].startswith(_NOT_THEIRS)]
     if not raised or not frames:
         return None
@@ -207,7 +181,7 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH itself."""
     stop = trace.stop(plan)
     number = next((n for n in stop.lines if _MODEL_PATH.search(deploy_sh.line_at(plan.script, n))), None)
-    words = [line for line in last_words(plan.run) if contract.MODEL_PATH_VARIABLE in line]
+    words = [line for line in last_lines(plan.run) if contract.MODEL_PATH_VARIABLE in line]
     if not words or not plan.run.exit_status or (stop.lines and number is None):
         return None
     number = number or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
@@ -219,7 +193,7 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """A script that asked for the NPUs and did not like the one 910B3 that a rehearsal has."""
-    words = last_words(plan.run)
+    words = last_lines(plan.run)
     if said or not plan.run.exit_status or not trace.asked_for_devices(plan):
         return None
     if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
@@ -231,7 +205,7 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
 
 
 def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    words = last_words(plan.run)
+    words = last_lines(plan.run)
     if not words or not refused_weights(plan, words[-1]):
         return None
     return Ending(
@@ -243,7 +217,7 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not plan.run.exit_status:
         return None
-    words = telling_line(plan.run)
+    words = error_line(plan.run)
     line = trace.stop(plan).line
     find = (
         f"find the command that fails ({contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh shows them)"

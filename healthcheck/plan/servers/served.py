@@ -36,3 +36,8 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
         fix=_SETTLED_LATER,
         where=server.where,
     )
+
+
+def is_within(model: str, folder: str) -> bool:
+    """Whether the path of a model is a folder or is below it."""
+    return model == folder or model.startswith(folder.rstrip("/") + "/")

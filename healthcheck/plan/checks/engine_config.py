@@ -1,14 +1,14 @@
-"""The deep check: the configuration that vLLM and vllm-ascend themselves make of the recorded arguments."""
+"""plan/engine-config: the configuration that vLLM and vllm-ascend themselves make of the recorded arguments."""
 
 from __future__ import annotations
 
 import re
 
-from healthcheck.check import Check, Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.plan.checks.flags import judge_flags
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.plan.engine_config.environment import MAKE, Environment
 from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
 from healthcheck.plan.records import ServerCommand
+from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, JsonValue, Level, Stage
 from healthcheck.stacks import Row
@@ -71,9 +71,6 @@ def engine_config(facts: EngineConfig) -> Findings:
         yield from (_reset(reset, server) for reset in facts.answer.resets)
         built = ", ".join(f"{name} {value}" for name, value in facts.answer.built.items())
         yield note(f"built for {facts.devices} × {facts.npu.name} with {facts.environment.label()}: {built}")
-
-
-ENGINE_CHECKS: tuple[Check[EngineConfig], ...] = (engine_config,)
 
 
 def _judged(

@@ -1,4 +1,4 @@
-"""Which weights are served, and under which name."""
+"""plan/model-path: the weights come from MODEL_PATH."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
-from healthcheck.plan import advice
-from healthcheck.plan.readiness_polls import other_models
+from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.options import UNRESOLVED
-from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
-
-SHOWN_NAMES = 8
-MODEL_CHARACTERS = 300
 
 
 @check(
@@ -75,14 +71,14 @@ def _reads_one_file(server: ServerCommand) -> bool:
 
 
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
-    model = next((model for model in models if _is_within(model, plan.model_path)), models[-1])
-    shown = _name(model) if model else "empty"
+    model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
+    shown = quoted(model) if model else "empty"
     seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
     if UNRESOLVED in model:
         yield unresolved(
-            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, MODEL_CHARACTERS)} are"
+            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, QUOTED_CHARACTERS)} are"
         )
-    elif not _is_within(model, plan.model_path):
+    elif not is_within(model, plan.model_path):
         yield fail(
             expected="the weights in $MODEL_PATH",
             seen=seen,
@@ -98,10 +94,6 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         )
 
 
-def _is_within(model: str, folder: str) -> bool:
-    return model == folder or model.startswith(folder.rstrip("/") + "/")
-
-
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     """What happened with a MODEL_PATH that needs quotes."""
     second = plan.spaced
@@ -109,7 +101,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         return
     built = deploy_sh.built_line(plan.script, contract.MODEL_PATH_VARIABLE)
     number = built or deploy_sh.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    seen = f"model {_name(second.model or '')}: {second.command}" if second else _no_second(plan)
+    seen = f"model {quoted(second.model or '')}: {second.command}" if second else _no_second(plan)
     yield fail(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
         seen=seen,
@@ -118,57 +110,11 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         if built
         else 'put double quotes around it wherever it is used: "$MODEL_PATH"',
         where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
-        evidence={"line": shortened(deploy_sh.line_at(plan.script, number), MODEL_CHARACTERS) if number else ""},
+        evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
     )
 
 
 def _no_second(plan: LaunchPlan) -> str:
     run = plan.spaced_run
     last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
-    return f"no server was started; the last words were: {_name(last)}"
-
-
-def _name(text: str) -> str:
-    """A model, a name or a message as it is quoted: a submission chooses how long it is."""
-    return shortened(repr(text), MODEL_CHARACTERS)
-
-
-@check(
-    "plan/served-name",
-    "The model is served under the name that the service asks for",
-    stage=Stage.PLAN,
-    rule=contract.SERVED_NAME,
-    why="The service asks for the model by the path of its weights; a server with another name answers 404.",
-    requires=STARTED,
-)
-def served_name(plan: LaunchPlan) -> Findings:
-    """The service asks for a model whose name is the weight path, the value of MODEL_PATH to the letter.
-
-    vLLM serves a model under the path that it was given unless `--served-model-name` says otherwise, and
-    answers 404 to any other name. So leave that option away, or have "$MODEL_PATH" among its values. A link to
-    the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
-    have a fixed name by default.
-
-    The same 404 meets a deploy.sh that asks its own server for another name (a request to warm it up): a warning.
-    """
-    server = served(plan)
-    yield from other_models(plan)
-    if not server.served_names:
-        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
-            yield unresolved(plan, "the weight path as the model's name", "the served name")
-        return
-    if any(UNRESOLVED in name for name in server.served_names):
-        yield unresolved(plan, "the weight path as the model's name", "the served name")
-    elif plan.model_path not in server.served_names and server.model is not None:
-        names = [_name(name) for name in server.served_names[:SHOWN_NAMES]]
-        option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
-        by_path = server.served_names[0] in {server.model, *server.argv}
-        if not option and by_path and not _is_within(server.model, plan.model_path):
-            return  # plan/model-path says it
-        yield fail(
-            expected=f"the weight path, {plan.model_path!r}, among the names",
-            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.command}",
-            fix=advice.name(server, option, plan.model_path),
-            where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
-            evidence={"names": [shortened(name, MODEL_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
-        )
+    return f"no server was started; the last words were: {quoted(last)}"

@@ -1,0 +1,95 @@
+"""plan/foreground: deploy.sh stays for as long as the server does."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan import readiness_polls
+from healthcheck.plan.dry_run.sandbox.watch import PATIENCE_S
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.servers.served import STARTED, served
+from healthcheck.records import Stage
+
+_ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
+"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a rehearsal sends none."""
+_LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
+
+
+@check(
+    "plan/foreground",
+    "deploy.sh stays for as long as the server does",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="Once deploy.sh has ended the service may take the adapter for stopped, and its processes end with it.",
+    requires=STARTED,
+)
+def foreground(plan: LaunchPlan) -> Findings:
+    """The server belongs in the foreground of deploy.sh.
+
+    A script that puts the server into the background (`&`, nohup, setsid) and ends leaves nothing behind that
+    the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
+    `tee`, a loop that supervises the server, and best of all `exec` keep it.
+
+    A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
+    100 GB and then asks every problem five times. How long that takes is unknown, so a limit is a warning.
+
+    The same holds for a script that waits for its server and ends where that is not ready in time: a rehearsal in
+    which the server never gets ready shows how long it waits. Ten minutes, as vLLM waits for its own engine
+    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
+
+    Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
+    """
+    server = served(plan)
+    if not server.foreground:
+        status = plan.run.exit_status
+        yield fail(
+            expected="deploy.sh stays while the server runs",
+            seen=f"deploy.sh ended with status {status} after starting: {server.command}",
+            fix=_stay(plan, server.where),
+            where=server.where,
+        )
+    elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
+        yield warn(
+            expected="the server runs until the evaluation is over, and how long that takes is unknown",
+            seen=f"it is ended after {server.limit_s:g} s, whatever it is doing then: {server.command}",
+            fix="leave out the time limit (timeout …, timeout=…) around the server",
+            where=server.where,
+        )
+    yield from _gives_up(plan)
+
+
+def _stay(plan: LaunchPlan, where: str) -> str:
+    """What keeps a deploy.sh that ended beside its server."""
+    status = plan.run.exit_status
+    if status in _ENDED_BY_ITSELF:
+        return "leave out what ends the server (a kill, a timeout)"
+    if status and (question := readiness_polls.in_vain(plan)):
+        return f"correct the question for {question}, or ask nothing: exec in front of the server's command"
+    number = where.rpartition(":")[2]
+    ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
+    if ends:
+        named = ", ".join(map(str, ends[:3]))
+        return (
+            f"write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the server's "
+            "command, no & behind it, and nothing after it"
+        )
+    return "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait"
+
+
+def _gives_up(plan: LaunchPlan) -> Findings:
+    """A script that ends where the server is not ready soon enough."""
+    run = plan.loading_run
+    if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
+        return
+    servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
+    behind = tuple(command for command in run.traced if not command.startswith(servers))
+    stop = trace.stopped(plan.script, behind)
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.command
+    yield warn(
+        expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",
+        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} where the server is not "
+        f"ready by then: “{line}”",
+        fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
+        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,
+    )

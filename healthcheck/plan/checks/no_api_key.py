@@ -1,0 +1,34 @@
+"""plan/no-api-key: the server demands no API key."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.servers.served import STARTED, line_of, served
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/no-api-key",
+    "The server demands no API key",
+    stage=Stage.PLAN,
+    rule=contract.CHAT_STREAMING,
+    why="The service has no key to send: every request would be refused with status 401.",
+    requires=STARTED,
+)
+def no_api_key(plan: LaunchPlan) -> Findings:
+    """The service sends no Authorization header that a submission could choose.
+
+    A server that is started with `--api-key`, or with VLLM_API_KEY in its environment, answers every request
+    with status 401. Repair: remove the option, or `unset VLLM_API_KEY` before the server starts.
+    """
+    server = served(plan)
+    if server.api_key:
+        by_option = server.api_key.startswith("-")
+        yield fail(
+            expected="a server that answers without a key",
+            seen=f"a key is demanded by {server.api_key}",
+            fix=f"remove {server.api_key}" if by_option else f"do not export {server.api_key}",
+            where=line_of(plan, server.api_key, server.api_key.replace("-", "_")),
+        )

@@ -1,0 +1,31 @@
+"""plan/one-port-each: no two servers want the same port."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, note, warn
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.servers.served import STARTED
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/one-port-each",
+    "No two servers want the same port",
+    stage=Stage.PLAN,
+    why="The second server on a port ends with an error, and which one is the second depends on timing.",
+    requires=STARTED,
+)
+def one_port_each(plan: LaunchPlan) -> Findings:
+    """Two servers that run at the same time need two ports.
+
+    Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
+    the one that the service does not talk to another port.
+    """
+    running = [server for server in plan.servers if server.foreground and server.api != "headless"]
+    ports = [server.port for server in running if server.port is not None]
+    for number in sorted({number for number in ports if ports.count(number) > 1}):
+        commands = "; ".join(server.command for server in running if server.port == number)
+        yield warn(expected=f"one server on port {number}", seen=commands, fix="start one of them")
+    for text in plan.notes:
+        if " " in text:
+            yield note(text)

@@ -1,0 +1,63 @@
+"""plan/port: the server listens on the service's port."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan import repairs
+from healthcheck.plan.readiness_polls import other_ports
+from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
+from healthcheck.records import Finding, Stage
+
+
+@check(
+    "plan/port",
+    "The server listens on port 8000",
+    stage=Stage.PLAN,
+    rule=contract.LISTENS_ON_PORT,
+    why="The service connects to port 8000 and to no other.",
+    requires=STARTED,
+)
+def port(plan: LaunchPlan) -> Findings:
+    """The service connects to port 8000.
+
+    The port is the one that the engine would really use: from the command line in any spelling, from a
+    configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
+    MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
+
+    A deploy.sh that waits for its server at another port than the one where that listens gets a warning.
+
+    Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
+    """
+    server = served(plan)
+    yield from other_ports(plan)
+    if server.port == contract.PORT:
+        return
+    if server.port is not None:
+        yield _another_port(plan, server)
+    elif UNRESOLVED not in server.port_source and server.port_source.startswith(("-", "port")):
+        yield _no_port(plan, server)
+    else:
+        yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source})")
+
+
+def _no_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    return fail(
+        expected=f"port {contract.PORT}",
+        seen=f"{server.port_source} is no port: {server.command}",
+        fix=repairs.port(server),
+        where=line_of(plan, server.port_source.split()[0].split("=")[0]),
+    )
+
+
+def _another_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    in_a_file = ".y" in server.port_source
+    return fail(
+        expected=f"port {contract.PORT}",
+        seen=f"port {server.port} ({server.port_source}): {server.command}",
+        fix=repairs.port(server),
+        where=server.port_source if in_a_file else line_of(plan, server.port_source, str(server.port)),
+        evidence={"port": server.port, "source": server.port_source},
+    )

@@ -1,0 +1,57 @@
+"""plan/served-name: the model is served under the name that the service asks for."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan import repairs
+from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
+from healthcheck.plan.readiness_polls import other_models
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
+from healthcheck.processes import shortened
+from healthcheck.records import Stage
+
+SHOWN_NAMES = 8
+
+
+@check(
+    "plan/served-name",
+    "The model is served under the name that the service asks for",
+    stage=Stage.PLAN,
+    rule=contract.SERVED_NAME,
+    why="The service asks for the model by the path of its weights; a server with another name answers 404.",
+    requires=STARTED,
+)
+def served_name(plan: LaunchPlan) -> Findings:
+    """The service asks for a model whose name is the weight path, the value of MODEL_PATH to the letter.
+
+    vLLM serves a model under the path that it was given unless `--served-model-name` says otherwise, and
+    answers 404 to any other name. So leave that option away, or have "$MODEL_PATH" among its values. A link to
+    the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
+    have a fixed name by default.
+
+    The same 404 meets a deploy.sh that asks its own server for another name (a request to warm it up): a warning.
+    """
+    server = served(plan)
+    yield from other_models(plan)
+    if not server.served_names:
+        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
+            yield unresolved(plan, "the weight path as the model's name", "the served name")
+        return
+    if any(UNRESOLVED in name for name in server.served_names):
+        yield unresolved(plan, "the weight path as the model's name", "the served name")
+    elif plan.model_path not in server.served_names and server.model is not None:
+        names = [quoted(name) for name in server.served_names[:SHOWN_NAMES]]
+        option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
+        by_path = server.served_names[0] in {server.model, *server.argv}
+        if not option and by_path and not is_within(server.model, plan.model_path):
+            return  # plan/model-path says it
+        yield fail(
+            expected=f"the weight path, {plan.model_path!r}, among the names",
+            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.command}",
+            fix=repairs.name(server, option, plan.model_path),
+            where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
+            evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},
+        )
