@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -38,10 +38,16 @@ def load_as(data: bytes | str, shape: type[T]) -> T:
         raise JsonError(str(error)) from error
 
 
+def plain(value: object) -> JsonValue:
+    """The value as JSON values; records become objects."""
+    return cast("JsonValue", msgspec.to_builtins(value))
+
+
 def dump(value: object) -> bytes:
     """Indented UTF-8 JSON with a final newline; records are written as objects."""
-    plain = msgspec.to_builtins(value)
-    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+    return (
+        json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+    )
 
 
 def dump_line(value: object) -> bytes:

@@ -7,21 +7,35 @@ secret stays readable: counts of tokens, special tokens (<eos>), references ($HF
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from healthcheck.records import CheckResult, Finding, JsonValue
+from healthcheck.records import CheckResult, Finding, JsonValue, Report
+from healthcheck.secret_shapes import REMOVED, SHAPES
 
-REMOVED = "removed"
 Redact = Callable[[str], str]
 
 _TELLING_CHARACTERS = 8
 """A value shorter than this is not looked for by itself: it may be part of any word."""
+_NAMED = (
+    "key",
+    "secret",
+    "passw",
+    "pass",
+    "credential",
+    "token",
+    "pwd",
+    "pat",
+    "authorization",
+    "signature",
+    "contrase",
+)
 _PAIR = re.compile(
-    r"(?P<name>(?<![\w.-])[\w.-]{0,60}?(?:(?:key|secret|password|credential)s?|token|passwd|pwd|passphrase|pat|"
-    r"authorization|signature)\d{0,2}(?![\w.-]))(?P<sep>\\?[\"']?[ \t]?(?:=>?|:)[ \t]?|\\?[\"'],[ \t]?|[ \t]+)",
+    r"(?P<last>(?:(?:key|secret|password|credential)s?|token|passwd|pwd|pass(?:phrase|code)?|pat|authorization|signature"
+    r"|contrase(?:n|\u00f1)a)\d{0,2})(?![\w.-])(?P<sep>\\?[\"']?\]?[ \t]?(?::?=>?|:)[ \t]?|\\?[\"'],[ \t]?|[ \t]+)",
     re.IGNORECASE,
 )
+_NAME_BEFORE = re.compile(r"(?<![\w.-])[\w.-]{0,60}\Z")
 _VALUE = re.compile(
     r"b?\\?\"(?P<double>[^\"\\\n]+)|b?\\?'(?P<single>[^'\\\n]+)|[\[(](?P<many>[^\])\n]+)|"
     r"(?P<bare>[^\s\"'\\,;&|(){}\[\]`]+)"
@@ -43,11 +57,20 @@ _LINE_BEHIND = re.compile(r" (?:line )?\d+: ")
 _WORD_OF_A_MESSAGE = re.compile(r"[A-Z]?[a-z]+[:.,]?|[A-Z_]+:?")
 _THREE_WORDS = re.compile(r"([A-Za-z][a-z]*) ([A-Za-z_]+) ([A-Za-z_]+)(?![\w-])")
 _OF_MESSAGES = _PROSE | {"export", "first", "missing", "please", "you", "your"}
-_ALWAYS = frozenset({"apikey", "accesskey", "secretkey", "password", "passwd", "passphrase", "authorization"})
+_ALWAYS = frozenset(
+    _WORD.findall(
+        "apikey appkey authkey accesskey secretkey servicekey applicationkey accountkey clientkey privatekey "
+        "privkey password passwd passphrase authorization contrasena contrase\u00f1a"
+    )
+)
 _OF_KEYS = frozenset(
     _WORD.findall(
-        "api access private secret auth encryption signing account subscription shared storage master consumer"
+        "access account api app application auth client consumer database db encryption iam master priv private "
+        "secret service shared signing storage subscription"
     )
+)
+_OF_PASSES = frozenset(
+    _WORD.findall("admin database db ftp key login mail mysql pg proxy redis root smtp ssh sudo user")
 )
 _OF_TOKENS = frozenset(_WORD.findall("access api auth bearer github hf hub id modelscope refresh security session"))
 _OTHER_TOKENS = frozenset(
@@ -56,56 +79,42 @@ _OTHER_TOKENS = frozenset(
         "start stop think tree unk video vision"
     )
 )
-_MAYBE = frozenset({"token", "secret", "credential", "signature", "pat", "pwd"})
-_SHAPES = (
-    (re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)"), rf"\1{REMOVED}"),
-    (re.compile(r"(\bcurl\b[^\n|;]{0,200}?\s(?:-[a-zA-Z]{0,5}[uU]\s?|--(?:proxy-)?user[\s=])"
-                r"[\"']?[^\s:\"'$]{1,80}:)[^\s\"'$]+"), rf"\1{REMOVED}"),
-    (re.compile(r"(://)[^/\s@\"'<>]+@"), rf"\1{REMOVED}@"),
-    (re.compile(r"(?i)((?<![\w.-])(?:set-)?cookie\\?[\"']?\s?:\s?)[^\n]+"), rf"\1{REMOVED}"),
-    (re.compile(r"(?i)\b(bearer\s+)(?!token|auth)[\w.=~+/-]{4,}"), rf"\1{REMOVED}"),
-    (re.compile(r"\b(?:hf_|api_org_|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|sk-|xox[abprs]-|AKIA|ASIA|AIza)"
-                r"(?=[\w-]{0,200}\d)[\w-]{12,}"), REMOVED),
-    (re.compile(r"\bhf_[A-Za-z]{20,}"), REMOVED),
-    (re.compile(r"(?i)([?&](?:sig|signature|auth|code|key|pass|client_secret|x-amz-(?:credential|security-token))=)"
-                r"[^&\s\"'<>]{6,}"), rf"\1{REMOVED}"),
-    (re.compile(r"(?i)(\bhttps://[\w.-]*(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks"
-                r"|webhook\.office\.com/webhookb2"
-                r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook"
-                r"|api\.telegram\.org)/)[^\s\"'<>]+"), rf"\1{REMOVED}"),
-    (re.compile(r"(\bsshpass\s+(?:-\w+\s+)*-p\s?)(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"'$]+)"), rf"\1{REMOVED}"),
-    (re.compile(r"(\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?)\b[^\n|;]{0,200}?\s-p)[^\s\"'$]+"),
-     rf"\1{REMOVED}"),
-    (re.compile(r"(\b(?:redis-cli\b[^\n|;]{0,200}?\s-a|docker\s+login\b[^\n|;]{0,200}?\s-p|"
-                r"\blogin\s+\S+\s+password)\s+)[^\s\"'$]+"), rf"\1{REMOVED}"),
-    (re.compile(r"(?<![\w$.{-])([A-Z0-9_]{0,60}(?:PASS|_AUTH)=)(?![\"']?[$<*])(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"';&|]{3,})"),
-     rf"\1{REMOVED}"),
-    (re.compile(r"((?:\u5bc6\u7801|\u53e3\u4ee4|\u5bc6\u94a5|\u79d8\u94a5|\u4ee4\u724c|\u51ed\u8bc1)"
-                r"\s?(?:\u662f|\u4e3a|[:=\uff1a\uff1d])\s?)(?![$<*])[!-~]{4,}"), rf"\1{REMOVED}"),
-    (re.compile(r"(?i)(\b(?:password|passwd|passphrase|passcode)\s+(?:is|was)\s+)"
-                r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?=\S*[\d!@#%^&*])[^\s\"'$]{4,})"), rf"\1{REMOVED}"),
-    (re.compile(r"\b(?:[sr]k_live_[\w]{10,}|SG\.[\w-]{16,}\.[\w-]{16,}|xapp-\d-[\w-]{10,}|ya29\.[\w-]{20,}"
-                r"|do[opr]_v1_[0-9a-f]{32,}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|dckr_pat_[\w-]{20,}|hv[sb]\.[\w-]{20,}"
-                r"|LTAI[A-Za-z0-9]{12,26}|AKID[A-Za-z0-9]{13,40}|gsk_\w{20,}|nvapi-[\w-]{20,}|r8_\w{20,}|lin_api_\w{20,}"
-                r"|rubygems_[0-9a-f]{32,}|glrt-[\w-]{16,}|glptt-[0-9a-f]{20,}|pul-[0-9a-f]{40}|whsec_[\w+/=]{16,}"
-                r"|NRAK-[A-Z0-9]{20,}|PMAK-[\w-]{20,}|figd_[\w-]{20,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|\d{8,10}:AA[\w-]{30,}"
-                r"|key-[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{20,}|ATATT3[\w=-]{20,}|tvly-[\w-]{20,})"), REMOVED),
-    (re.compile(r"\bms-[0-9a-f]{8}-[0-9a-f-]{20,}"), REMOVED),
-    (re.compile(r"\beyJ[\w-]{6,1000}\.[\w-]+\.[\w-]*"), REMOVED),
-)  # fmt: skip
+_MAYBE = frozenset({"token", "secret", "credential", "signature", "pat", "pwd", "passcode"})
 
 
 def without_secrets(text: str) -> str:
     """The text with "removed" in place of what has the shape of a secret, or a name that says that it is one."""
-    for shape, instead in _SHAPES:
-        text = shape.sub(instead, text)
+    lower = text.lower()
+    for shape in SHAPES:
+        if any(hint in lower for hint in shape.hints):
+            text = shape.pattern.sub(shape.instead, text)
+    if not any(name in lower for name in _NAMED):
+        return text
     kept, taken = [], 0
-    for pair in _PAIR.finditer(text):
-        start, end = _secret_after(text, pair) if pair.start() >= taken else (0, 0)
+    for pair in _pairs(text):
+        start, end = _secret_after(text, pair) if pair.start >= taken else (0, 0)
         if end:
             kept += [text[taken:start], REMOVED]
             taken = end
     return "".join((*kept, text[taken:]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A name that may say of what follows it that it is a secret, and where it and its separator stand."""
+
+    name: str
+    sep: str
+    start: int
+    end: int
+
+
+def _pairs(text: str) -> Iterator[_Pair]:
+    for found in _PAIR.finditer(text):
+        before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
+        if before:
+            start = before.start()
+            yield _Pair(text[start : found.end("last")], found["sep"], start, found.end())
 
 
 def redactor(variables: Mapping[str, str]) -> Redact:
@@ -147,6 +156,18 @@ def redacted_result(result: CheckResult, redact: Redact) -> CheckResult:
     )
 
 
+def redacted_report(report: Report, redact: Redact) -> Report:
+    """The report with every text in it redacted: what it quotes, what was asked for, where it comes from."""
+    return replace(
+        report,
+        results=tuple(redacted_result(result, redact) for result in report.results),
+        asked=redact(report.asked),
+        metrics={redact(name): redacted(value, redact) for name, value in report.metrics.items()},
+        provenance={name: redacted(value, redact) for name, value in report.provenance.items()},
+        stopped=redact(report.stopped),
+    )
+
+
 def _finding(finding: Finding, redact: Redact) -> Finding:
     return replace(
         finding,
@@ -158,9 +179,9 @@ def _finding(finding: Finding, redact: Redact) -> Finding:
     )
 
 
-def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
+def _secret_after(text: str, pair: _Pair) -> tuple[int, int]:
     """Where the secret of a name stands, (0, 0) where there is none."""
-    name, separator, begin = pair["name"], pair["sep"], pair.end()
+    name, separator, begin = pair.name, pair.sep, pair.end
     option = name.startswith("-")
     if separator.isspace() and not option:
         return 0, 0
@@ -170,7 +191,7 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
     if value is None:
         return 0, 0
     start, end = value.span(value.lastgroup or 0)
-    if text.endswith("${", 0, pair.start()) and text[start:end].startswith(("-", "=")):
+    if text.endswith("${", 0, pair.start) and text[start:end].startswith(("-", "=")):
         start += 1  # what is behind the operator is the value: ${HF_TOKEN:-value}
     word = text[start:end]
     another_option = option and word.startswith("-") and "=" not in separator
@@ -184,18 +205,18 @@ def _secret_after(text: str, pair: re.Match[str]) -> tuple[int, int]:
     return 0, 0
 
 
-def _is_spoken_of(text: str, pair: re.Match[str], start: int, end: int) -> bool:
+def _is_spoken_of(text: str, pair: _Pair, start: int, end: int) -> bool:
     """Whether a message follows the name of a variable, or the name is a use of it, and no value."""
-    word, name = text[start:end], pair["name"]
-    if text.endswith("$", 0, pair.start()) and "," in pair["sep"]:
+    word, name = text[start:end], pair.name
+    if text.endswith("$", 0, pair.start) and "," in pair.sep:
         return True
     if not name.isupper():
         return False
-    if text.endswith("${", 0, pair.start()):
+    if text.endswith("${", 0, pair.start):
         return word.startswith("?")
-    if pair["sep"] != ": " or _LIKELY.fullmatch(word.rstrip(":")):
+    if pair.sep != ": " or _LIKELY.fullmatch(word.rstrip(":")):
         return False
-    return _begins_a_message(text, pair.start(), start, end)
+    return _begins_a_message(text, pair.start, start, end)
 
 
 def _begins_a_message(text: str, name_at: int, start: int, end: int) -> bool:
@@ -238,17 +259,21 @@ def _says_secret(name: str) -> bool:
         return True
     if name.isupper() and last == "key":
         return bool(before)
+    if last in {"dbpass", "keypass"}:
+        return True
+    if last == "pass":
+        return bool(_OF_PASSES & before)
     return _may_say_secret(name) and (name.startswith("-") or name.isupper() or last == "secret")
 
 
 def _may_say_secret(name: str) -> bool:
     """Whether the value of this name may be a secret: token, signature; not eos_token."""
     before, last = _words(name)
-    return last in _MAYBE and not _OTHER_TOKENS & before
+    return (last in _MAYBE or name.lstrip("-") == "pass") and not _OTHER_TOKENS & before
 
 
 def _words(name: str) -> tuple[frozenset[str], str]:
     """The words of a name but the last, and the last, in the singular: "--hf-token", "secretAccessKey"."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     *before, last = re.split(r"[-_.]+", parted.rstrip("0123456789"))
-    return frozenset(before), last.removesuffix("s") if last != "tokens" else last
+    return frozenset(before), last if last == "tokens" or last.endswith("ss") else last.removesuffix("s")

@@ -15,7 +15,19 @@ from healthcheck.check import Check
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (
-    {"errors", "contract", "records", "redact", "check", "progress", "engine", "nearest", "reasoning", "detectors"},
+    {
+        "errors",
+        "contract",
+        "records",
+        "redact",
+        "secret_shapes",
+        "check",
+        "progress",
+        "engine",
+        "nearest",
+        "reasoning",
+        "detectors",
+    },
     {"files", "json_text", "processes", "programs", "isolated", "yaml_text", "stacks", "hardware"},
     {"wire"},
     {"repo"},

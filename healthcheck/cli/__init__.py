@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli import outlets
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"
-            sys.excepthook(*sys.exc_info())
+            print(_shown(traceback.format_exc()), end="", file=sys.stderr)
             return KIT_FAILED
 
 
@@ -114,8 +115,15 @@ def _ended_at_once_by_ctrl_c() -> Iterator[None]:
 
 
 def _say(error: KitError | str, status: int) -> int:
-    print(f"npu-adapter: {error}", file=sys.stderr)
+    print(f"npu-adapter: {_shown(str(error))}", file=sys.stderr)
     return status
+
+
+def _shown(text: str) -> str:
+    """The text without secrets: an error quotes what it was given."""
+    from healthcheck.redact import redactor  # noqa: PLC0415 - most runs have no error to show
+
+    return redactor(os.environ)(text)
 
 
 def parser_for(wanted: Collection[str]) -> Parser:

@@ -68,9 +68,8 @@ class Uncommanding(io.TextIOWrapper):
 
     def write(self, text: str, /) -> int:
         """Write text that others may have a part in."""
-        whole = _COMMAND.sub("\\g<0>\u2060", self._before + text)
-        written = whole[len(self._before) :]
-        self._before = text[-2:] if text else self._before
+        written = _broken(self._before + text)[len(_broken(self._before)) :]
+        self._before = (self._before + text)[-2:]
         super().write(written)
         return len(text)
 
@@ -81,6 +80,11 @@ class Uncommanding(io.TextIOWrapper):
 
 
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
+
+
+def _broken(text: str) -> str:
+    """The text with a character of no width inside whatever begins a command."""
+    return _COMMAND.sub("\\g<0>\u2060", text)
 
 
 @contextlib.contextmanager

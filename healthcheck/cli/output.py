@@ -145,14 +145,20 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
         KitFailure: the file cannot be written.
     """
     from healthcheck import json_text  # noqa: PLC0415 - see progress()
+    from healthcheck.redact import redacted, redactor  # noqa: PLC0415
     from healthcheck.report import folder  # noqa: PLC0415
 
-    if json == STDOUT:
-        sys.stdout.buffer.write(json_text.dump(record()))
-        return
-    print("\n".join(lines))
+    redact = redactor(os.environ)
+    if json != STDOUT:
+        print(redact("\n".join(lines)))
     if json:
-        folder.save(json, json_text.dump(record()))
+        text = json_text.dump(redacted(json_text.plain(record()), redact))
+        folder.save(json, text) if json != STDOUT else _to_stdout(text)
+
+
+def _to_stdout(text: bytes) -> None:
+    """JSON, in which a runner of GitHub finds no command: `##[` stands in its texts only."""
+    sys.stdout.buffer.write(text.replace(b"##[", rb"##\u005b"))
 
 
 def publish(
@@ -162,12 +168,14 @@ def publish(
 
     What cannot be written where it belongs is kept elsewhere, and said: a run of hours is not lost to a full disk.
     """
-    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415 - see progress()
+    from healthcheck.redact import redacted_report, redactor  # noqa: PLC0415 - see progress()
+    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415
 
+    report = redacted_report(report, redactor(os.environ))
     text = machine.render(report)
     to_stdout = options.json == STDOUT
     if to_stdout:
-        sys.stdout.buffer.write(text.replace(b"##[", rb"##\u005b"))
+        _to_stdout(text)
     elif options.quiet:
         print("\n".join(lines.brief(report)))
     else:

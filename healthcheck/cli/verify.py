@@ -21,6 +21,7 @@ from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage
+from healthcheck.redact import without_secrets
 from healthcheck.report import folder
 from healthcheck.run import TASKS, TITLES, Request
 from healthcheck.verify import Verification
@@ -124,7 +125,7 @@ def _repaired(request: Request, progress: Progress) -> Request:
             if not (made or left or request.pending):
                 print("nothing to repair: no finding is one that --fix repairs", file=sys.stderr)
             return replace(request, pending=True) if made else request
-        print(fix.diff(repairs), end="")
+        print(without_secrets(fix.diff(repairs)), end="")
         for repair in repairs:
             print(f"repaired for {repair.check}: {repair.title}")
         fix.apply(request.root.resolve(), repairs)

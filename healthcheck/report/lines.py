@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome, Report, Stage
+from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
 
@@ -34,7 +35,8 @@ class LineProgress:
     def _say(self, text: str) -> None:
         if text != self._last:
             self._last = text
-            print(f"{time.monotonic() - self._began:8.1f} s  {words.plain(text)}", file=sys.stderr, flush=True)
+            shown = words.plain(without_secrets(text))
+            print(f"{time.monotonic() - self._began:8.1f} s  {shown}", file=sys.stderr, flush=True)
 
 
 class NoProgress(Silent):

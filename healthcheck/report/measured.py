@@ -17,6 +17,7 @@ from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
 from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
+from healthcheck.redact import without_secrets
 from healthcheck.report import charts, words
 from healthcheck.report.excerpts import Excerpt, excerpts
 
@@ -96,7 +97,7 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
     said = [f"{len(run.problems)} problems, {len(run.samples)} of {run.planned} samples in {run.seconds:.1f} s."]
     if run.stopped:
-        said.append(f"The run ended early: {words.plain(run.stopped)}.")
+        said.append(f"The run ended early: {words.plain(without_secrets(run.stopped))}.")
     if len(chosen.flat) < len(run.samples):
         said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
     if run.failed:
@@ -272,4 +273,6 @@ def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:
 
 
 def _note(text: str) -> str:
+    """A short text: without secrets first, since the beginning of one has no shape."""
+    text = without_secrets(text[: 4 * NOTE_CHARACTERS])
     return words.plain(text if len(text) <= NOTE_CHARACTERS else text[:NOTE_CHARACTERS] + "…")

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
+from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
 MARKS = {
@@ -42,7 +43,7 @@ class TerminalProgress:
 
     def stage(self, stage: Stage, title: str) -> None:
         self.close()
-        self._console.print(f"[bold]{stage.value:<9}[/] {escape(title)}")
+        self._console.print(f"[bold]{stage.value:<9}[/] {escape(words.plain(without_secrets(title)))}")
         if self._console.is_terminal:
             self._live = self._console.status("")
             self._live.start()
@@ -50,7 +51,7 @@ class TerminalProgress:
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         share = f" {100 * done // total:3d} %" if total else ""
-        line = f"{time.monotonic() - self._began:6.0f} s{share}  {words.plain(text)}"
+        line = f"{time.monotonic() - self._began:6.0f} s{share}  {words.plain(without_secrets(text))}"
         if self._live:
             self._live.update(escape(line[: self._console.width - 4]))
         elif time.monotonic() - self._said >= LOG_EVERY_S or (total and done == total):

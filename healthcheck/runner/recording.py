@@ -17,9 +17,9 @@ from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.processes import Listener
 from healthcheck.records import JsonValue
-from healthcheck.redact import REMOVED
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
 from healthcheck.runner.redact import redactor
+from healthcheck.secret_shapes import REMOVED
 
 SCHEMA = 1
 _PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine

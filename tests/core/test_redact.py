@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from healthcheck.redact import REMOVED, redacted, redactor, without_secrets
+from healthcheck.redact import redacted, redactor, without_secrets
+from healthcheck.secret_shapes import REMOVED, SHAPES, Shape
 
 SECRET = "Zq7-vT.9xK_w2Lm4"
 PLANTED = (
@@ -165,6 +167,22 @@ def test_values_inside_are_reached():
 def test_any_text_is_taken_and_a_second_time_changes_nothing(text):
     once = without_secrets(text)
     assert without_secrets(once) == once
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.hints[0])
+def test_what_a_shape_matches_has_one_of_its_hints(shape: Shape) -> None:
+    without_lookahead = re.sub(r"\(\?=\[[^()]*\)", "", shape.pattern.pattern)
+    characters = st.characters(
+        codec="utf-8", exclude_characters="\u017f\u212a"
+    )  # s and k to a pattern without case
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(st.from_regex(re.compile(without_lookahead, shape.pattern.flags), alphabet=characters))
+    def check(text: str) -> None:
+        assert any(hint in text.lower() for hint in shape.hints)
+
+    check()
 
 
 @pytest.mark.timeout(20)

@@ -1,72 +1,305 @@
-"""Two hundred planted secrets, in the shapes that secret scanners look for, and two hundred ordinary lines."""
+"""Planted secrets leave in no format of a report, and what is no secret stays readable in it."""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TypeVar
+
 import pytest
 
-from healthcheck.redact import REMOVED, without_secrets
+from healthcheck.cli import output
+from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.redact import without_secrets
+from healthcheck.report import lines, page, terminal
+from healthcheck.secret_shapes import REMOVED
+from tests.security.planted import ORDINARY, PLANTED, Planted
+from tests.support import reports
+from tests.support.repositories import repository
 
-S = "Zq7vT9xKw2Lm4aB8"
-HEX = "0123456789abcdef0123456789abcdef"
-LONG = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5"
-VARIABLES = (
-    "PASS", "DBPASS", "DB_PASS", "PGPASS", "PGPASSWORD", "MYSQL_PWD", "REDIS_AUTH", "MYSQL_ROOT_PASSWORD", "HF_TOKEN",
-    "HUGGING_FACE_HUB_TOKEN", "MODELSCOPE_API_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN", "GITEE_ACCESS_TOKEN", "NPM_TOKEN", "PYPI_TOKEN", "DOCKER_PASSWORD",
-    "SECRET_KEY", "CLIENT_SECRET", "ENCRYPTION_KEY", "WANDB_API_KEY", "OBS_SECRET_KEY", "OSS_ACCESS_KEY_SECRET", "MINIO_SECRET_KEY",
-    "AZURE_CLIENT_SECRET", "SLACK_TOKEN", "ADMIN_PASSWORD", "SUDO_PASS", "SSH_PASSPHRASE", "VLLM_API_KEY", "SWANLAB_API_KEY",
-)  # fmt: skip
-FORMS = ("export {}={}", "{}={} python3 x.py", "+ {}={}", "{}='{}' ./run.sh")
-SHAPES = (
-    f"https://a.blob.example/x?sv=1&sig={S}", f"GET /x?signature={S} HTTP/1.1", f"https://x.example/cb?code={S}",
-    f"https://maps.example/api?key={S}&q=1", f"https://h/x?client_secret={S}", f"https://h/x?X-Amz-Credential={S}",
-    f"https://hooks.slack.com/services/T0/B0/{S}", f"https://discord.com/api/webhooks/1/{S}",
-    f"https://x.webhook.office.com/webhookb2/{S}", f"https://open.feishu.cn/open-apis/bot/v2/hook/{S}",
-    f"https://api.telegram.org/bot123456789:AA{LONG}/send", f"https://oapi.dingtalk.example/robot?access_token={S}",
-    f"sshpass -p {S} ssh h", f"sshpass -p '{S}' scp a h:", f"sshpass -e -p{S} ssh h", f"mysql -u root -p{S} db",
-    f"mysqldump --all -p{S}", f"mariadb -h h -p{S}", f"redis-cli -h h -a {S} ping", f"docker login -u me -p {S} r",
-    f"machine h login me password {S}", f"curl -u me:{S} https://h", f"git clone https://me:{S}@h/x",
-    f"postgresql://u:{S}@h/db", f"amqp://u:{S}@h", f"mongodb+srv://u:{S}@h/d", f"\u5bc6\u7801={S}", f"\u5bc6\u7801\u662f {S}",
-    f"\u5bc6\u7801\uff1a{S}", f"\u4ee4\u724c\u4e3a{S}", f"\u5bc6\u94a5: {S}", f"\u53e3\u4ee4\uff1d{S}", f"the password is {S}",
-    f"password was '{S}'", f"Passphrase is {S}", f"Authorization: Bearer {S}", f"Authorization: Basic {S}", f"X-Api-Key: {S}",
-    f"Cookie: s={S}", f"Set-Cookie: s={S}; Path=/", f"--api-key {S}", f"--password={S}", f"--hf-token {S}",
-    f'{{"password": "{S}"}}', f'{{"secretAccessKey": "{S}"}}', f"AccountKey={S};EndpointSuffix=x", f"SharedAccessKey={S}",
-    f"ghp_{LONG}", f"gho_{LONG}", f"github_pat_{LONG}", f"glpat-{S}{S}", f"hf_{LONG}", f"sk-{LONG}", f"sk_live_{S}{S}",
-    f"xoxb-123456789012-{LONG}", f"xapp-1-{LONG}", f"AKIA{S.upper()}", f"AIza{LONG}", f"ya29.{LONG}", f"SG.{LONG}.{LONG}",
-    f"dop_v1_{HEX}{HEX}", f"shpat_{HEX}", f"dckr_pat_{LONG}", f"hvs.{LONG}", f"LTAI{S}", f"AKID{S}{S}", f"gsk_{LONG}", f"nvapi-{LONG}",
-    f"r8_{LONG}", f"lin_api_{LONG}", f"rubygems_{HEX}", f"glrt-{S}{S}", f"pul-{HEX}01234567", f"whsec_{LONG}", f"NRAK-{LONG.upper()}",
-    f"figd_{LONG}", f"AGE-SECRET-KEY-1{LONG.upper()}", f"npm_{LONG}", f"pypi-{LONG}", f"key-{HEX}", f"tvly-{LONG}",
-    f"eyJhbGciOi.{S}.{S}", "-----BEGIN PRIVATE KEY-----\nMIIE" + LONG + "\n-----END PRIVATE KEY-----",
-)  # fmt: skip
-PLANTED = (*(form.format(name, S) for name in VARIABLES for form in FORMS), *SHAPES)
-
-WORDS = (
-    "the password is required", "password is wrong", "your password was rejected", "passed 12 of 13", "PASS: test_a", "PASS",
-    "AUTH=none is no option", "use a token of eos", "max_tokens=512", "eos_token: <|im_end|>", "pad_token_id=151643",
-    "num_key_value_heads: 8", "key=value", "?key=a", "GET /v1/models?limit=20", "https://example.org/search?q=a&page=2",
-    "mysql -p asks for it", "docker login asks", "sshpass is not installed", "redis-cli -h h ping", "ssh -p 2222 host",
-    "cp -p a b", "mkdir -p /data/models", "\u5bc6\u7801\u9519\u8bef", "\u5bc6\u7801\u4e0d\u80fd\u4e3a\u7a7a", "\u52a0\u8f7d\u6a21\u578b\u5931\u8d25",
-    "--tokenizer Qwen/Qwen3-8B", "--max-model-len 32768", "--served-model-name m", "/home/me/.cache/huggingface/token",
-    "tokenizer_config.json", "hf download Qwen/Qwen3-8B", "sk-learn is not installed", "key-value cache", "whsec is a prefix",
-    "commit 0123456789abcdef0123456789abcdef01234567", "sha256:" + HEX + HEX, "uuid 123e4567-e89b-12d3-a456-426614174000",
-    "Processed prompts: 100%", "INFO 07-01 12:00:00 [api_server.py:1] ready", "GPU KV cache size: 123,456 tokens",
-)  # fmt: skip
-PREFIXES = ("", "INFO: ", "deploy.sh: line 3: ", "+ ", "(EngineCore pid=12) ")
-ORDINARY = tuple(prefix + line for line in WORDS for prefix in PREFIXES)
+Item = TypeVar("Item")
+OTHERS = ("because", "expected", "fix", "where", "evidence")
+"""The fields of a result beside `seen` that quote something."""
 
 
-@pytest.mark.parametrize("line", PLANTED)
-def test_no_planted_secret_stays(line: str) -> None:
-    shown = without_secrets(line)
+def batched(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    return (items[begin : begin + size] for begin in range(0, len(items), size))
+
+
+def leaked(text: str, planted: Sequence[Planted]) -> list[str]:
+    """The rules whose secret, or a good part of it, is in the text."""
+    return [each.rule for each in planted if any(part in text for part in parts(each.secret))]
+
+
+def parts(secret: str) -> Iterator[str]:
+    size = min(len(secret), 10)
+    return (secret[begin : begin + size] for begin in range(len(secret) - size + 1))
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.rule)
+def test_no_planted_secret_stays(planted: Planted) -> None:
+    shown = without_secrets(f"before\n{planted.line}")
     assert REMOVED in shown
-    assert not any(secret in shown for secret in (S, LONG, LONG.upper(), HEX, S.upper()))
+    assert shown.startswith("before\n")
+    assert not leaked(shown, [planted])
 
 
-@pytest.mark.parametrize("line", ORDINARY)
-def test_an_ordinary_line_stays_as_it_is(line: str) -> None:
-    assert without_secrets(line) == line
+def words_of(planted: Planted) -> list[str]:
+    """A command line has an option and its value apart."""
+    return (
+        planted.line.split(" ") if planted.line[2:3].isalpha() and planted.line.startswith("--") else [planted.line]
+    )
+
+
+def test_no_line_of_a_key_stays_where_its_beginning_is_cut_off_or_its_lines_stand_apart() -> None:
+    lines_ = [planted.secret * 3 for planted in PLANTED if len(planted.secret) == 24][:2]
+    assert len(lines_) == 2
+    log = f"{lines_[0][:64]}\n{lines_[1][:64]}\nQ2hlY2s7\n-----END PRIVATE KEY-----\nnext"
+    shown = without_secrets(log)
+    assert not [line for line in log.split("\n")[:3] if line in shown]
+    assert shown.endswith("-----END PRIVATE KEY-----\nnext")
+    assert REMOVED in without_secrets(lines_[0][:64])
+
+
+def quoting(chunk: Sequence[Planted]) -> Report:
+    """A report that quotes each line wherever a report quotes something; MARK… stands before it."""
+    results = []
+    for number, planted in enumerate(chunk):
+        said = {name: f"MARK-{name}-{number} {planted.line}" for name in ("seen", *OTHERS)}
+        command = ["vllm", "serve", f"MARK-argv-{number}", *words_of(planted)]
+        finding = Finding(
+            level=Level.FAIL, expected=said["expected"], seen=said["seen"], fix=said["fix"], where=said["where"],
+            evidence={"line": said["evidence"], "deeper": {"command": command}},
+        )  # fmt: skip
+        fields = {"stage": Stage.PLAN, "title": "A title", "why": "A reason."}
+        results += [
+            CheckResult(id=f"plan/quotes-{number}", outcome=Outcome.FAIL, findings=(finding,), **fields),
+            CheckResult(id=f"plan/breaks-{number}", outcome=Outcome.ERROR, because=said["because"], **fields),
+        ]
+    first = chunk[0].line
+    return Report(
+        verdict=Verdict.NOT_READY, results=tuple(results), asked=f"probe of {first}", stopped=f"MARK-stopped {first}",
+        metrics={"accuracy": {"value": 0.5, "low": 0.4, "high": 0.6, "question": first}},
+        provenance={"model": first, "server": first, "command": ["npu-adapter", *words_of(chunk[0])],
+                    "launch": {"outcome": "ended", "seconds": 1.0, "phases": [{"name": first, "at_s": 1.0}]}},
+    )  # fmt: skip
+
+
+def published(report: Report, place: Path, run: object = None) -> dict[str, str]:
+    """What each outlet of a command has of a report."""
+    place.mkdir(exist_ok=True)
+    (place / "steps.md").touch()
+    kept = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(place / "steps.md")}
+    before = {name: os.environ.get(name) for name in kept}
+    os.environ.update(kept)
+    found = {}
+    try:
+        for name, quiet, target in (
+            ("terminal", False, place / "a.json"), ("brief", True, None), ("standard output", False, Path("-")),
+        ):  # fmt: skip
+            options = argparse.Namespace(json=target, junit=place / "junit.xml", quiet=quiet)
+            out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                output.publish(options, report, place / "out", run)  # type: ignore[arg-type]
+            out.flush()
+            found[name] = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+            found["annotations"] = err.getvalue()
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    files = (place / "a.json", place / "junit.xml", place / "steps.md", *(place / "out").iterdir())
+    return found | {file.name: file.read_text("utf-8") for file in files}
+
+
+FORMATS = {"terminal", "brief", "standard output", "annotations", "a.json", "junit.xml", "steps.md", "report.json",
+           "report.html", "summary.md"}  # fmt: skip
+CHUNKS = list(batched(PLANTED, 10))
+
+
+def judge_a_chunk(chunk: Sequence[Planted], place: Path) -> None:
+    shown = published(quoting(chunk), place)
+    assert shown.keys() == FORMATS
+    for name, text in shown.items():
+        unbroken = "".join(text.split()) if name == "terminal" else text
+        assert not leaked(unbroken, chunk), name
+        marks = range(5 if name == "annotations" else len(chunk))
+        assert all(f"MARK-seen-{number}" in text for number in marks), f"{name} quotes them"
+    for place_ in OTHERS:
+        assert f"MARK-{place_}-9" in shown["report.json"] or len(chunk) < 10
+
+
+@pytest.mark.parametrize("chunk", CHUNKS[::6])
+def test_no_format_has_a_planted_secret(chunk: Sequence[Planted], tmp_path: Path) -> None:
+    judge_a_chunk(chunk, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", CHUNKS)
+def test_no_format_has_any_planted_secret(chunk: Sequence[Planted], tmp_path: Path) -> None:
+    judge_a_chunk(chunk, tmp_path)
+
+
+def test_the_page_has_no_secret_of_an_answer_or_an_error_of_the_server() -> None:
+    text = "\n".join(planted.line for planted in PLANTED)
+    run = reports.run(answer=text)
+    errors = [replace(sample, text="", error=f"HTTP 500 {planted.line}", retried=(planted.line,), faults=(planted.line,))
+              for sample, planted in zip(run.samples, PLANTED, strict=False)]  # fmt: skip
+    noted = replace(run, samples=tuple(errors), stopped=f"MARK {PLANTED[0].line}")
+    for shown in (run, noted):
+        html = page.render(reports.report(), shown).decode()
+        assert REMOVED in html
+        assert not leaked(html, PLANTED)
+
+
+@pytest.mark.parametrize("listener", [lines.LineProgress, terminal.TerminalProgress])
+def test_progress_has_none(listener: type, capsys: pytest.CaptureFixture[str]) -> None:
+    for planted in PLANTED[::3]:
+        progress = listener()
+        progress.stage(Stage.PROBE, f"MARK {planted.line}")
+        progress.update(f"MARK {planted.line}", done=1, total=1)
+        progress.close()
+    said = capsys.readouterr().err
+    assert "MARK" in said
+    assert not leaked("".join(said.split()), PLANTED)
+
+
+def test_ordinary_lines_stay_as_they_are_in_a_report() -> None:
+    """Measured: how many of the lines a report changes. None may be."""
+    findings = tuple(Finding(level=Level.FAIL, expected="", seen=line, fix=line) for line in ORDINARY)
+    result = CheckResult(id="a/b", stage=Stage.PLAN, title="t", outcome=Outcome.FAIL, why="w", findings=findings)
+    report = Report(verdict=Verdict.NOT_READY, results=(result,), asked="plan only")
+    options = argparse.Namespace(json=Path("-"), junit=None, quiet=False)
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with contextlib.redirect_stdout(out):
+        output.publish(options, report)
+    evidence = json.loads(out.buffer.getvalue())["checks"][0]["evidence"]  # type: ignore[attr-defined]
+    assert [(shown["seen"], shown["fix"]) for shown in evidence] == [(line, line) for line in ORDINARY]
 
 
 def test_there_are_enough_of_both() -> None:
-    assert len(PLANTED) >= 200
-    assert len(ORDINARY) >= 200
+    assert len({planted.secret for planted in PLANTED}) >= 300
+    assert len(set(ORDINARY)) >= 200
+
+
+def run_kit(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        (sys.executable, "-I", "-m", "healthcheck", *words),
+        cwd="/", env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def outlets(place: Path) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The options that open every outlet, and the environment."""
+    (place / "steps.md").touch()
+    words = (
+        "--verbose",
+        "--json",
+        str(place / "a.json"),
+        "--junit",
+        str(place / "junit.xml"),
+        "--out",
+        str(place / "out"),
+    )
+    return words, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(place / "steps.md")}
+
+
+def shown_by(done: subprocess.CompletedProcess[str], place: Path) -> dict[str, str]:
+    files = (place / "a.json", place / "junit.xml", place / "steps.md", *(place / "out").glob("*.*"))
+    written = {file.name: file.read_text("utf-8") for file in files}
+    assert {"a.json", "junit.xml", "steps.md", "report.json", "report.html", "summary.md"} <= written.keys()
+    return {"standard output": done.stdout, "standard error": done.stderr, **written}
+
+
+def rehearsed(script: str, place: Path) -> dict[str, str]:
+    root = repository(place / "r", {"deploy.sh": f"#!/bin/bash\n{script}"})
+    (place / "w").mkdir()
+    options, env = outlets(place)
+    words = ("--weights", str(place / "w"), "--until", "plan", "--env", "NAKED_API_KEY=correct-horse-battery")
+    done = run_kit("verify", str(root), *words, *options, env=env)
+    assert done.returncode == 1, done.stderr
+    return shown_by(done, place)
+
+
+def judge_a_run(chunk: Sequence[Planted], place: Path) -> None:
+    """An error, a trace and a variable that all quote secrets, in one run."""
+    said = "".join(f"cat >&2 <<'END'\nMARK Error: {planted.line}\nEND\n" for planted in chunk)
+    shown = rehearsed(f"set -x\nexport HF_TOKEN=letmein-variable\nset +x\n{said}exit 3\n", place)
+    for name, text in shown.items():
+        assert not leaked("".join(text.split()) if name.startswith("standard") else text, chunk), name
+        assert "letmein" not in text, name
+    assert all(
+        "MARK Error" in shown[name] for name in ("report.json", "report.html", "junit.xml", "standard output")
+    )
+
+
+def test_a_whole_run_that_says_many_secrets_passes_none_on(tmp_path: Path) -> None:
+    judge_a_run(PLANTED[5::31], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", range(24))
+def test_whole_runs_that_say_all_secrets_pass_none_on(begin: int, tmp_path: Path) -> None:
+    judge_a_run(PLANTED[begin::24], tmp_path)
+
+
+def test_no_argument_of_the_launch_is_passed_on(tmp_path: Path) -> None:
+    shown = rehearsed(
+        'exec vllm serve "$MODEL_PATH" --api-key letmein-argv --hf-token=letmein-two --port 8001\n', tmp_path
+    )
+    assert "--api-key" in shown["report.json"]
+    assert not [name for name, text in shown.items() if "letmein" in text]
+
+
+@pytest.fixture
+def telling_server() -> Iterator[str]:
+    """A server that answers each request with an error that quotes the next few secrets."""
+    chunks = batched([planted.line for planted in PLANTED] * 20, 3)
+
+    class Telling(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = "MARK " + "\nMARK ".join(next(chunks))
+            self.send_response(500)
+            self.send_header("Content-Length", str(len(body.encode())))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Telling)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("command", [("verify", "--url"), ("probe",)])
+def test_what_a_server_says_of_secrets_is_not_passed_on(
+    command: tuple[str, ...], telling_server: str, tmp_path: Path
+) -> None:
+    options, env = outlets(tmp_path)
+    done = run_kit(*command, f"http://{telling_server}/?key=letmein-address", "--model", "m", *options, env=env)
+    assert done.returncode in {1, 3}, done.stderr
+    for name, text in shown_by(done, tmp_path).items():
+        assert not leaked("".join(text.split()) if name.startswith("standard") else text, PLANTED), name
+        assert "letmein" not in text, name
+
+
+def test_an_error_of_usage_has_none() -> None:
+    done = run_kit("verify", "--url", "http://me:letmein-address@127.0.0.1:1", env={})
+    assert done.returncode == 3
+    assert "letmein" not in done.stdout + done.stderr

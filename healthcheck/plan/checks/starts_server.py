@@ -17,6 +17,7 @@ from healthcheck.plan.script.last_lines import error_line, last_lines
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox
 from healthcheck.plan.script.stderr import complaints
 from healthcheck.records import Finding, Stage
+from healthcheck.redact import without_secrets
 from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
@@ -101,7 +102,11 @@ def _never(plan: LaunchPlan) -> Finding:
         seen=f"under {run.shell}, {seen}",
         fix=cause.fix,
         where=cause.where or where,
-        evidence={"exit_status": run.exit_status, "ended_by": run.ended_by, "stderr": run.stderr[-2000:]},
+        evidence={
+            "exit_status": run.exit_status,
+            "ended_by": run.ended_by,
+            "stderr": without_secrets(run.stderr)[-2000:],
+        },
     )
 
 
