@@ -63,7 +63,7 @@ class CheckItem(pytest.Item):
             self.config.stash[RESULTS] = _verified(self.config)
         result = self._result()
         if result.outcome.value == "error":
-            raise CheckBroke(result.because)
+            raise CheckBroke(_shown(result.because))
 
     def runtest(self) -> None:
         result = self._result()
@@ -110,7 +110,7 @@ def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPat
     try:
         submission = read_submission(root)
     except KitError as error:
-        pytest.fail(str(error), pytrace=False)
+        pytest.fail(_shown(str(error)), pytrace=False)
     with export(submission) as copy, Service(copy, weights, log=log, progress=Silent()) as service:
         _need_ready(service.launch)
         yield service
@@ -153,10 +153,12 @@ def _need_ready(launch: Launch) -> None:
 
 
 def _shown(text: str) -> str:
-    """The text without secrets: what pytest prints ends up in the logs of a CI."""
+    """The text without secrets, and on GitHub without commands: what pytest prints ends up in the logs of a CI."""
+    from healthcheck.cli.outlets import without_commands  # noqa: PLC0415
     from healthcheck.redact import redactor  # noqa: PLC0415
 
-    return redactor(os.environ)(text)
+    text = redactor(os.environ)(text)
+    return without_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def _folder(config: pytest.Config, option: str) -> Path | None:
@@ -199,4 +201,4 @@ def _text(result: CheckResult) -> str:
 
     fix = words.fix(result)
     parts = (result.title, words.detail(result), f"fix: {fix}" if fix else "")
-    return "\n".join(part for part in parts if part)
+    return _shown("\n".join(part for part in parts if part))

@@ -68,7 +68,7 @@ class Uncommanding(io.TextIOWrapper):
 
     def write(self, text: str, /) -> int:
         """Write text that others may have a part in."""
-        written = _broken(self._before + text)[len(_broken(self._before)) :]
+        written = without_commands(self._before + text)[len(without_commands(self._before)) :]
         self._before = (self._before + text)[-2:]
         super().write(written)
         return len(text)
@@ -82,8 +82,12 @@ class Uncommanding(io.TextIOWrapper):
 _COMMAND = re.compile(r":(?=:)|##(?=\[)")
 
 
-def _broken(text: str) -> str:
-    """The text with a character of no width inside whatever begins a command."""
+def without_commands(text: str) -> str:
+    """The text with a character of no width inside whatever begins a command of a runner of GitHub.
+
+    The runner looks for `::` at the beginning of a line and for `##[` anywhere (its ActionCommand.cs).
+    It may overlook that character, but then takes the name of the command from one place too early, and knows none.
+    """
     return _COMMAND.sub("\\g<0>\u2060", text)
 
 
