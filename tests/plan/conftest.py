@@ -1,16 +1,23 @@
-"""Small weights, and a repository for a case."""
+"""Small weights, a repository for a case, and what the checks say of it."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import os
+import pickle
 import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from healthcheck.engine import Ledger
-from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.dry_run import runs
+from healthcheck.plan.dry_run.sandbox import box
+from healthcheck.plan.dry_run.sandbox.job import Limits
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult
@@ -53,9 +60,60 @@ def _commit(root: Path) -> None:
         subprocess.run(["git", *words], cwd=root, check=True, env={**os.environ, **identity})
 
 
+@functools.cache
+def _sandbox() -> box.Box:
+    """The one that the kit would choose: it tries each, which takes as long as a dry run."""
+    return box.chosen()
+
+
+def planned(root: Path, weights: Path) -> LaunchPlan:
+    """The plan of a repository."""
+    return runs.rehearse(read_submission(root), weights, Limits(), _sandbox())
+
+
 def judged(root: Path, weights: Path) -> tuple[LaunchPlan, dict[str, CheckResult]]:
     """The plan of a repository, and what every check says of it."""
-    plan = plan_facts.gather(read_submission(root), weights)
+    plan = planned(root, weights)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     return plan, {result.id: result for result in ledger.results}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What every check says of a case, and what the script itself said."""
+
+    results: dict[str, CheckResult]
+    script: str
+
+    @property
+    def fired(self) -> dict[str, str]:
+        """The checks that neither passed nor were skipped, each with its outcome; a skip may be unsettled."""
+        outcomes = {id_: r.outcome.value if r.settled else "unsettled" for id_, r in self.results.items()}
+        return {id_: outcome for id_, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
+
+    def findings(self, *ids: str) -> str:
+        """What these checks saw and where, a line each; without ids, what all of them saw."""
+        results = [self.results[id_] for id_ in ids or self.results]
+        return "\n".join(f"{r.id}: {f.seen} [{f.where}]" for r in results for f in r.findings)
+
+
+@pytest.fixture(scope="session")
+def verdict(tmp_path_factory: pytest.TempPathFactory, weights: Path) -> Callable[[Case], Verdict]:
+    """The verdict on a case, found once: two tests ask for each, maybe in two processes of pytest-xdist."""
+    own = tmp_path_factory.getbasetemp()
+    room = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "corpus"
+
+    def of(case: Case) -> Verdict:
+        folder = room / case.name
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / "verdict"
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not kept.exists():
+                plan, results = judged(write(case, folder / "repo"), weights)
+                kept.write_bytes(pickle.dumps(Verdict(results, f"{plan.server}\n{plan.run.stderr}")))
+        found: Verdict = pickle.loads(kept.read_bytes())
+        return found
+
+    return of

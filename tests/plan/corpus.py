@@ -6,11 +6,15 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+UNKNOWN = {"plan/starts-server": "unsettled"}
+"""The script ended without a server, and what the service has may be why."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`expected` has the outcome of every check that is neither a pass nor a skip.
+    """A repository, and what it is about.
 
+    `expected` names the checks that fire ("fail", "warn" or "unsettled"); every other one passes or is skipped.
     `says` stands in what was seen or where, `fix` in a repair.
     """
 

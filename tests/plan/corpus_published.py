@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.plan.corpus import Case, bash, case, sh
+from tests.plan.corpus import UNKNOWN, Case, bash, case, sh
 
 SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 UNNAMED = {"plan/served-name": "warn"}
 NOT_SHIPPED = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
+OF_THE_IMAGE = {**UNKNOWN, "plan/self-contained": "warn"}
 SOURCES = {"setup.py": "from setuptools import setup\nsetup(name='x')\n"}
 AIOHTTP = """
     import asyncio, os
@@ -158,11 +159,11 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     ),
     case(
         "file-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend\n. tools/env.sh\n" + SERVE),
-        {"plan/self-contained": "warn"}, says="its folders are empty",
+        OF_THE_IMAGE, says="its folders are empty",
     ),
     *(
         case(f"file-of-the-image-after-{name}", bash(f"set -e\n{steps}\n. tools/env.sh\n" + SERVE),
-             {"plan/self-contained": "warn"}, says="its folders are empty")
+             OF_THE_IMAGE, says="its folders are empty")
         for name, steps in {
             "a-function": "enter() {\n  cd /vllm-workspace/vllm-ascend\n}\nenter",
             "a-function-in-bash": "function enter { local x=1; cd /vllm-workspace/vllm-ascend; }\nenter now || exit 1",
@@ -171,7 +172,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     ),
     case(
         "script-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend && bash examples/run.sh\n" + SERVE),
-        {"plan/self-contained": "warn"}, says="its folders are empty", fix="do without it",
+        OF_THE_IMAGE, says="its folders are empty", fix="do without it",
     ),
     *(
         case(f"{name}-of-the-image", sh(text), {"plan/self-contained": "warn"},

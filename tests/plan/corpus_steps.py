@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.plan.corpus import Case, bash, case, sh
+from tests.plan.corpus import UNKNOWN, Case, bash, case, sh
 
 NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
 WARNED = {"plan/self-contained": "warn"}
@@ -64,25 +64,25 @@ DONE_BY_ROOT: tuple[Case, ...] = tuple(
 )
 REFUSED_HERE: tuple[Case, ...] = (
     *(
-        case(f"refused-{name}", bash(f"set -e\n{step}{SERVE}"), says=FEW_RIGHTS)
+        case(f"refused-{name}", bash(f"set -e\n{step}{SERVE}"), UNKNOWN, says=FEW_RIGHTS)
         for name, step in (
             ("system-folder", "touch /usr/lib/extra.conf"),
             ("redirection", "echo 1 > /usr/lib/extra.conf"),
             ("limit", "ulimit -n 1000000"),
         )
     ),
-    case("refused-by-dash", sh(f"set -e\necho 1 > /usr/lib/extra.conf{SERVE}"), says=FEW_RIGHTS),
+    case("refused-by-dash", sh(f"set -e\necho 1 > /usr/lib/extra.conf{SERVE}"), UNKNOWN, says=FEW_RIGHTS),
     case("refused-and-on", bash(f"touch /usr/lib/extra.conf\nulimit -n 1000000{SERVE}")),
-    case("refused-weights", bash(f'set -e\nsed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), says="below MODEL_PATH is unknown"),
+    case("refused-weights", bash(f'set -e\nsed -i s/a/b/ "$MODEL_PATH/config.json"{SERVE}'), UNKNOWN, says="below MODEL_PATH is unknown"),
     case("found-nothing", bash(f"set -e\nfind /no/such/folder -name x{SERVE}"), NEEDS, says="find: ‘/no/such/folder’"),
     case("reads-a-module", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").submodule_search_locations[0])')\n"
-                                f'cat "$F/envs.py" >/dev/null{SERVE}'), WARNED, says="the official vllm-ascend image may have that file"),
+                                f'cat "$F/envs.py" >/dev/null{SERVE}'), {**UNKNOWN, **WARNED}, says="the official vllm-ascend image may have that file"),
     case("adds-what-is-not-there", bash(f"set -e\nsed -i '/import main$/a import lanes' \"$(which vllm)\"{SERVE}"), NEEDS, says="lanes"),
-    case("asks-a-stand-in-too-much", bash(f"set -e\npython3 -c 'import vllm; print(vllm.__build_number__)'{SERVE}"),
+    case("asks-a-stand-in-too-much", bash(f"set -e\npython3 -c 'import vllm; print(vllm.__build_number__)'{SERVE}"), UNKNOWN,
          says='File "<string>", line 1, in <module> / AttributeError: __build_number__; a Python program depends on what'),
     case("takes-a-stand-in-for-a-folder", bash(f"set -e\npython3 -c 'import os, transformers as t; print(os.path.join(t.utils.PLACE, str(1)))'{SERVE}")),
     case("looks-into-a-module", bash("set -e\nF=$(python3 -c 'import vllm; print(vllm.__file__)')\n"
-                                     f'grep -q rope "$F"{SERVE}'), says="may have that file, and here its folders are empty"),
+                                     f'grep -q rope "$F"{SERVE}'), UNKNOWN, says="may have that file, and here its folders are empty"),
     case("own-traceback", bash(f"set -e\npython3 -c 'raise ValueError(7)'{SERVE}"), {"plan/starts-server": "fail"}, says="ValueError: 7"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
 )  # fmt: skip

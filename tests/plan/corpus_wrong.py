@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from socket import gethostname
 
-from tests.plan.corpus import Case, bash, case, sh
+from tests.plan.corpus import UNKNOWN, Case, bash, case, sh
 
 NEVER = {"plan/starts-server": "fail"}
 NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
@@ -264,7 +264,7 @@ ENDS: tuple[Case, ...] = (
          NEVER, says="adapter.toml", fix="as it says: take another version"),
     case("ends-settings", sh('echo "adapter: adapter.toml: context is \'x\': expected a number" >&2; exit 2' + LATER),
          NEVER, fix="correct adapter.toml: context is 'x': expected a number"),
-    case("ends-refused-for-the-machine", sh('echo "adapter: with 1 device(s) there is too little: take more" >&2; exit 2'), {},
+    case("ends-refused-for-the-machine", sh('echo "adapter: with 1 device(s) there is too little: take more" >&2; exit 2'), UNKNOWN,
          says="what the service has is unknown", fix="take more; or verify without --until"),
     case("ends-crlf", sh("set -e" + LATER).replace("\n", "\r\n"), NEVER, says="deploy.sh:1", fix="s/\\r$//"),
     case("ends-crlf-helper", sh("set -e\n. ./env.sh" + LATER), NEVER, files={"env.sh": "A=1\r\nfrobnicate\r\n"},
@@ -286,7 +286,7 @@ ENDS: tuple[Case, ...] = (
     case("ends-own-words", sh('echo "licence.key has expired" >&2; exit 9' + LATER), NEVER, fix="licence.key has expired"),
     case("ends-silent", sh("set -e\nfalse" + LATER), NEVER, fix="sh -x deploy.sh"),
     *(
-        case(f"ends-of-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), {}, says="what the service has is unknown")
+        case(f"ends-of-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), UNKNOWN, says="what the service has is unknown")
         for number, words in enumerate(
             ("needs 8 NPUs, found 1", "unsupported: Ascend910B3", "only the 910C will do", "Ascend 310P required", "没有NPU", "需要910B4芯片")
         )

@@ -1,12 +1,16 @@
-"""The corpus: every repository gets the findings that were written down for it, and no right one is rejected."""
+"""The corpus: every repository gets the findings that were written down for it, and no others.
+
+Each day every third case of a table is tried, and the first with each expectation; `make test-slow` tries the others.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Callable
 
 import pytest
 
-from tests.plan.conftest import judged, write
+from tests.plan.conftest import Verdict
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
 from tests.plan.corpus_launchers import RIGHT_LAUNCHERS, WRONG_LAUNCHERS
@@ -22,44 +26,77 @@ from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
 
 RIGHT = (
-    *WRITTEN,
-    *KEPT,
-    *AROUND,
-    *ENGINES,
-    *PYTHON,
-    *RIGHT_ASKING,
-    *RIGHT_LAUNCHERS,
-    *RIGHT_PUBLISHED,
-    *RIGHT_SEVERAL,
-    *RIGHT_VARIABLES,
-    *RIGHT_WAITING,
+    WRITTEN,
+    KEPT,
+    AROUND,
+    ENGINES,
+    PYTHON,
+    RIGHT_ASKING,
+    RIGHT_LAUNCHERS,
+    RIGHT_PUBLISHED,
+    RIGHT_SEVERAL,
+    RIGHT_VARIABLES,
+    RIGHT_WAITING,
 )
-ALL = (
-    *RIGHT,
-    *SILENT,
-    *STEPS,
-    *WRONG,
-    *WRONG_ASKING,
-    *WRONG_LAUNCHERS,
-    *WRONG_PUBLISHED,
-    *WRONG_SEVERAL,
-    *WRONG_VARIABLES,
-    *WRONG_WAITING,
+OTHERS = (
+    SILENT,
+    STEPS,
+    WRONG,
+    WRONG_ASKING,
+    WRONG_LAUNCHERS,
+    WRONG_PUBLISHED,
+    WRONG_SEVERAL,
+    WRONG_VARIABLES,
+    WRONG_WAITING,
 )
+ALL = [case for table in (*RIGHT, *OTHERS) for case in table]
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_a_repository_gets_what_is_written_for_it(case: Case, tmp_path: Path, weights: Path) -> None:
-    plan, results = judged(write(case, tmp_path / "repo"), weights)
-    found = {id_: r.outcome.value for id_, r in results.items() if r.outcome.value not in {"pass", "skip"}}
-    story = "\n".join(f"{r.id}: {f.seen} [{f.where}]" for r in results.values() for f in r.findings)
-    assert found == dict(case.expected), f"{story}\n{plan.server}\n{plan.run.stderr}"
-    assert case.says in story
-    assert any(case.fix in f.fix for r in results.values() for f in r.findings) or not case.fix
+def _daily() -> list[Case]:
+    """Every third case of each table, and the first with each expectation."""
+    thirds = {case.name for table in (*RIGHT, *OTHERS) for case in table[::3]}
+    firsts = {tuple(sorted(case.expected.items())): case.name for case in reversed(ALL)}
+    return [case for case in ALL if case.name in thirds or case.name in firsts.values()]
+
+
+DAILY = _daily()
+LATER = [case for case in ALL if case not in DAILY]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=() if case in DAILY else pytest.mark.slow)
+        for case in ALL
+        if case.expected or case.says
+    ],
+)
+def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callable[[Case], Verdict]) -> None:
+    found = verdict(case)
+    story = f"{found.findings()}\n{found.script}"
+    assert {id_: found.fired.get(id_) for id_ in case.expected} == dict(case.expected), story
+    assert case.says in found.findings()
+    assert any(case.fix in f.fix for r in found.results.values() for f in r.findings) or not case.fix
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "cases", [pytest.param(DAILY, id="daily"), pytest.param(LATER, id="later", marks=pytest.mark.slow)]
+)
+def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdict]) -> None:
+    """One test for all scripts: a check that is wrong about ordinary ones is one failure, which names them."""
+    wrong = defaultdict(list)
+    for case in reversed(cases):  # another process may be on its way through the cases
+        found = verdict(case)
+        for id_ in found.fired.keys() - case.expected.keys():
+            wrong[id_].append(f"  {found.fired[id_]} on {case.name}: {found.findings(id_)}")
+    if wrong:
+        lines = (line for id_, scripts in sorted(wrong.items()) for line in (id_, *sorted(scripts)))
+        pytest.fail("\n".join(lines), pytrace=False)
 
 
 def test_the_corpus_is_wide_enough() -> None:
-    assert len(RIGHT) >= 20
-    assert len(ALL) >= 60
+    assert sum(map(len, RIGHT)) >= 200
+    assert len(ALL) >= 600
     names = [case.name for case in ALL]
     assert len(names) == len(set(names))

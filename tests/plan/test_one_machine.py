@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.checks.one_machine import one_machine
 from healthcheck.records import CheckResult, Outcome
-from healthcheck.repo.facts import read_submission
-from tests.plan.conftest import write
+from tests.plan.conftest import planned, write
 from tests.plan.corpus import bash, case
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
@@ -23,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def judged(root: Path, weights: Path) -> CheckResult:
-    return one_machine.judge(plan_facts.gather(read_submission(root), weights))
+    return one_machine.judge(planned(root, weights))
 
 
 def result(tmp_path: Path, weights: Path, body: str, **files: str) -> CheckResult:

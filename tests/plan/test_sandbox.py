@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +245,17 @@ REAL_PLACES = {
     "mindie",
 }
 """What these use at absolute paths, or without PATH, is the machine's own where nothing can stand in for it."""
+
+
+def alternating(names: Iterable[str]):
+    """Each name in each of the modes, one of which is left to the slow tests."""
+    return [
+        pytest.param(name, outside, marks=() if (number + at) % len(OUTSIDE) == 0 else pytest.mark.slow)
+        for number, name in enumerate(names)
+        for at, outside in enumerate(OUTSIDE)
+    ]
+
+
 SAMPLE = [
     pytest.param(each, marks=() if number % 24 == 0 else pytest.mark.slow, id=each.name)
     for number, each in enumerate([*PYTHON, *WRITTEN, *KEPT, *AROUND, *ENGINES])
@@ -262,8 +273,7 @@ def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_pa
     assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
 
 
-@pytest.mark.parametrize("outside", OUTSIDE)
-@pytest.mark.parametrize("name", sorted(REAL_PLACES))
+@pytest.mark.parametrize(("name", "outside"), alternating(sorted(REAL_PLACES)))
 def test_without_namespaces_a_program_of_the_image_is_no_failure(
     name: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
@@ -288,8 +298,7 @@ OWN_FAULTS = {
 }
 
 
-@pytest.mark.parametrize("outside", OUTSIDE)
-@pytest.mark.parametrize("name", OWN_FAULTS)
+@pytest.mark.parametrize(("name", "outside"), alternating(OWN_FAULTS))
 def test_without_namespaces_the_submission_s_own_faults_are_found(
     name: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
