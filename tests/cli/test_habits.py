@@ -236,16 +236,22 @@ def test_help_imports_no_command() -> None:
     assert not {f"healthcheck.cli.{name}" for name in cli.COMMANDS} & loaded
 
 
-def completed(line: str, tmp_path: Path) -> set[str]:
-    """What bash offers after this line."""
-    script = tmp_path / "completion.bash"
+@pytest.fixture(scope="module")
+def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script for bash."""
+    script = tmp_path_factory.mktemp("completion") / "completion.bash"
     script.write_text(ran("completion", "bash").stdout)
+    return script
+
+
+def completed(line: str, script: Path, cwd: Path) -> set[str]:
+    """What bash offers after this line."""
     words = line.split(" ")
     code = (
         f'. "{script}"; COMP_WORDS=({" ".join(map(repr, words))}); COMP_CWORD={len(words) - 1}; '
         '_npu_adapter 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", code], cwd=cwd, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
@@ -262,9 +268,9 @@ def completed(line: str, tmp_path: Path) -> set[str]:
         ("npu-adapter verify --weights rep", {"report.zip"}),
     ],
 )
-def test_bash_completes(line: str, offered: set[str], tmp_path: Path) -> None:
+def test_bash_completes(line: str, offered: set[str], completion: Path, tmp_path: Path) -> None:
     (tmp_path / "report.zip").touch()
-    assert completed(line, tmp_path) == offered
+    assert completed(line, completion, tmp_path) == offered
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

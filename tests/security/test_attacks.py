@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -51,7 +52,18 @@ def packages() -> Iterator[dict[bool, tuple[str, Path]]]:
 
 
 @pytest.fixture
-def world(setup: Setup) -> Iterator[Host]:
+def turn(setup: Setup) -> Iterator[None]:
+    """One at a time as the ordinary user, all of whose processes an attack may kill."""
+    if not setup.ordinary:
+        yield
+        return
+    with Path(tempfile.gettempdir(), f"npu-adapter-attacks-{os.geteuid()}").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def world(setup: Setup, turn: None) -> Iterator[Host]:
     """The host of one attack, with a folder `repo` and one `weights` beside its own."""
     base = Path(tempfile.mkdtemp(prefix="npu-adapter-test-"))
     os.chmod(base, 0o755)
