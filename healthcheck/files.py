@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -131,6 +132,31 @@ def read_bounded(path: Path, limit: int) -> bytes:
     if len(data) > limit:
         raise UsageError(f"{path} is longer than the {limit} bytes that are read of such a file")
     return data
+
+
+class Sparing(io.FileIO):
+    """A regular file, for a reader that believes what the file says of sizes: no read takes more than the limit.
+
+    Raises:
+        UsageError: it is no regular file, or cannot be opened; from `read`, where more is asked for and is there.
+    """
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self._limit = limit
+        try:
+            super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+            self.close()
+            raise UsageError(f"{path} is not a file")
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = self._limit + 1 if size is None or not 0 <= size <= self._limit else size
+        data = super().read(wanted) or b""
+        if len(data) > self._limit:
+            raise UsageError(f"{self.name!s} says that a part of it has more than {self._limit} bytes")
+        return data
 
 
 def write_atomically(path: Path, data: bytes) -> None:

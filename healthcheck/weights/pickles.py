@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.errors import UsageError
+from healthcheck.files import Sparing
 from healthcheck.weights.folder import Entry, Folder, Unreadable, shown
 
 ZIP_HEAD = b"PK\x03\x04"
@@ -96,13 +98,15 @@ def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
     if MAX_DIRECTORY_BYTES < directory_bytes < 0xFFFFFFFF:
         return b""
     try:
-        with zipfile.ZipFile(folder.path / entry.name) as archive:
+        with Sparing(folder.path / entry.name, MAX_DIRECTORY_BYTES) as data, zipfile.ZipFile(data) as archive:
             for item in archive.infolist():
                 if item.filename.endswith("data.pkl") and item.compress_type == zipfile.ZIP_STORED:
                     with archive.open(item) as file:
                         return file.read(MAX_PICKLE_BYTES)
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
-        return b""
+    except (OSError, UsageError, NotImplementedError):
+        return b""  # too long to be read here, or newer than this Python
+    except (ValueError, OverflowError, RuntimeError, EOFError, zipfile.BadZipFile):
+        return None
     return None
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
 import tempfile
+import warnings
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,9 +19,11 @@ from healthcheck.errors import UsageError
 from healthcheck.plan.dry_run.sandbox.job import Job, Mode
 from healthcheck.plan.dry_run.sandbox.records import Records
 from healthcheck.plan.dry_run.sandbox.timers import Timers
+from healthcheck.probe.aisbench.archive import open_reports
 from healthcheck.repo import git, requirements
 from healthcheck.repo.facts import read_submission
-from healthcheck.weights.pickles import calls_of
+from healthcheck.weights.folder import list_folder
+from healthcheck.weights.pickles import calls_of, inspect
 from healthcheck.weights.safetensors import FormatError, parse_header
 from healthcheck.wire.sse import Decoder
 from tests.support.repositories import folder
@@ -122,3 +128,55 @@ def test_git_objects(noise: bytes, which: int, at: int) -> None:
             if commit:
                 with git.shadow(commit) as shadow:
                     shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
+
+
+HEADS = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
+SIZES = st.sampled_from([0, 1, 2, 4, 0xFFFF, 0xFFFFFFFE, 0xFFFFFFFF, 2**63, 2**64 - 1])
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(HEADS), st.integers(4, 60), st.sampled_from([1, 2, 4, 8]), SIZES), max_size=5
+)
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(["archive/data.pkl", "../data.pkl", "/data.pkl", "data.pkl", "predictions/m/a.json", "../a.json", "a\0b",
+                         "predictions/m/\udc80.json"]),
+        st.one_of(st.binary(max_size=60), st.just(b"\x80\x02cos\nsystem\n."), st.just(bytes(300_000))),
+        st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]),
+        st.booleans(),
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+def zipped(entries: list[tuple[str, bytes, int, bool]], comment: bytes) -> bytearray:
+    made = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w") as archive:
+        warnings.simplefilter("ignore")  # two entries of one name
+        for name, data, method, long in entries:
+            information = zipfile.ZipInfo(name.encode("utf-8", "replace").decode())
+            information.compress_type = method
+            with archive.open(information, "w", force_zip64=long) as file:
+                file.write(data)
+        archive.comment = comment
+    return bytearray(made.getvalue())
+
+
+@MANY
+@given(ENTRIES, CHANGES, st.binary(max_size=30), st.integers(0, 60), st.integers(-40, 3))
+def test_zips(entries: list, changes: list, comment: bytes, cut: int, more: int) -> None:
+    """Cut off, overlapping, encrypted, bombs, zip64, sizes and places of all kinds: never another error, bounded memory."""
+    data = zipped(entries, comment)
+    for head, at, size, value in changes:
+        places = [found.start() for found in re.finditer(re.escape(head), data)]
+        for place in places[-2:]:
+            data[place + at : place + at + size] = (value % 256**size).to_bytes(size, "little")
+    if more < 0:
+        del data[len(data) - cut :]
+    with tempfile.TemporaryDirectory() as place_:
+        weights = Path(place_, "pytorch_model.bin")
+        weights.write_bytes(data + bytes(max(more, 0) * 1000))
+        folder_ = list_folder(Path(place_))
+        for pickled in inspect(folder_, folder_.entries):
+            assert pickled.cut_off or pickled.foreign or pickled.entry.size_bytes
+        with contextlib.suppress(UsageError):
+            for report in open_reports(weights):
+                assert all(".." not in name for name in report.files)

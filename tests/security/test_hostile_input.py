@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import zipfile
@@ -142,3 +144,66 @@ def test_a_configuration_without_its_numbers_is_not_ready(number: str, key: str,
     assert found.key == key
     (inside,) = wrong(parse_object(f'{{"text_config": {text[:-1]}, "{key}": {number}}}}}'.encode()))
     assert inside.key == f"text_config.{key}"
+
+
+def claims(place: Path, *, long: bool) -> Path:
+    """A zip file of gigabytes, all of them hole, whose end says that the directory is all of it."""
+    size = 3 * 2**30
+    with place.open("wb") as file:
+        file.write(b"PK\x03\x04")
+        file.truncate(size)
+        file.seek(size)
+        if long:
+            file.write(struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, size - 4, 4))
+            file.write(struct.pack("<4sLQL", b"PK\x06\x07", 0, size, 1))
+        ends = (0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF) if long else (1, 1, size - 4, 4)
+        file.write(struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, *ends, 0))
+    return place
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: Path) -> None:
+    place = claims(tmp_path / "pytorch_model.bin", long=long)
+    code = (
+        "import resource, sys\nfrom pathlib import Path\nfrom healthcheck.errors import UsageError\n"
+        "from healthcheck.weights.folder import list_folder\nfrom healthcheck.weights.pickles import inspect\n"
+        "from healthcheck.probe.aisbench.archive import open_reports\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))\n"
+        "folder = list_folder(Path(sys.argv[1]).parent)\nprint(len(list(inspect(folder, folder.entries))))\n"
+        "try:\n    open_reports(Path(sys.argv[1]))\nexcept UsageError:\n    print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(place)], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["1", "refused"], done.stderr
+
+
+@pytest.mark.parametrize("name", ["garbage", "zip of nothing", "broken directory", "encrypted", "cut off", "page"])
+def test_a_file_that_torch_cannot_load_is_told(name: str, tmp_path: Path) -> None:
+    from healthcheck.weights.folder import list_folder
+    from healthcheck.weights.pickles import inspect
+
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02N.")
+    good = made.getvalue()
+    directory = good.index(b"PK\x01\x02")
+    empty = io.BytesIO()
+    with zipfile.ZipFile(empty, "w") as archive:
+        archive.writestr("zeros", bytes(1000))
+    data = {
+        "garbage": b"\x00garbage" * 100,
+        "zip of nothing": empty.getvalue(),
+        "broken directory": good[:directory] + b"XX" + good[directory + 2 :],
+        "encrypted": good[: directory + 8] + b"\x01" + good[directory + 9 :],
+        "cut off": good[:-30],
+        "page": b"<html>404</html>",
+    }[name]
+    (tmp_path / "pytorch_model.bin").write_bytes(data)
+    folder_ = list_folder(tmp_path)
+    (found,) = inspect(folder_, folder_.entries)
+    assert found.foreign or found.cut_off
+    (tmp_path / "pytorch_model.bin").write_bytes(good)
+    folder_ = list_folder(tmp_path)
+    (found,) = inspect(folder_, folder_.entries)
+    assert found.scanned
+    assert not found.foreign
+    assert not found.cut_off

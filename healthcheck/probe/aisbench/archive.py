@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from healthcheck.errors import UsageError
+from healthcheck.files import Sparing
 
 FOLDERS = ("configs", "logs", "predictions", "results", "summary")
 EXPECTED = (
@@ -126,7 +127,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     if not _begins_like_a_zip(path):
         raise UsageError(f"{path} is no zip file; {EXPECTED}")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with Sparing(path, MAX_TOTAL_BYTES + 1) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
                 raise UsageError(f"{path} has more than {MAX_ENTRIES} entries: no such report")
@@ -137,7 +138,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     data, why_not = _member(archive, entry, left)
                     left -= len(data)
                 yield entry.filename, data, why_not
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
         raise UsageError(f"{path} is no whole zip file ({error}): download it again") from error
 
 
@@ -165,7 +166,15 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
     try:
         with archive.open(entry) as file:
             data = file.read(limit + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        OverflowError,
+        OSError,
+    ) as error:
         return b"", f"damaged ({error})"
     if len(data) > limit:
         raise UsageError(f"{archive.filename} unpacks to more than {MAX_TOTAL_BYTES} bytes: no such report")
