@@ -279,6 +279,17 @@ def test_full_takes_every_sample_in_spite_of_a_clear_verdict(probe: Probe) -> No
     assert judged(run)["probe/accuracy"].outcome is Outcome.FAIL
 
 
+def test_failed_requests_are_wrong_answers_to_the_gate(probe: Probe) -> None:
+    """A server that answers every third request, each of them right, is not healthy."""
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url, problems=60, samples=1, references={"all": 0.8}, full=True)
+    assert judged(run)["probe/accuracy"].outcome is Outcome.PASS
+    flaky = rewritten(run, lambda each: replace(each, text="", error="HTTP 500") if each.order % 3 else each)
+    result = judged(flaky)["probe/accuracy"]
+    assert result.outcome is Outcome.FAIL
+    assert "degraded" in seen(result)
+
+
 def test_too_little_evidence_is_inconclusive_and_no_pass(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.6))) as server:
         few = probe(server.url, problems=6, references={"all": 0.8})
