@@ -115,7 +115,7 @@ def live(submission):
     """Runs its tests with the simulated engine for `vllm`, on the real port 8000."""
     (submission / "test_chat.py").write_text(CHAT)
     options = ["-p", "healthcheck.pytest_plugin", f"--npu-adapter-weights={ENGINE / 'weights'}", "-rs"]
-    path = f"{ENGINE / 'bin'}:{os.environ['PATH']}"
+    path = f"{ENGINE / 'bin'}:{os.environ['PATH']}:{Path(sys.executable).parent}"
     with the_port():
         yield lambda **variables: run(submission, *options, PATH=path, **variables)
 

@@ -45,7 +45,9 @@ def kit(*arguments: str | Path) -> list[str]:
 
 
 def simulated_path() -> dict[str, str]:
-    return {**os.environ, "PATH": f"{ENGINE}{os.pathsep}{os.environ['PATH']}", "PYTHON": sys.executable}
+    """The environment with the simulated engine first on PATH, and last the programs of this Python's environment."""
+    folders = (str(ENGINE), os.environ["PATH"], str(Path(sys.executable).parent))
+    return {**os.environ, "PATH": os.pathsep.join(folders), "PYTHON": sys.executable}
 
 
 @pytest.fixture(scope="session")
