@@ -38,6 +38,14 @@ class Kind(enum.Enum):
     OTHER = "special file"
 
 
+class Uncommitted(enum.Enum):
+    """Why a submission has no commit, in the words of the report."""
+
+    NO_REPOSITORY = "the folder is no git repository of its own"
+    NO_GIT = "this machine has no git to read the commit with"
+    NO_COMMIT = "nothing is committed yet"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
     """A file of the tree with its bytes, at most MAX_TEXT_BYTES of them."""
@@ -56,7 +64,7 @@ class Submission:
         commit: the hash of HEAD, "" where the folder is no git repository of its own or has no commit; the files
             are then those of the folder.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
-        uncommitted: why there is no commit ("" where there is one).
+        uncommitted: why there is no commit, None where there is one.
         changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
         untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
         ignored: the same for paths that .gitignore names.
@@ -74,7 +82,7 @@ class Submission:
     root: Path
     commit: str
     pending: bool
-    uncommitted: str
+    uncommitted: Uncommitted | None
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -172,7 +180,7 @@ def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> 
         root=root,
         commit=found.commit,
         pending=found.pending,
-        uncommitted="" if found.commit else _why_uncommitted(root),
+        uncommitted=None if found.commit else _why_uncommitted(root),
         changed=changes.changed,
         untracked=changes.untracked,
         ignored=changes.ignored,
@@ -291,9 +299,7 @@ def _generated_for(files: _Files) -> str:
     return answer if answer in {row.vllm_ascend for row in stacks.rows()} else stacks.DEFAULT
 
 
-def _why_uncommitted(root: Path) -> str:
+def _why_uncommitted(root: Path) -> Uncommitted:
     if not os.path.lexists(root / ".git"):
-        return "the folder is no git repository of its own"
-    if programs.find("git") is None:
-        return "this machine has no git to read the commit with"
-    return "nothing is committed yet"
+        return Uncommitted.NO_REPOSITORY
+    return Uncommitted.NO_GIT if programs.find("git") is None else Uncommitted.NO_COMMIT

@@ -10,7 +10,7 @@ import pytest
 
 from healthcheck.errors import UsageError
 from healthcheck.repo import git as git_module
-from healthcheck.repo.facts import Kind, export, read_submission
+from healthcheck.repo.facts import Kind, Uncommitted, export, read_submission
 from tests.support.repositories import GOOD_SCRIPT, folder, git, repository
 
 
@@ -125,7 +125,7 @@ def test_a_subfolder_of_another_repository_is_a_plain_folder(tmp_path: Path):
     root = repository(tmp_path / "r", {"inner/deploy.sh": GOOD_SCRIPT})
     found = read_submission(root / "inner")
     assert (found.commit, found.deploy_sh) == ("", GOOD_SCRIPT.encode())
-    assert "no git repository" in found.uncommitted
+    assert found.uncommitted is Uncommitted.NO_REPOSITORY
 
 
 def test_a_plain_folder_is_copied_without_what_is_never_committed(tmp_path: Path):

@@ -7,7 +7,7 @@ import shlex
 from healthcheck import contract
 from healthcheck.check import Findings, check, note, warn
 from healthcheck.records import Stage
-from healthcheck.repo.facts import Submission
+from healthcheck.repo.facts import Submission, Uncommitted
 
 NAME = contract.ENTRY_POINT
 MAX_NAMED = 5
@@ -26,14 +26,14 @@ def committed(submission: Submission) -> Findings:
     you see and what the service gets are two things: a repair that is not committed changes nothing. Commit the
     changes and verify again, or undo them. A file that .gitignore names is committed with `git add -f`.
     """
-    if submission.uncommitted == "nothing is committed yet":
+    if submission.uncommitted is Uncommitted.NO_COMMIT:
         yield warn(
             expected="a commit, which the service clones",
-            seen=f"{submission.uncommitted}; the files of the folder were verified instead",
+            seen=f"{submission.uncommitted.value}; the files of the folder were verified instead",
             fix='git add -A && git commit -m "First version"',
         )
     elif submission.uncommitted:
-        yield note(f"{submission.uncommitted}: its files were verified as they are")
+        yield note(f"{submission.uncommitted.value}: its files were verified as they are")
     if submission.changed:
         yield warn(
             expected=f"the working copy as commit {submission.commit[:12]} has it: the service sees the commit",
