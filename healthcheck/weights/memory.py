@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from healthcheck.weights.shape import FULL, WINDOW, Shape
+from healthcheck.weights.shape import Cached, Shape
 
 OVERHEAD_BYTES = 2 * 2**30
 """Activations of the profiling run, graphs and communication buffers: an estimate, from logs of 910B machines."""
@@ -48,8 +48,8 @@ def cache_per_sequence(shape: Shape, tokens: int, layout: Layout) -> int:
     """Bytes of key-value cache that one sequence of `tokens` takes on one device."""
     entry = shape.latent or 2 * math.ceil(shape.kv_heads / layout.tensor) * shape.head_size
     per_token = entry * layout.cache_number_bytes
-    full = shape.layers.count(FULL) * tokens
-    windowed = shape.layers.count(WINDOW) * min(tokens, shape.window or tokens)
+    full = shape.layers.count(Cached.FULL) * tokens
+    windowed = shape.layers.count(Cached.WINDOW) * min(tokens, shape.window or tokens)
     return math.ceil((full + windowed) / layout.pipeline) * per_token
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from healthcheck.weights.documents import JsonObject, integer, text_of, words
 
-FULL, WINDOW, NONE = "full", "window", "none"
 MAX_LAYERS = 10_000
+
+
+class Cached(enum.Enum):
+    """What a layer keeps in the cache: every token, the last `window` tokens, or a state of fixed size."""
+
+    FULL = "full"
+    WINDOW = "window"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +27,7 @@ class Shape:
         kv_heads: key and value heads.
         latent: with multi-head latent attention, the size of a token's cache entry in a layer (kv_lora_rank +
             qk_rope_head_dim), else None.
-        layers: for each layer what it caches: FULL (every token), WINDOW (the last `window`), NONE (a fixed state).
+        layers: what each layer caches.
         window: tokens of a sliding window, None without one.
         context: the longest sequence that the model is made for, None where it does not say.
         hidden: the width of the residual stream.
@@ -30,7 +38,7 @@ class Shape:
     kv_heads: int
     head_size: int
     latent: int | None
-    layers: tuple[str, ...]
+    layers: tuple[Cached, ...]
     window: int | None
     context: int | None
     hidden: int
@@ -88,26 +96,26 @@ def _window(config: JsonObject) -> int | None:
     return _first(config, "sliding_window", "attention_chunk_size")
 
 
-def _layers(config: JsonObject, count: int, window: int | None) -> tuple[str, ...]:
+def _layers(config: JsonObject, count: int, window: int | None) -> tuple[Cached, ...]:
     kinds = words(config.get("layer_types")) or words(config.get("layers_block_type"))
     if len(kinds) == count:
         return tuple(_kind(kind, window) for kind in kinds)
     pattern = text_of(config.get("hybrid_override_pattern"))
     if len(pattern) == count:
-        return tuple(FULL if letter == "*" else NONE for letter in pattern)
+        return tuple(Cached.FULL if letter == "*" else Cached.STATE for letter in pattern)
     every = _first(config, "full_attention_interval", "attn_layer_period")
     if every:
         offset = integer(config.get("attn_layer_offset"))
         position = every - 1 if offset is None else offset
-        return tuple(FULL if number % every == position else NONE for number in range(count))
-    return tuple(WINDOW if window and _slides(config, number) else FULL for number in range(count))
+        return tuple(Cached.FULL if number % every == position else Cached.STATE for number in range(count))
+    return tuple(Cached.WINDOW if window and _slides(config, number) else Cached.FULL for number in range(count))
 
 
-def _kind(name: str, window: int | None) -> str:
+def _kind(name: str, window: int | None) -> Cached:
     if "sliding" in name or "chunked" in name or name == "local":
-        return WINDOW if window else FULL
+        return Cached.WINDOW if window else Cached.FULL
     fixed = any(word in name for word in ("linear", "compressed", "mamba", "conv", "recurrent"))
-    return FULL if not fixed and ("attention" in name or name in {"hybrid", "global"}) else NONE
+    return Cached.FULL if not fixed and ("attention" in name or name in {"hybrid", "global"}) else Cached.STATE
 
 
 def _slides(config: JsonObject, number: int) -> bool:
