@@ -13,9 +13,10 @@ from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.errors import Blocked
 from healthcheck.probe import checks as probe_checks
-from healthcheck.probe.facts import INTERRUPTED, measure, metrics
+from healthcheck.probe.facts import measure, metrics
 from healthcheck.probe.facts import provenance as parameters
 from healthcheck.probe.problems import FAMILY_OF
+from healthcheck.probe.records import EndedBy
 from healthcheck.records import Outcome, Stage
 from healthcheck.repo.facts import Submission, export
 from healthcheck.run import Run
@@ -128,7 +129,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.measured = probed
         run.metrics |= metrics(probed)
         run.provenance["probe"] = parameters(probed)["probe"]
-        run.stopped = "interrupted" if probed.stopped == INTERRUPTED else ""
+        run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
 def _skip_talk(run: Run, because: str) -> None:

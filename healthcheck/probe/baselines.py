@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from healthcheck.probe.grading import grade
-from healthcheck.probe.problems import Problem
+from healthcheck.probe.problems import AnswerKind, Problem
 
 _MORE = re.compile(r"picks|buys|finds|gets|买|得到|找到")
 _TIMES = re.compile(r"each and|每盒")
@@ -22,7 +22,9 @@ def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
     if not problems:
         return {}
     solvers: dict[str, Callable[[Problem], str]] = {"most frequent answer": _constant(problems)}
-    if any(problem.program for problem in problems) and all(problem.kind == "number" for problem in problems):
+    if any(problem.program for problem in problems) and all(
+        problem.kind is AnswerKind.NUMBER for problem in problems
+    ):
         solvers |= {"keyword": keyword, "parser": parser}
     return {
         name: sum(grade(problem, solve(problem)).score for problem in problems) / len(problems)

@@ -15,7 +15,7 @@ from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Pred
 from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
-from healthcheck.probe.problems import Problem, instruction, prompt
+from healthcheck.probe.problems import AnswerKind, Problem, instruction, prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import LIKE_THESE
@@ -45,7 +45,7 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
     found = []
     for sample, grade in zip(run.samples, run.grades, strict=True):
         problem = run.problems[sample.problem]
-        if sample.error or problem.kind != "number":
+        if sample.error or problem.kind is not AnswerKind.NUMBER:
             continue
         reading = client_reading(problem, sample)
         if reading and (reading[1] > HARD_THRESHOLD) != grade.correct:
@@ -103,17 +103,17 @@ def client_text(sample: Sample) -> str:
 
 def gold(problem: Problem) -> str:
     """The answer column in the manner of GSM8K: a rationale that ends in "#### 18"."""
-    if problem.kind != "number" or "####" in problem.worked:
+    if problem.kind is not AnswerKind.NUMBER or "####" in problem.worked:
         return problem.worked or problem.answer
     return f"{problem.worked}\n#### {problem.answer}".lstrip()
 
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
     """What the client reads from an answer, and its score; None where its grader for such answers is unknown."""
-    if problem.kind == "number" and _DIGITS.fullmatch(client_gold(gold(problem)).strip()):
+    if problem.kind is AnswerKind.NUMBER and _DIGITS.fullmatch(client_gold(gold(problem)).strip()):
         opinion = client_grade(client_text(sample), gold(problem))
         return opinion.extracted, float(opinion.correct)
-    if problem.kind == "soft":
+    if problem.kind is AnswerKind.SOFT:
         persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
         return client_soft(client_text(sample), persons)
     return None
@@ -169,7 +169,7 @@ def _prediction(run: ProbeRun, place: int) -> Prediction:
         uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
         origin_prompt=_turns(problem),
         prediction=client_text(sample),
-        gold=gold(problem) if problem.kind != "soft" else _persons(problem),
+        gold=gold(problem) if problem.kind is not AnswerKind.SOFT else _persons(problem),
     )
 
 

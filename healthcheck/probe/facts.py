@@ -22,7 +22,7 @@ from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
-from healthcheck.probe.records import Patience, ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.records import EndedBy, Patience, ProbeRun, ProbeSettings, Sample
 from healthcheck.probe.sampler import Sampler, connections
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
@@ -30,8 +30,6 @@ from healthcheck.records import JsonValue
 from healthcheck.wire.answer import TooLargeError
 
 __all__ = ["measure", "metrics", "provenance", "resume"]
-CLEAR = "the evidence is clear"
-INTERRUPTED = "interrupted"
 _TEMPLATE_TOKENS = 256
 """Room for what a chat template puts around the prompt, where the server does not say how much that is."""
 _TEMPLATE_MOST_TOKENS = 2048
@@ -232,9 +230,9 @@ def _collect(
     try:
         if settings.full or not keeper.decided:
             asyncio.run(_send(sampler, settings, slots, keeper.meter))
-        stopped = sampler.gave_up or (CLEAR if keeper.decided and not settings.full else "")
+        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not settings.full else "")
     except KeyboardInterrupt:
-        stopped = INTERRUPTED
+        stopped = EndedBy.INTERRUPT.value
     finally:
         keeper.journal.close()
         run_folder.end(folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3)))

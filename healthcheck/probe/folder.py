@@ -25,7 +25,7 @@ from healthcheck.probe import journal
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.grading import grade
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import ProbeRun, ProbeSettings
+from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings
 from healthcheck.records import JsonValue
 
 SETTINGS = "configs/probe.json"
@@ -163,7 +163,7 @@ def load(folder: Path) -> ProbeRun:
 def outcome_of(folder: Path) -> Outcome:
     """How the run ended; a run that left no word was killed."""
     if not (folder / OUTCOME).exists():
-        return Outcome(stopped="the run was killed", seconds=0.0)
+        return Outcome(stopped=EndedBy.KILL.value, seconds=0.0)
     return json_text.load_as(read_bounded(folder / OUTCOME, MAX_CONFIG_BYTES), Outcome)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,6 +114,15 @@ class Sample:
     seconds: float = 0.0
 
 
+class EndedBy(enum.Enum):
+    """What ended a run early; the values begin the sentence that the run folder keeps."""
+
+    EVIDENCE = "the evidence is clear"
+    FAILURES = "requests failed"
+    INTERRUPT = "interrupted"
+    KILL = "the run was killed"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeRun:
     """What a probe measured.
@@ -137,6 +147,11 @@ class ProbeRun:
     started: str = ""
     pid: int = 0
     server: Mapping[str, str | int | None] = field(default_factory=dict)
+
+    @property
+    def ended_by(self) -> EndedBy | None:
+        """What `stopped` says, None where the run came to its end."""
+        return next((each for each in EndedBy if self.stopped.startswith(each.value)), None)
 
     @property
     def complete(self) -> tuple[int, ...]:

@@ -12,12 +12,11 @@ from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import UsageError
 from healthcheck.probe.bank import Slot
 from healthcheck.probe.problems import Problem, message
-from healthcheck.probe.records import Patience, ProbeSettings, Sample
+from healthcheck.probe.records import EndedBy, Patience, ProbeSettings, Sample
 from healthcheck.wire.answer import Reply, TooLargeError
 from healthcheck.wire.chat import Completion, request_body
 from healthcheck.wire.many import Connections, Timed, Waits
 
-GAVE_UP = "requests failed"
 _LONGEST_WAIT_S = 30.0
 
 
@@ -81,7 +80,7 @@ class Sampler:
             if not self._keep(sample):
                 return False
             if self._strikes >= self._settings.patience.strikes:
-                self.gave_up = f"{GAVE_UP} {self._strikes} times in a row; the last: {sample.error}"
+                self.gave_up = f"{EndedBy.FAILURES.value} {self._strikes} times in a row; the last: {sample.error}"
                 return False
         return True
 

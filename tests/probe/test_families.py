@@ -12,7 +12,7 @@ from healthcheck.errors import UsageError
 from healthcheck.probe import baselines
 from healthcheck.probe.grading import grade
 from healthcheck.probe.grading.replies import soft_score
-from healthcheck.probe.problems import FAMILIES, TIERS, Problem, generate, message
+from healthcheck.probe.problems import FAMILIES, TIERS, AnswerKind, Problem, generate, message
 from healthcheck.probe.problems.dataset import load
 from healthcheck.probe.problems.pictures import SIDE_PIXELS
 
@@ -147,7 +147,9 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: s
     ],
 )  # fmt: skip
 def test_letters_are_found(text: str, correct: bool, strict: bool) -> None:
-    problem = Problem(id="x", family="mcq", tier="", question="?", answer="B", kind="choice", letters="ABCD")
+    problem = Problem(
+        id="x", family="mcq", tier="", question="?", answer="B", kind=AnswerKind.CHOICE, letters="ABCD"
+    )
     graded = grade(problem, text)
     assert (graded.correct, graded.strict) == (correct, strict)
 
@@ -158,7 +160,9 @@ def test_letters_are_found(text: str, correct: bool, strict: bool) -> None:
      ("lamp, lamp", False, False), ("LAMP LAMP", False, False), ("LAMP, LAMP, LAMP", False, False), ("", False, False)],
 )  # fmt: skip
 def test_exact_words_are_exact(text: str, correct: bool, strict: bool) -> None:
-    problem = Problem(id="x", family="instructions", tier="", question="?", answer="LAMP, LAMP", kind="words")
+    problem = Problem(
+        id="x", family="instructions", tier="", question="?", answer="LAMP, LAMP", kind=AnswerKind.WORDS
+    )
     graded = grade(problem, text)
     assert (graded.correct, graded.strict) == (correct, strict)
 
@@ -198,7 +202,9 @@ def test_custom_data_sets_are_read(tmp_path: Path, suffix: str) -> None:
     else:
         text = "\ufeff" + "\n\n".join(map(json.dumps, rows))
     problems = load(written(tmp_path / f"x.{suffix}", text), 10)
-    assert [(problem.kind, problem.answer, problem.letters) for problem in problems] == [("choice", "B", "AB")] * 2
+    assert [(problem.kind, problem.answer, problem.letters) for problem in problems] == [
+        (AnswerKind.CHOICE, "B", "AB")
+    ] * 2
     assert problems[0].question == "Which, of 1 and 2,\nis larger?\nA. 1\nB. 2"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure
+from healthcheck.probe.problems import AnswerKind
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
@@ -136,7 +137,7 @@ def test_a_model_that_refuses_is_not_called_deaf(run: ProbeRun, text: str) -> No
 
 
 def test_a_weak_model_that_always_chooses_a_is_not_called_deaf(run: ProbeRun) -> None:
-    asked = tuple(replace(problem, kind="choice", letters="ABCD", answer="B") for problem in run.problems)
+    asked = tuple(replace(problem, kind=AnswerKind.CHOICE, letters="ABCD", answer="B") for problem in run.problems)
     text = "Of the choices that are given above the right one is A.\n\nThe answer is \\boxed{A}."
     chosen = rewritten(replace(run, problems=asked), says(text))
     assert told(judged(chosen, "degenerate")) == "warn"

@@ -12,7 +12,7 @@ from healthcheck.probe.aisbench.metrics import client_results, printed, true_mat
 from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
 from healthcheck.probe.aisbench.textvqa import client_soft
 from healthcheck.probe.grading import Grade, grade
-from healthcheck.probe.problems import Problem
+from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
@@ -157,7 +157,7 @@ def _problem(answered: Answered) -> Problem | None:
     answer = client_gold(answered.gold).strip()
     problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer)
     if answered.references:
-        return replace(problem, kind="soft", references=tuple(r.answer for r in answered.references))
+        return replace(problem, kind=AnswerKind.SOFT, references=tuple(r.answer for r in answered.references))
     if not answer:
         return None
     try:

@@ -6,9 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.export import client_text
-from healthcheck.probe.facts import CLEAR
-from healthcheck.probe.records import ProbeRun
-from healthcheck.probe.sampler import GAVE_UP
+from healthcheck.probe.records import EndedBy, ProbeRun
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
@@ -56,7 +54,7 @@ def accuracy(run: ProbeRun) -> Findings:
             "their round is not complete, or earlier requests were still unanswered at the end"
         )
     if run.stopped:
-        yield note(f"the run ended early ({run.stopped}): {_leaning(run.stopped)}")
+        yield note(f"the run ended early ({run.stopped}): {_leaning(run.ended_by)}")
     yield from _baselines(run)
     yield from _second_opinion(run)
     if run.settings.references:
@@ -67,13 +65,15 @@ def accuracy(run: ProbeRun) -> Findings:
         yield from _unjudged(run, summary)
 
 
-def _leaning(stopped: str) -> str:
-    """What the end of a run did to its figures: what the answers decided is no accident."""
-    if stopped == CLEAR:
-        return "its figures lean to what ended it; --full takes every sample"
-    if stopped.startswith(GAVE_UP):
-        return "its figures lean to what ended it"
-    return "its figures are of what was answered by then"
+def _leaning(ended_by: EndedBy | None) -> str:
+    """How the end of a run biases its figures: an end that the answers decided does."""
+    match ended_by:
+        case EndedBy.EVIDENCE:
+            return "its figures lean to what ended it; --full takes every sample"
+        case EndedBy.FAILURES:
+            return "its figures lean to what ended it"
+        case EndedBy.INTERRUPT | EndedBy.KILL | None:
+            return "its figures are of what was answered by then"
 
 
 def _unjudged(run: ProbeRun, summary: Summary) -> Findings:

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
-from healthcheck.probe.facts import CLEAR
-from healthcheck.probe.records import ProbeRun
-from healthcheck.probe.sampler import GAVE_UP
+from healthcheck.probe.records import EndedBy, ProbeRun
 from healthcheck.records import Stage
 
 
@@ -40,7 +38,8 @@ def completes(run: ProbeRun) -> Findings:
             fix="find the failure in the server's log; the first failed request is in logs/samples.jsonl",
             evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
         )
-    if run.stopped not in {"", CLEAR} and not (failed and run.stopped.startswith(GAVE_UP)):
+    told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
+    if run.stopped and not told:
         yield unsettled(
             expected=f"{run.planned} samples",
             seen=f"{len(run.samples)} were taken: {run.stopped}",

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from healthcheck.probe.grading import extract, replies
 from healthcheck.probe.grading.numbers import Number, read
-from healthcheck.probe.problems import Problem
+from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.reasoning import final_text
 
 
@@ -42,10 +42,22 @@ def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
     answer = final_text(text)
     if not answer:
         return Grade()
-    graded = _GRADERS.get(problem.kind, _number)(problem, answer)
+    graded = _by_kind(problem, answer)
     if finish_reason == "length" and graded.correct and not graded.strict:
         return Grade(tier=graded.tier, extracted=graded.extracted)
     return graded
+
+
+def _by_kind(problem: Problem, answer: str) -> Grade:
+    match problem.kind:
+        case AnswerKind.NUMBER:
+            return _number(problem, answer)
+        case AnswerKind.CHOICE:
+            return _choice(problem, answer)
+        case AnswerKind.WORDS:
+            return _words(problem, answer)
+        case AnswerKind.SOFT:
+            return _soft(problem, answer)
 
 
 def _number(problem: Problem, answer: str) -> Grade:
@@ -86,6 +98,3 @@ def _words(problem: Problem, answer: str) -> Grade:
 def _soft(problem: Problem, answer: str) -> Grade:
     score = replies.soft_score(answer, problem.references or (problem.answer,))
     return Grade(score=score, tier="soft", strict=score > 0.5, extracted=replies.vqa_form(answer)[:200])
-
-
-_GRADERS = {"number": _number, "choice": _choice, "words": _words, "soft": _soft}

@@ -16,7 +16,7 @@ from healthcheck.probe.problems.chinese import arithmetic_zh
 from healthcheck.probe.problems.choice import choice
 from healthcheck.probe.problems.instructions import instructions
 from healthcheck.probe.problems.pictures import address, pictures, signs
-from healthcheck.probe.problems.problem import TIERS, Dice, Problem, Program, Step
+from healthcheck.probe.problems.problem import TIERS, AnswerKind, Dice, Problem, Program, Sign, Step
 from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, user
 
@@ -24,9 +24,11 @@ __all__ = [
     "FAMILIES",
     "FAMILY_OF",
     "TIERS",
+    "AnswerKind",
     "Dice",
     "Problem",
     "Program",
+    "Sign",
     "Step",
     "generate",
     "instruction",

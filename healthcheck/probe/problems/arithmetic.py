@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from healthcheck.probe.problems.problem import Dice, Problem, Program, Step
+from healthcheck.probe.problems.problem import Dice, Problem, Program, Sign, Step
 
 _PEOPLE = (
     ("Anna", "she"), ("Ben", "he"), ("Carla", "she"), ("David", "he"), ("Emma", "she"), ("Felix", "he"),
@@ -49,7 +49,7 @@ def program_of(dice: Dice, tier: str) -> Program:
     """One change; two changes; or boxes of things, a change, and a second change or an equal split."""
     largest = _LARGEST_CHANGE[tier]
     if tier == "hard":
-        start, steps = dice.number(2, 9), [Step(sign="*", number=dice.number(2, 9))]
+        start, steps = dice.number(2, 9), [Step(sign=Sign.TIMES, number=dice.number(2, 9))]
     else:
         start, steps = dice.number(2, largest), []
     steps.append(_change(dice, _value(start, steps), largest))
@@ -58,7 +58,7 @@ def program_of(dice: Dice, tier: str) -> Program:
     value = _value(start, steps)
     splits = [number for number in range(2, 10) if value and value % number == 0]
     if tier == "hard" and splits and dice.number(1, 3) == 1:
-        steps.append(Step(sign="/", number=dice.pick(splits)))
+        steps.append(Step(sign=Sign.OVER, number=dice.pick(splits)))
     else:
         steps.append(_change(dice, value, largest))
     return Program(start=start, steps=tuple(steps))
@@ -70,27 +70,27 @@ def _value(start: int, steps: list[Step]) -> int:
 
 def _change(dice: Dice, value: int, largest: int) -> Step:
     if dice.coin() or value < 3:
-        return Step(sign="+", number=dice.number(2, largest))
-    return Step(sign="-", number=dice.number(1, min(value - 1, largest)))
+        return Step(sign=Sign.PLUS, number=dice.number(2, largest))
+    return Step(sign=Sign.MINUS, number=dice.number(1, min(value - 1, largest)))
 
 
 def _question(dice: Dice, program: Program) -> str:
     name, pronoun = dice.pick(_PEOPLE)
     things = dice.pick(_THINGS)
     first, *changes = program.steps
-    if first.sign == "*":
+    if first.sign is Sign.TIMES:
         head = f"{name} has {program.start} boxes with {first.number} {things} each"
     else:
         head, changes = f"{name} has {program.start} {things}", list(program.steps)
     parts = [_wording(dice, step) for step in changes]
     ending = f"How many {things} does {pronoun} have?"
-    if changes[-1].sign == "/":
+    if changes[-1].sign is Sign.OVER:
         ending = f"How many {things} are in each bag?"
     rest = "".join(f" Then {pronoun} {part}." for part in parts[1:])
     return f"{head} and {parts[0]}.{rest} {ending}"
 
 
 def _wording(dice: Dice, step: Step) -> str:
-    if step.sign == "/":
+    if step.sign is Sign.OVER:
         return f"puts all of them equally into {step.number} bags"
-    return dice.pick(_MORE if step.sign == "+" else _FEWER).format(step.number)
+    return dice.pick(_MORE if step.sign is Sign.PLUS else _FEWER).format(step.number)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from healthcheck.probe.problems.arithmetic import arithmetic
-from healthcheck.probe.problems.problem import Dice, Problem, Program
+from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem, Program
 
 LETTERS = "ABCD"
 
@@ -24,7 +24,7 @@ def choice(tier: str, seed: int) -> Iterator[Problem]:
             base,
             id=f"choice/{tier}/{seed}/{serial}",
             family="choice",
-            kind="choice",
+            kind=AnswerKind.CHOICE,
             question=f"{base.question}\n{listed}",
             answer=letter,
             letters=LETTERS,

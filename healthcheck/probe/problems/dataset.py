@@ -17,7 +17,7 @@ from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
-from healthcheck.probe.problems.problem import Problem
+from healthcheck.probe.problems.problem import AnswerKind, Problem
 
 MAX_BYTES = 2**28
 MAX_ROWS = 1_000_000
@@ -83,7 +83,7 @@ def _problem(path: Path, place: int, row: Mapping[str, object]) -> Problem:
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
         return Problem(
-            id=identity, family="mcq", tier="", kind="choice", question=f"{question}\n{options}",
+            id=identity, family="mcq", tier="", kind=AnswerKind.CHOICE, question=f"{question}\n{options}",
             answer=answer.strip().upper(), letters=letters,
         )  # fmt: skip
     if letters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.probe.problems.problem import Dice, Problem
+from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
 
 _WORDS = (
     "apple", "bridge", "candle", "desert", "engine", "forest", "garden", "harbor", "island", "jacket", "kettle",
@@ -27,7 +27,7 @@ def instructions(tier: str, seed: int) -> Iterator[Problem]:
             tier=tier,
             question=question,
             answer=answer,
-            kind="words",
+            kind=AnswerKind.WORDS,
             worked=answer,
         )
         serial += 1

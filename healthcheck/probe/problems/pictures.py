@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 
 from healthcheck.endpoint.pictures import Colour, encoded
-from healthcheck.probe.problems.problem import Dice, Problem
+from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
 
 SIDE_PIXELS = 224
 _WHITE, _BLACK = (255, 255, 255), (0, 0, 0)
@@ -95,7 +95,7 @@ def signs(tier: str, seed: int) -> Iterator[Problem]:
             canvas.write(line, middle - 4 * scale * len(lines) + 8 * scale * place, scale, _WHITE)
         answer = text.lower()
         yield Problem(
-            id=f"signs/{tier}/{seed}/{serial}", family="signs", tier=tier, kind="soft", answer=answer,
+            id=f"signs/{tier}/{seed}/{serial}", family="signs", tier=tier, kind=AnswerKind.SOFT, answer=answer,
             question="What is written on the sign?", worked=answer, images=(canvas.png(),),
             references=(*[answer] * 7, f"{answer} sign", f"the sign says {answer}", f"{answer}."),
         )  # fmt: skip

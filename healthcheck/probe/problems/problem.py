@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import random
 from collections.abc import Sequence
@@ -13,29 +14,42 @@ T = TypeVar("T")
 TIERS = ("easy", "medium", "hard")
 
 
+class Sign(enum.Enum):
+    """The four operations."""
+
+    PLUS = "+"
+    MINUS = "-"
+    TIMES = "*"
+    OVER = "/"
+
+
+class AnswerKind(enum.Enum):
+    """How an answer is graded: by value, by letter, by exact words, or by its share of agreeing references."""
+
+    NUMBER = "number"
+    CHOICE = "choice"
+    WORDS = "words"
+    SOFT = "soft"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One operation on the running value: its sign is one of + - * /."""
+    """One operation on the running value."""
 
-    sign: str
+    sign: Sign
     number: int
 
     def on(self, value: Fraction) -> Fraction:
-        """The value after this step; exact.
-
-        Raises:
-            ValueError: the sign is none of the four.
-        """
+        """The value after this step; exact."""
         match self.sign:
-            case "+":
+            case Sign.PLUS:
                 return value + self.number
-            case "-":
+            case Sign.MINUS:
                 return value - self.number
-            case "*":
+            case Sign.TIMES:
                 return value * self.number
-            case "/":
+            case Sign.OVER:
                 return value / self.number
-        raise ValueError(f"{self.sign!r} is no operation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +71,7 @@ class Program:
         value, lines = Fraction(self.start), []
         for step in self.steps:
             after = step.on(value)
-            lines.append(f"{value}{step.sign}{step.number}={after}.")
+            lines.append(f"{value}{step.sign.value}{step.number}={after}.")
             value = after
         return " ".join(lines)
 
@@ -71,8 +85,7 @@ class Problem:
         tier: "easy", "medium", "hard", or "" for data that has no tiers.
         question: what is asked; `prompt` makes the message from it.
         answer: the canonical answer as text.
-        kind: how an answer is graded: "number" by value, "choice" by letter, "words" by exact words, "soft" against
-            all references.
+        kind: how an answer is graded.
         program: runs to the answer exactly; None where the answer is no calculation.
         worked: a short worked solution that ends in the answer; "" where there is none.
         images: PNG files that belong to the question, in order.
@@ -85,7 +98,7 @@ class Problem:
     tier: str
     question: str
     answer: str
-    kind: str = "number"
+    kind: AnswerKind = AnswerKind.NUMBER
     program: Program | None = None
     worked: str = ""
     language: str = "en"
