@@ -69,10 +69,16 @@ def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tu
     progress.stage(Stage.PROBE, f"sampling {settings.url}")
     collect = facts.resume if options.resume else facts.measure
     ledger = Ledger(progress)
-    probed = ledger.judge(CHECKS, lambda: collect(settings, progress, folder))
+    probed, stopped = None, ""
+    try:
+        probed = ledger.judge(CHECKS, lambda: collect(settings, progress, folder))
+    except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
+        stopped = facts.INTERRUPTED
+        ledger.skip(CHECKS, stopped)
     report = Report(
-        verdict=verdict_of(ledger.results),
+        verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
+        stopped=stopped,
         asked=f"probe of {settings.url}",
         metrics=facts.metrics(probed) if probed else {},
         provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if options.replay:
         report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
     status = output.publish(options, report).status
-    if recorder:
+    if recorder and not report.stopped:
         recorder.save(options.save)
     return status
 
@@ -67,11 +67,17 @@ def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
     """
     ledger = Ledger(progress)
     progress.stage(Stage.RUNNER, "can this machine run adapters?")
-    facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
+    facts, stopped = None, ""
+    try:
+        facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+        ledger.skip(CHECKS, stopped)
     there = facts is None or facts.present
     return Report(
-        verdict=verdict_of(ledger.results),
+        verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
+        stopped=stopped,
         asked=Stage.RUNNER.value if there else f"{Stage.RUNNER.value}, without NPUs",
         provenance=provenance.kit(),
     )

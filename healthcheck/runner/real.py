@@ -132,10 +132,12 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
         threading.Thread(target=_drain, args=(stream, into), daemon=True)
         for stream, into in zip((process.stdout, process.stderr), kept, strict=True)
     ]
-    for reader in readers:
-        reader.start()
-    # What it left behind would keep a device.
-    trouble = "" if processes.wait_or_kill(process, timeout_s) else f"no end within {timeout_s:g} s"
+    try:
+        for reader in readers:
+            reader.start()
+    finally:  # What it left behind would keep a device.
+        ended = processes.wait_or_kill(process, timeout_s)
+    trouble = "" if ended else f"no end within {timeout_s:g} s"
     for reader in readers:
         reader.join(2)
     stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in kept)
