@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 GIB = 2**30
@@ -38,6 +39,8 @@ class Npu:
         bfloat16: whether it computes in bfloat16; float16 only where not.
         served: whether vllm-ascend supports it.
         devices: how many a usual machine has.
+        shown: its name in the table of npu-smi; `soc` its name in torch_npu.
+        per_card: how many devices a card has.
     """
 
     name: str
@@ -47,9 +50,30 @@ class Npu:
     bfloat16: bool
     served: bool
     devices: int
+    shown: str
+    soc: str
+    per_card: int
 
 
-def _kind(name: str, family: Family, memory_mib: int, usable_gib: float, devices: int = 8) -> Npu:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Devices:
+    """The NPUs of one machine: `count` devices of a kind."""
+
+    kind: Npu
+    count: int
+
+
+def _kind(
+    name: str,
+    family: Family,
+    memory_mib: int,
+    usable_gib: float,
+    devices: int = 8,
+    *,
+    shown: str = "",
+    soc: str = "",
+    per_card: int = 1,
+) -> Npu:
     return Npu(
         name=name,
         family=family,
@@ -58,6 +82,9 @@ def _kind(name: str, family: Family, memory_mib: int, usable_gib: float, devices
         bfloat16=family in {Family.A2, Family.A3, Family.A5},
         served=family in {Family.A2, Family.A3, Family.A5, Family.P310},
         devices=devices,
+        shown=shown or name,
+        soc=soc or f"Ascend{name}",
+        per_card=per_card,
     )
 
 
@@ -68,15 +95,15 @@ KINDS = (
     _kind("910B3", Family.A2, 65536, 60.96),
     _kind("910B4", Family.A2, 32768, 28.5),
     _kind("910B4-1", Family.A2, 65536, 60.96),
-    _kind("910C", Family.A3, 65536, 60.97, devices=16),
-    _kind("950DT", Family.A5, 86016, 77.5),
-    _kind("950PR", Family.A5, 131072, 121.5),
+    _kind("910C", Family.A3, 65536, 60.97, 16, shown="Ascend910", soc="Ascend910_9391", per_card=2),
+    _kind("950DT", Family.A5, 86016, 77.5, shown="Ascend950DT"),
+    _kind("950PR", Family.A5, 131072, 121.5, shown="Ascend950PR"),
     _kind("310P3", Family.P310, 21527, 21.02, devices=1),
-    _kind("310P3-Duo", Family.P310, 43693, 42.67, devices=2),
+    _kind("310P3-Duo", Family.P310, 43693, 42.67, 2, shown="310P3", soc="Ascend310P3", per_card=2),
     _kind("910A", Family.A1, 32768, 28.5),
     _kind("910ProB", Family.A1, 32768, 28.5),
     _kind("310B", Family.B310, 12288, 10.56, devices=1),
-    _kind("310", Family.I310, 8192, 7.0, devices=4),
+    _kind("310", Family.I310, 8192, 7.0, 4, per_card=4),
 )
 ALIASES = {
     "A3": "910C",
@@ -86,6 +113,8 @@ ALIASES = {
 }  # fmt: skip
 USUAL = ("910B4", "910B3", "910C")
 """Kinds worth a line each where the author named none: the two sizes of the 910B, and the A3."""
+ASSUMED = "910B3"
+"""The kind that is assumed where none is named and the machine has no NPU."""
 
 
 def find(name: str) -> tuple[Npu, ...]:
@@ -106,3 +135,19 @@ def find(name: str) -> tuple[Npu, ...]:
 
 def _key(kind: Npu) -> str:
     return re.sub(r"[^0-9A-Z]", "", kind.name.upper())
+
+
+def named_devices(npu: str, npus: int) -> Devices:
+    """The devices that `--npu` and `--npus` name: by default the assumed kind, and as many as a usual machine has.
+
+    `npu` names a known kind or is "". Of several kinds with the same name, the one with the least memory counts.
+    """
+    kind = find(npu or ASSUMED)[0]
+    return Devices(kind=kind, count=npus or kind.devices)
+
+
+def listed_devices(names: Sequence[str], memory_mib: int) -> Devices | None:
+    """The devices in a table of npu-smi, by their names and the memory of one; None if the kind is unknown."""
+    kinds = [kind for name in names[:1] for kind in KINDS if kind.shown == name] or find("".join(names[:1]))
+    nearest = min(kinds, key=lambda kind: abs(kind.memory_bytes - memory_mib * MIB), default=None)
+    return Devices(kind=nearest, count=len(names)) if nearest else None

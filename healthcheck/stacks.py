@@ -166,6 +166,49 @@ def statements(each: Row, package: str) -> tuple[Statement, ...]:
     return tuple(statement for statement in said if statement.specifier)
 
 
+def installed(each: Row) -> Mapping[str, str]:
+    """The versions of the packages in a row's image, by normalised name.
+
+    Exact where the row states them. transformers is the newest version that its upper limit names, else the oldest
+    that it allows; torchvision follows torch; what no row limits to a version is as in the newest image.
+    """
+    major, minor, patch = [*each.torch.split("."), "0"][:3]
+    versions = _UNLIMITED | {
+        "torch": each.torch,
+        "torch-npu": each.torch_npu,
+        "torchaudio": each.torch,
+        "torchvision": f"{int(major) - 2}.{int(minor) + 15}.{patch}",
+        "transformers": _within(_specifiers(each, "transformers")),
+        "triton-ascend": each.triton_ascend,
+        "vllm": f"{each.vllm[0]}+{_IMAGE_BUILD}",
+        "vllm-ascend": each.vllm_ascend,
+    }
+    return {name: version for name, version in versions.items() if version}
+
+
+_UNLIMITED = {"fastapi": "0.120.4", "numpy": "1.26.4", "uvicorn": "0.38.0"}
+_IMAGE_BUILD = "empty"
+"""The local part of vLLM's version in the image, which builds it with VLLM_TARGET_DEVICE=empty."""
+
+
+def _specifiers(each: Row, package: str) -> tuple[str, ...]:
+    """What the row says of a package; a vLLM that is older than all known ones counts as the oldest of them."""
+    said = tuple(statement.specifier for statement in statements(each, package))
+    oldest = _matrix().vllm_requires[min(_matrix().vllm_requires, key=Version)]
+    return said or (oldest.get(package, ""),)
+
+
+def _within(specifiers: tuple[str, ...]) -> str:
+    """A version that specifiers allow: the newest that one names as allowed, else the oldest allowed one."""
+    clauses = [clause for text in specifiers for clause in SpecifierSet(text)]
+    for operators in ({"==", "<="}, {">="}):
+        named = [clause.version for clause in clauses if clause.operator in operators]
+        allowed = [version for version in named if all(in_range(version, text) for text in specifiers)]
+        if allowed:
+            return max(allowed, key=Version)
+    return ""
+
+
 def nearest(versions: Mapping[str, str]) -> Match:
     """The row that agrees with most of the versions given; among equals a final one, then the newest.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, provenance
+from healthcheck import contract, hardware, provenance
 from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
+from healthcheck.hardware import Devices
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.engine_config.facts import Question, gather_engine_config
@@ -17,6 +18,8 @@ from healthcheck.records import Report, Stage
 from healthcheck.repo import checks as repo_checks
 from healthcheck.repo.facts import Submission, read_submission
 from healthcheck.run import TASKS, Request, Run
+from healthcheck.runner.memory import devices_here
+from healthcheck.runner.real import RealMachine
 from healthcheck.weights import checks as weights_checks
 from healthcheck.weights.facts import WeightsFacts, survey
 from healthcheck.weights.task import task_of
@@ -98,9 +101,19 @@ class Verification:
             return submission, None
         self._run.begin(Stage.PLAN)
         consent = asked.unconfined or self._run.wants(Stage.SERVICE)
-        plan = ledger.judge(plan_checks.CHECKS, lambda: plan_facts.gather(submission, weights, consent=consent))
+        plan = ledger.judge(
+            plan_checks.CHECKS,
+            lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
+        )
         self._run.provenance["sandbox"] = plan.mode if plan else "none"
         return submission, plan
+
+    def _devices(self) -> Devices | None:
+        """The devices that deploy.sh sees: those that were named, else those of this machine, if it has any."""
+        asked = self._request
+        if asked.npu or asked.npus:
+            return hardware.named_devices(asked.npu, asked.npus)
+        return devices_here(RealMachine())
 
     def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
         """What the real vLLM and vllm-ascend make of the plan's arguments."""

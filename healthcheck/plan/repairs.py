@@ -178,7 +178,7 @@ def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
 
 
 def _module(name: str) -> str:
-    if name.partition(".")[0].replace("_", "-") in packages.CUDA_ONLY:
+    if packages.is_cuda_module(name.partition(".")[0]):
         return "do without it: it is made for CUDA, and the service's image has none"
     return "commit it, or name its package in requirements.txt"
 

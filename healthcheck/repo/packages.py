@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
+from healthcheck import json_text
 from healthcheck.repo import shell, shells
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
@@ -24,10 +28,31 @@ IMAGE = {
     "triton": "it overwrites triton-ascend, which uses the same import name",
     "triton-ascend": "the image has the one that fits its CANN",
 }
-CUDA_ONLY = {"flash-attn", "xformers", "cupy", "bitsandbytes", "auto-gptq", "autoawq", "flashinfer-python",
-             "apex", "deepspeed-kernels", "tensorrt", "tensorrt-llm", "onnxruntime-gpu", "sgl-kernel",
-             "faiss-gpu"}  # fmt: skip
 PIP = re.compile(r"(?:.*/)?pip3?|pip3?\.\d+")
+
+
+@functools.cache
+def cuda_only() -> Mapping[str, Sequence[str]]:
+    """Packages that need CUDA, by normalised name, with the modules that no other package brings."""
+    text = (importlib.resources.files("healthcheck") / "data" / "packages.json").read_bytes()
+    return json_text.load_as(text, _Packages).cuda_only
+
+
+def needs_cuda(package: str) -> bool:
+    """Whether a package (its normalised name) neither builds nor loads without CUDA."""
+    return package in cuda_only() or package.startswith(("nvidia-", "cupy-cuda"))
+
+
+def is_cuda_module(name: str) -> bool:
+    """Whether a module comes with a package that needs CUDA."""
+    return any(name in modules for modules in cuda_only().values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Packages:
+    source: str
+    read_on: str
+    cuda_only: Mapping[str, tuple[str, ...]]
 
 
 def is_standard(name: str) -> bool:

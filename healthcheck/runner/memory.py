@@ -1,7 +1,8 @@
-"""How much memory of each chip is in use, and by whom, as npu-smi says it."""
+"""The chips of a machine, how much memory of each is in use, and by whom, as npu-smi says it."""
 
 from __future__ import annotations
 
+from healthcheck.hardware import Devices, listed_devices
 from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Machine, Output
 from healthcheck.runner.npu_smi import Chip, SmiError, Table
@@ -36,6 +37,16 @@ def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
         for chip in table.chips
         if chip.used_mib is not None
     )
+
+
+def devices_here(machine: Machine) -> Devices | None:
+    """The devices that npu-smi shows; None where there is no NPU, or one of an unknown kind."""
+    _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
+    try:
+        chips = npu_smi.parse(output.text).chips
+    except SmiError:
+        return None
+    return listed_devices([chip.name for chip in chips], min(chip.total_mib or 0 for chip in chips))
 
 
 def _holders(table: Table, chip: Chip) -> tuple[str, ...]:

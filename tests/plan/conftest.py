@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.engine import Ledger
+from healthcheck.hardware import Devices
 from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox import box
@@ -66,14 +67,16 @@ def _sandbox() -> box.Box:
     return box.chosen()
 
 
-def planned(root: Path, weights: Path) -> LaunchPlan:
+def planned(
+    root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None
+) -> LaunchPlan:
     """The plan of a repository."""
-    return runs.rehearse(read_submission(root), weights, Limits(), _sandbox())
+    return runs.rehearse(read_submission(root, stack=stack), weights, Limits(), _sandbox(), devices=devices)
 
 
-def judged(root: Path, weights: Path) -> tuple[LaunchPlan, dict[str, CheckResult]]:
+def judged(root: Path, weights: Path, *, stack: str | None = None) -> tuple[LaunchPlan, dict[str, CheckResult]]:
     """The plan of a repository, and what every check says of it."""
-    plan = planned(root, weights)
+    plan = planned(root, weights, stack=stack)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     return plan, {result.id: result for result in ledger.results}

@@ -11,9 +11,11 @@ from pathlib import Path
 from healthcheck import contract, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
+from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Job, Limits, Recording
+from healthcheck.plan.dry_run.sandbox.job import Image, Job, Limits, Recording
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
@@ -35,7 +37,13 @@ Box = box.Box
 
 
 def rehearse(
-    submission: Submission, weights: Path, limits: Limits, sandbox: Box | None = None, *, consent: bool = False
+    submission: Submission,
+    weights: Path,
+    limits: Limits,
+    sandbox: Box | None = None,
+    *,
+    consent: bool = False,
+    devices: Devices | None = None,
 ) -> LaunchPlan:
     """See facts.gather; `sandbox` is what a script is run in, else the strictest that there is."""
     weights = weights.expanduser().resolve()
@@ -44,7 +52,15 @@ def rehearse(
     sandbox = sandbox or box.chosen(consent=consent)
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     with export(submission) as tree:
-        return _Rehearsal(tree=tree, weights=weights, text=text, limits=limits, box=sandbox).plan(submission)
+        rehearsal = _Rehearsal(
+            tree=tree,
+            weights=weights,
+            text=text,
+            limits=limits,
+            box=sandbox,
+            image=image_of(submission.stack, devices),
+        )
+        return rehearsal.plan(submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +79,7 @@ class _Rehearsal:
     text: str
     limits: Limits
     box: Box
+    image: Image
 
     def plan(self, submission: Submission) -> LaunchPlan:
         shells = tuple(_shells(self.text))
@@ -139,6 +156,7 @@ class _Rehearsal:
             weights_name=name,
             limits=self.limits,
             answers=answers,
+            image=self.image,
         )
         job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))

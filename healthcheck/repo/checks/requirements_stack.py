@@ -9,7 +9,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import PINNING, constrained, entries, exact_versions
-from healthcheck.repo.packages import CUDA_ONLY, IMAGE, is_standard, provided_part
+from healthcheck.repo.packages import IMAGE, is_standard, needs_cuda, provided_part
 from healthcheck.repo.requirements import Entry, Form
 from healthcheck.repo.specifiers import satisfiable
 
@@ -40,7 +40,7 @@ def requirements_stack(submission: Submission) -> Findings:
         yield note("nothing is asked for beyond the image")
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
         yield from _conflict(entry, row, declared)
-        if entry.name in CUDA_ONLY or entry.name.startswith(("nvidia-", "cupy-cuda")):
+        if needs_cuda(entry.name):
             yield warn(
                 expected="packages that work on an NPU",
                 seen=f"“{entry.text}” needs CUDA: it fails to build, or to load",

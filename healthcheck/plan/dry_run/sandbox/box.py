@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from healthcheck import files, programs
@@ -22,6 +22,7 @@ from healthcheck.plan.dry_run.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
     STANDARD_PATH,
+    Image,
     Job,
     Limits,
     Mode,
@@ -59,6 +60,7 @@ class Setting:
     weights_name: str
     limits: Limits
     answers: bool = True
+    image: Image = field(default_factory=Image)
 
 
 def chosen(*, consent: bool = False) -> Box:
@@ -166,6 +168,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         packages=tuple(_packages()),
         mode=mode,
         answers=setting.answers,
+        image=setting.image,
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)

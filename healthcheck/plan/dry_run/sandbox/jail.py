@@ -23,7 +23,7 @@ from types import FrameType
 
 from healthcheck import files
 from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, warden
-from healthcheck.plan.dry_run.sandbox.job import Job, Limits, Mode, Recording
+from healthcheck.plan.dry_run.sandbox.job import Image, Job, Limits, Mode, Recording, ShownDevices
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 ANSWER_BYTES = 64 * 1024**2
@@ -57,7 +57,10 @@ def job_of(fields: dict[str, object]) -> Job:
         name: tuple(fields[name])  # type: ignore[arg-type]
         for name in ("shell", "stdlib", "libraries", "packages")
     }
-    return Job(**{**fields, **lists, "mode": Mode(fields["mode"])}, limits=limits)  # type: ignore[arg-type]
+    image: dict[str, object] = fields.pop("image")  # type: ignore[assignment]
+    shown = Image(**{**image, "devices": ShownDevices(**image["devices"])})  # type: ignore[arg-type]
+    whole = {**fields, **lists, "mode": Mode(fields["mode"]), "image": shown}
+    return Job(**whole, limits=limits)  # type: ignore[arg-type]
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

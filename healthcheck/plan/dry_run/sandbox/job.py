@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -62,6 +62,43 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownDevices:
+    """The NPUs that the stubs show: `count` devices of one kind, one 910B3 where nothing else is known.
+
+    Attributes:
+        per_card: devices of one card.
+        name: as npu-smi prints it; `soc` as torch_npu does.
+        memory_mib: of one device, as npu-smi prints it; `usable_bytes` is torch_npu's total.
+        table: layout of npu-smi: "hbm" (910A and 910B), "dies" (A3), "no-hbm" (310, 310P, 310B) or "wide" (950).
+    """
+
+    count: int = 1
+    per_card: int = 1
+    name: str = "910B3"
+    soc: str = "Ascend910B3"
+    memory_mib: int = 65536
+    usable_bytes: int = 65455301591
+    bfloat16: bool = True
+    table: str = "hbm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What the stubs know of the image and the machine. The stubs read it as JSON.
+
+    Attributes:
+        versions: of the packages in the image as pip names them; `python_versions` by module, where `__version__`
+            differs from that.
+        cuda_only: packages that need CUDA, with their modules.
+    """
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    python_versions: Mapping[str, str] = field(default_factory=dict)
+    cuda_only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    devices: ShownDevices = field(default_factory=ShownDevices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One rehearsal.
 
@@ -76,6 +113,7 @@ class Job:
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
+        image: what the stubs know of the image and the machine.
     """
 
     shell: tuple[str, ...]
@@ -93,6 +131,7 @@ class Job:
     mode: Mode
     stranger: int = -1
     answers: bool = True
+    image: Image = field(default_factory=Image)
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 

@@ -56,7 +56,7 @@ def build(job: Job, new_root: str, copy: safely.Copy) -> None:
     if os.path.isdir(_PROCESSORS):
         os.makedirs(new_root + _PROCESSORS)
         kernel.bind_read_only(_PROCESSORS, new_root + _PROCESSORS)
-    _dev(new_root)
+    _dev(new_root, job.image.devices.count)
     _python(job, new_root + KIT)
     tools.install(job, new_root + KIT, (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
     tools.lay_out(new_root + IMAGE_PACKAGES)
@@ -172,11 +172,11 @@ def _etc(new_root: str) -> None:
         Path(f"{new_root}/{start_file}").touch()
 
 
-def _dev(new_root: str) -> None:
+def _dev(new_root: str, devices: int) -> None:
     for name in _DEVICES:
         Path(f"{new_root}/dev/{name}").touch()
         kernel.mount(f"/dev/{name}", f"{new_root}/dev/{name}", flags=kernel.MS_BIND)
-    for name in ("davinci0", "davinci_manager", "devmm_svm", "hisi_hdc"):
+    for name in (*(f"davinci{number}" for number in range(devices)), "davinci_manager", "devmm_svm", "hisi_hdc"):
         Path(f"{new_root}/dev/{name}").touch()
     os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - of the sandbox
     _terminals(f"{new_root}/dev")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from healthcheck.plan.dry_run.sandbox.job import HOST, Job
+from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.plan.dry_run.stubs.note import ADDRESS
 
 FOLDER = Path(__file__).resolve().parent.parent / "stubs"
@@ -101,6 +104,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps(asdict(job.image)), encoding="ascii")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = (
@@ -109,6 +113,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
             .replace("@KIT@", job.kit)
             .replace("@HOST@", HOST)
             .replace("@ADDRESS@", ADDRESS)
+            .replace("@VLLM@", job.image.versions.get("vllm", UNKNOWN_VERSION))
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user

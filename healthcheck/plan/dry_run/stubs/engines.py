@@ -177,14 +177,10 @@ def parts(name: str) -> dict[str, Any]:
         found = {"pipeline": _pipeline, "snapshot_download": download, "__getattr__": _pretrained}
     elif top in {"huggingface_hub", "openmind_hub"}:
         found = {"snapshot_download": download, "hf_hub_download": download}
-    elif name == "torch.npu":
-        found = {"is_available": lambda: True, "device_count": lambda: 1}
     elif name in {"torch", "torch.cuda"}:
         cuda = Anything("torch.cuda")
         cuda.is_available, cuda.device_count = (lambda: False), (lambda: 0)
-        npu = Anything("torch.npu")
-        npu.is_available, npu.device_count = (lambda: True), (lambda: 1)
-        found = {"cuda": cuda, "npu": npu} if name == "torch" else {"is_available": lambda: False}
+        found = {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
     elif top == "dotenv":
         found = {"load_dotenv": lambda *_, **__: True}
     return found

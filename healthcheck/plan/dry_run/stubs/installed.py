@@ -6,24 +6,25 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from healthcheck.plan.dry_run.stubs import made
+from healthcheck.plan.dry_run.stubs import image, made
 
 _FILE_BYTES = 256 * 1024
 _FILES = ("-r", "--requirement")
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
-_CUDA_ONLY = {"flash_attn", "xformers", "cupy", "flashinfer", "sgl_kernel", "tensorrt", "tensorrt_llm"}
-"""Who asks for them does not get them: they neither build nor load without CUDA."""
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 """What follows a project's name in those of its archives and repositories."""
 
 
 def names() -> frozenset[str]:
-    """The names that their modules may have, in lower case: python-magic has `magic`, and ruamel.yaml `ruamel`."""
+    """The names that their modules may have, in lower case: python-magic has `magic`, and ruamel.yaml `ruamel`.
+
+    A package that needs CUDA neither builds nor loads, whoever asks for it.
+    """
     words = [*_lines("requirements.txt"), *_of_installations()]
     found = {_BEHIND.sub("", match[1].lower()) for word in words if (match := _NAME.match(word))}
-    plain = {name.replace("-", "_") for name in found} - _CUDA_ONLY
+    plain = {name.replace("-", "_") for name in found if image.pip_name(name) not in image.cuda_only()}
     return frozenset(
         plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
     )

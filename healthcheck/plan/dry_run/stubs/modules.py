@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import apps, engines, installed, patches, pip
+from healthcheck.plan.dry_run.stubs import apps, devices, engines, image, installed, patches, pip
 from healthcheck.plan.dry_run.stubs.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
@@ -45,12 +45,13 @@ class Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__.update(engines.parts(module.__name__))
+        module.__dict__.update(devices.parts(module.__name__))
         module.__dict__.update(apps.parts(module.__name__))
         top = module.__name__.split(".", maxsplit=1)[0]
         if top in _LATE:
             module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
-        module.__dict__.setdefault("__version__", _VERSIONS.get(module.__name__, "1.0.0"))
+        module.__dict__.setdefault("__version__", image.module_version(module.__name__))
         module.__file__ = module.__spec__.origin if module.__spec__ else None
 
     def get_code(self, name: str) -> CodeType:
@@ -60,9 +61,6 @@ class Loader(importlib.abc.Loader):
 
     def is_package(self, name: str) -> bool:
         return False
-
-
-_VERSIONS = {"torch": "2.10.0", "torch_npu": "2.10.0", "vllm": "0.23.0", "vllm_ascend": "0.23.0", "numpy": "1.26.4"}
 
 
 class Finder(importlib.abc.MetaPathFinder):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import note
-from healthcheck.plan.dry_run.stubs.pip import PROVIDED, SITE
+from healthcheck.plan.dry_run.stubs import image, note
+from healthcheck.plan.dry_run.stubs.pip import SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
@@ -133,8 +133,8 @@ def _metadata(module: ModuleType) -> None:
         try:
             return really_version(name)
         except unknown:
-            if (plain := name.lower().replace("_", "-")) in PROVIDED:
-                return PROVIDED[plain]
+            if found := image.packages().get(image.pip_name(name)):
+                return found
             raise
 
     module.__dict__["version"] = version

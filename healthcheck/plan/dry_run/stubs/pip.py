@@ -9,14 +9,8 @@ from collections.abc import Iterator
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import commands, made, note
+from healthcheck.plan.dry_run.stubs import commands, image, made, note
 
-PROVIDED = {
-    "fastapi": "0.120.4", "numpy": "1.26.4", "torch": "2.10.0", "torch-npu": "2.10.0", "torchvision": "0.25.0",
-    "transformers": "5.5.4", "triton-ascend": "3.2.2", "uvicorn": "0.38.0", "vllm": "0.23.0+empty",
-    "vllm-ascend": "0.23.0",
-}  # fmt: skip
-"""What the image of the newest final vllm-ascend brings, as far as a script asks for it by name."""
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """Where what is stood in for says that it is installed: the folders of its packages."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
@@ -47,7 +41,7 @@ def run(arguments: list[str]) -> int:
     elif command == "show":
         print("\n---\n".join(map(_shown, words[1:])))
     elif command in {"list", "freeze"}:
-        for name, version in PROVIDED.items():
+        for name, version in sorted(image.packages().items()):
             print(f"{name}=={version}" if command == "freeze" else f"{name:<20} {version}")
     elif command in {"install", "download", "wheel"}:
         for message in _problems(arguments[arguments.index(command) + 1 :]):
@@ -61,7 +55,7 @@ def run(arguments: list[str]) -> int:
 
 def _shown(name: str) -> str:
     """The fields of one package, in pip's order."""
-    version = PROVIDED.get(name.lower().replace("_", "-"), "0.23.0")
+    version = image.packages().get(image.pip_name(name), image.UNKNOWN_VERSION)
     return (
         f"Name: {name}\nVersion: {version}\nSummary: \nHome-page: \nAuthor: \nAuthor-email: \nLicense: \n"
         f"Location: {SITE}\nRequires: \nRequired-by: "

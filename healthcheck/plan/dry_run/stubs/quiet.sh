@@ -35,6 +35,8 @@ esac
 record exec "$@"
 case "${1:-}" in
     --version | -V) echo "$name 24.0" ;;
-    show) echo "Name: ${2:-}"; echo "Version: 0.23.0" ;;
+    show)
+        shift
+        exec pip show "$@" ;;
 esac
 exit 0

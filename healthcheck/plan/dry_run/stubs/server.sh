@@ -3,7 +3,7 @@
 case "$name:${1:-}" in
     *:--version | *:-v | *:-V | *:version)
         record exec "$@"
-        echo "0.23.0"
+        if [ "$name" = vllm ]; then echo @VLLM@; else echo 1.0.0; fi
         exit 0 ;;
     vllm:serve | vllm:bench | vllm:run-batch) ;;
     vllm:*)

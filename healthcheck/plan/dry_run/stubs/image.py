@@ -1,0 +1,55 @@
+"""What the stubs know of the image and the machine: the file that the kit has written for them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from typing import Any
+
+IMAGE = "image.json"
+UNKNOWN_VERSION = "1.0.0"
+"""Of a package that the image may have in any version."""
+_KIT = sys.argv[1] if len(sys.argv) > 1 else ""
+_VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
+
+
+@functools.cache
+def _image() -> dict[str, Any]:
+    with open(f"{_KIT}/{IMAGE}", encoding="ascii") as file:
+        return dict(json.load(file))
+
+
+def packages() -> dict[str, str]:
+    """The versions of the packages that scripts ask for by name, as pip names them."""
+    return dict(_image()["versions"])
+
+
+def module_version(module: str) -> str:
+    """What `module.__version__` says."""
+    return str(_image()["python_versions"].get(module) or packages().get(pip_name(module), UNKNOWN_VERSION))
+
+
+def pip_name(module: str) -> str:
+    """How pip spells a name."""
+    return module.lower().replace("_", "-")
+
+
+def cuda_only() -> dict[str, list[str]]:
+    """Packages that need CUDA, with their modules."""
+    return dict(_image()["cuda_only"])
+
+
+def devices() -> dict[str, Any]:
+    """The devices, as sandbox.job.ShownDevices has them."""
+    return dict(_image()["devices"])
+
+
+def visible_devices() -> int:
+    """How many devices torch_npu counts: those in ASCEND_RT_VISIBLE_DEVICES, up to the first that is not there."""
+    count, listed = int(devices()["count"]), os.environ.get(_VISIBLE, "")
+    if not listed:
+        return count
+    numbers = [int(word) if word.strip().isdigit() else count for word in listed.split(",")]
+    return next((at for at, number in enumerate(numbers) if number >= count), len(numbers))
