@@ -28,7 +28,7 @@ def gather(
         weights: the directory that MODEL_PATH names.
         limits: what the dry run may use; the default is enough for ordinary scripts.
         consent: where the system has no sandbox, run the script with all that this user may do.
-        devices: the NPUs that the script sees; one 910B3 by default. It sees the packages of the submission's stack.
+        devices: the NPUs that the script sees (default: one 910B3), beside the packages of the submission's stack.
 
     Raises:
         UsageError: the submission or the weights cannot be read.
