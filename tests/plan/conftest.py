@@ -67,9 +67,7 @@ def _sandbox() -> box.Box:
     return box.chosen()
 
 
-def planned(
-    root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None
-) -> LaunchPlan:
+def planned(root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None) -> LaunchPlan:
     """The plan of a repository."""
     return runs.rehearse(read_submission(root, stack=stack), weights, Limits(), _sandbox(), devices=devices)
 
