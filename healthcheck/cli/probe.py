@@ -73,7 +73,7 @@ def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tu
     try:
         probed = ledger.judge(CHECKS, lambda: collect(settings, progress, folder))
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
-        stopped = facts.INTERRUPTED
+        stopped = "interrupted"
         ledger.skip(CHECKS, stopped)
     report = Report(
         verdict=verdict_of(ledger.results, stopped=stopped),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -240,9 +241,13 @@ def _what(mode: int) -> str:
     return "is no regular file (a pipe, a socket or a device)"
 
 
+_NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Halves of characters, as JSON may have them; the others stand for a byte that is no UTF-8."""
+
+
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     """Text from a file or a file name as a report can show it: one line, nothing that a terminal would obey."""
-    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = _NO_BYTE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(
         char if unicodedata.category(char)[0] not in "CZ" or char == " " else f"\\x{ord(char):02x}" for char in cut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 
 from healthcheck import contract
@@ -38,6 +39,9 @@ OTHERS_TEMPLATES = {"llama.cpp", "lmdeploy", "mindie", "sglang"}
 """Engines that bring chat templates of their own for many models."""
 TURNS = ("user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user")
 """The roles of the evaluation client's stock prompt: four worked examples and the question, no system message."""
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _marker(number: int) -> str:
@@ -226,7 +230,7 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     plain, plain_parts, system, system_parts = render(template.text, conversations, variables)
     chat = _better(plain, plain_parts)
     where = template.source.partition(",")[0]
-    if chat.error or _marker(8) not in chat.text:
+    if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
         yield fail(
             expected="a rendering of a conversation like the evaluation client's: nine messages, no system",
             seen=f"{template.source} {_complaint(chat)}",
@@ -268,6 +272,8 @@ def _complaint(rendered: Rendered) -> str:
         return shown(rendered.error, 200)
     if not rendered.text.strip():
         return "renders to nothing"
+    if half := _HALF.search(rendered.text):
+        return f"renders half of a character (U+{ord(half[0]):04X}), which no tokenizer takes"
     return f"leaves out the last user message: {shown(rendered.text[-120:])}"
 
 
