@@ -42,6 +42,7 @@ def pages() -> tuple[Page, ...]:
     return (
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
+        *map(_page, plan.SUMMARIES),
         *map(_page, plan.DEEP_CHECKS),
         *map(_page, weights.CHECKS),
         *map(_page, service.PORT_CHECKS),

@@ -105,6 +105,7 @@ class Verification:
             plan_checks.CHECKS,
             lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
         )
+        ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)
         self._run.provenance["sandbox"] = plan.mode if plan else "none"
         return submission, plan
 

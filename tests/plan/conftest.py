@@ -15,7 +15,7 @@ import pytest
 
 from healthcheck.engine import Ledger
 from healthcheck.hardware import Devices
-from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.checks import CHECKS, SUMMARIES
 from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
@@ -77,6 +77,7 @@ def judged(root: Path, weights: Path, *, stack: str | None = None) -> tuple[Laun
     plan = planned(root, weights, stack=stack)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
+    ledger.judge(SUMMARIES, lambda: ledger.results)
     return plan, {result.id: result for result in ledger.results}
 
 

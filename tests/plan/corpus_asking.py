@@ -9,8 +9,8 @@ READY = f"{SERVE} &\nuntil curl -sf -o /dev/null http://127.0.0.1:8000/health; d
 CHAT = "http://127.0.0.1:8000/v1/chat/completions"
 NAMED = '{"model": "warm-up", "messages": [{"role": "user", "content": "see http://example.org/x"}]}'
 OWN = '"{\\"model\\": \\"$MODEL_PATH\\", \\"messages\\": []}"'
-ENDS = {"plan/foreground": "fail", "plan/served-name": "warn"}
-WARNED = {"plan/served-name": "warn"}
+ENDS = {"plan/foreground": "fail", "plan/readiness-poll": "warn"}
+WARNED = {"plan/readiness-poll": "warn"}
 
 
 def python(body: str) -> dict[str, str]:
@@ -44,8 +44,8 @@ WRONG_ASKING: tuple[Case, ...] = (
         {SERVE} &
         for i in $(seq 900); do curl -sf localhost:8080/health && break; sleep 2; done
         wait
-        """), {"plan/port": "warn"}, says="it asks port 8080 again and again, where nothing listens [deploy.sh:3]", fix="ask port 8000"),
-    case("asks-another-port-in-python", sh(f"{SERVE} &\npython3 warm.py\nwait"), {"plan/port": "warn"}, files=python("""
+        """), {"plan/readiness-poll": "warn"}, says="it asks port 8080 again and again, where nothing listens [deploy.sh:3]", fix="ask port 8000"),
+    case("asks-another-port-in-python", sh(f"{SERVE} &\npython3 warm.py\nwait"), {"plan/readiness-poll": "warn"}, files=python("""
         import time, urllib.request
         for _ in range(900):
             try:
@@ -58,7 +58,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         {SERVE} &
         for i in 1 2 3 4 5 6; do curl -sf localhost:9000/health && exec sleep infinity; sleep 300; done
         exit 1
-        """), {"plan/port": "warn", "plan/foreground": "fail"}, fix="correct the question for port 9000"),
+        """), {"plan/readiness-poll": "warn", "plan/foreground": "fail"}, fix="correct the question for port 9000"),
 )  # fmt: skip
 RIGHT_ASKING: tuple[Case, ...] = (
     case("asks-its-model", bash(f"set -e\n{READY}curl -sf -d {OWN} -H 'Content-Type: application/json' {CHAT}\nwait")),

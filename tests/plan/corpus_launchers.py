@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.plan.corpus import Case, bash, case, sh
 
 SELF = {"plan/self-contained": "fail"}
-EMPTIED = {"plan/self-contained": "fail", "plan/port": "fail"}
+EMPTIED = {"plan/self-contained": "fail", "plan/port": "fail", "plan/flags": "fail"}
 
 RIGHT_LAUNCHERS: tuple[Case, ...] = (
     case(

@@ -239,10 +239,10 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
             "wheel": "python3 -m pip install ./w/torch_npu-2.7.1-cp311-none.whl",
         }.items()
     ),
-    case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init')),
+    case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init'), {"plan/flags": "warn"}),
     case("tokenizer-after-the-file", sh('vllm serve "$MODEL_PATH" --config c.yaml --no-skip-tokenizer-init'),
          files={"c.yaml": "skip-tokenizer-init: true\n"}),
-    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'),
+    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'), {"plan/flags": "warn"},
          files={"draft/config.json": "{}"}),
     case(
         "found-host", sh('vllm serve "$MODEL_PATH" --host $(hostname -i) --port 8000'), {"plan/host": "warn"},
@@ -300,7 +300,7 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         for at, option in enumerate(("--speculative-config.model /data/eagle3", "--speculative_config.model=/data/eagle3"))
     ),
     case("tokenizer-skipped-last", sh('vllm serve "$MODEL_PATH" --no-skip-tokenizer-init --skip-tokenizer-init'),
-         {"plan/chat-api": "fail"}),
+         {"plan/chat-api": "fail", "plan/flags": "warn"}),
     case("uninstalls", sh("pip install -q torch-npu-tools torch\npip uninstall -y torch_npu\npip install vllm-plugin\n" + SERVE),
          {"plan/self-contained": "fail"}, says="it is removed"),
     case("uninstalls-and-lists-another", sh("pip uninstall -y vllm\npip install -r requirements.txt\n" + SERVE),

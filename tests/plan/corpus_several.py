@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.plan.corpus import Case, bash, case
 
-NEVER = {"plan/starts-server": "fail"}
+CROWDED = {"plan/device-memory": "fail"}
 SECOND = 'vllm serve "$MODEL_PATH" --port 8001'
 
 
@@ -33,11 +33,11 @@ RIGHT_SEVERAL: tuple[Case, ...] = (
 )  # fmt: skip
 
 WRONG_SEVERAL: tuple[Case, ...] = (
-    both("default", expected=NEVER, says="2 servers on device 0 ask for 1.8 of its memory"),
-    both("named-and-default", second=HALF, third="--tensor-parallel-size 1", expected=NEVER, says="1.4"),
-    both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=NEVER,
+    both("default", expected=CROWDED, says="2 servers on device 0 ask for 1.8 of its memory"),
+    both("named-and-default", second=HALF, third="--tensor-parallel-size 1", expected=CROWDED, says="1.4"),
+    both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=CROWDED,
          says="on device 2"),
-    both("overlap", first="ASCEND_RT_VISIBLE_DEVICES=1", third="-tp 2", expected=NEVER, says="on device 1"),
-    case("several-embedding", bash(f'{SECOND} --task embed &\nexec vllm serve "$MODEL_PATH" --config c.yaml'), NEVER,
+    both("overlap", first="ASCEND_RT_VISIBLE_DEVICES=1", third="-tp 2", expected=CROWDED, says="on device 1"),
+    case("several-embedding", bash(f'{SECOND} --task embed &\nexec vllm serve "$MODEL_PATH" --config c.yaml'), CROWDED,
          files={"c.yaml": "gpu-memory-utilization: 0.85\n"}, says="1.75"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.plan.corpus import Case, bash, case, sh
 
 SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
-WARNED = {"plan/starts-server": "warn"}
+WARNED = {"plan/self-contained": "warn"}
 
 WRONG_VARIABLES: tuple[Case, ...] = (
     case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),

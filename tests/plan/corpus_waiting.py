@@ -6,7 +6,7 @@ from tests.plan.corpus import bash, case, sh
 
 SERVE = 'vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 HEALTH = "http://127.0.0.1:8000/health"
-IMPATIENT = {"plan/foreground": "warn"}
+IMPATIENT = {"plan/readiness-poll": "warn"}
 LOOP = """
 {serve} > vllm.log 2>&1 &
 pid=$!

@@ -16,7 +16,7 @@ PORT: tuple[Case, ...] = (
     case("port-variable", sh('PORT=${PORT:-8080}\nvllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
     case("port-in-comment", sh('# --port 8000\nvllm serve "$MODEL_PATH" --port 8080'), {"plan/port": "fail"}),
     case("port-dead", sh('PORT=8000\nPORT=8001\nvllm serve "$MODEL_PATH" --port $PORT'), {"plan/port": "fail"}),
-    case("port-twice", sh('vllm serve "$MODEL_PATH" --port 8000 --port 8002'), {"plan/port": "fail"}),
+    case("port-twice", sh('vllm serve "$MODEL_PATH" --port 8000 --port 8002'), {"plan/port": "fail", "plan/flags": "warn"}),
     case(
         "port-yaml",
         sh('vllm serve "$MODEL_PATH" --config serve.yaml'),
@@ -49,7 +49,7 @@ PORT: tuple[Case, ...] = (
          "plan/chat-api": "fail", "plan/self-contained": "warn"},
         says="1025",
     ),
-    case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail"}),
+    case("port-no-number", sh('vllm serve "$MODEL_PATH" --port "$PORT"'), {"plan/port": "fail", "plan/flags": "fail"}),
     case(
         "port-uvicorn",
         sh("python3 app.py"),
@@ -117,7 +117,7 @@ NAME: tuple[Case, ...] = (
 
 API: tuple[Case, ...] = (
     case("api-demo", sh('python3 -m vllm.entrypoints.api_server --model "$MODEL_PATH" --port 8000'), {"plan/chat-api": "fail"}),
-    case("api-embed", sh('vllm serve "$MODEL_PATH" --task embed'), {"plan/chat-api": "fail"}),
+    case("api-embed", sh('vllm serve "$MODEL_PATH" --task embed'), {"plan/chat-api": "fail", "plan/flags": "fail"}),
     case("api-pooling", sh('vllm serve "$MODEL_PATH" --runner pooling'), {"plan/chat-api": "fail"}),
     case("api-headless", sh('vllm serve "$MODEL_PATH" --headless'), {"plan/chat-api": "fail"}),
     case("api-bench", sh('vllm bench serve --model "$MODEL_PATH" --port 8000'), NEVER),
@@ -233,7 +233,7 @@ START: tuple[Case, ...] = (
     case(
         "unknown-library",
         sh("python3 run.py"),
-        {"plan/port": "warn"},
+        {"plan/port": "warn", "plan/flags": "fail"},
         files={
             "run.py": """
             import os, subprocess, omegaconf
@@ -251,8 +251,9 @@ START: tuple[Case, ...] = (
     case("empty", "#!/bin/sh\n", NEVER),
     case("syntax", sh('if true; then\nvllm serve "$MODEL_PATH"'), NEVER),
     case("bash-under-sh", sh('args=(serve "$MODEL_PATH")\nvllm "${args[@]}"'), NEVER),
-    case("broken-continuation", sh('vllm serve "$MODEL_PATH" \\ \n  --port 8000 --trust-remote-code'), NEVER, says="backslash"),
-    case("forgotten-continuation", sh('vllm serve "$MODEL_PATH"\n--port 8000'), NEVER, says="--port"),
+    case("broken-continuation", sh('vllm serve "$MODEL_PATH" \\ \n  --port 8000 --trust-remote-code'),
+         {"plan/whole-commands": "fail", "plan/flags": "fail"}, says="backslash"),
+    case("forgotten-continuation", sh('vllm serve "$MODEL_PATH"\n--port 8000'), {"plan/whole-commands": "fail"}, says="--port"),
     case("wrong-module", sh('python3 -m adapter.serve "$MODEL_PATH"'), NEEDS),
     case("port-and-name", sh('vllm serve "$MODEL_PATH" --port 9000 --served-model-name x --api-key k &'),
          {"plan/port": "fail", "plan/served-name": "fail", "plan/no-api-key": "fail", "plan/foreground": "fail"}),

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from healthcheck.engine import Ledger
-from healthcheck.plan.checks import CHECKS
+from healthcheck.plan.checks import CHECKS, SUMMARIES
 from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
@@ -82,6 +82,7 @@ def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Li
 def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
+    ledger.judge(SUMMARIES, lambda: ledger.results)
     return next(result.outcome for result in ledger.results if result.id == id_)
 
 

@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from healthcheck.check import Check
+from healthcheck.plan.checks.any_processor import any_processor
+from healthcheck.plan.checks.ascend_environment import ascend_environment
 from healthcheck.plan.checks.chat_api import chat_api
+from healthcheck.plan.checks.device_memory import device_memory
 from healthcheck.plan.checks.engine_config import engine_config
+from healthcheck.plan.checks.engine_installed import engine_installed
 from healthcheck.plan.checks.flags import flags
 from healthcheck.plan.checks.foreground import foreground
 from healthcheck.plan.checks.host import host
+from healthcheck.plan.checks.keeps_packages import keeps_packages
 from healthcheck.plan.checks.model_path import model_path
 from healthcheck.plan.checks.no_api_key import no_api_key
+from healthcheck.plan.checks.no_arguments import no_arguments
+from healthcheck.plan.checks.no_downloads import no_downloads
+from healthcheck.plan.checks.no_image_paths import no_image_paths
+from healthcheck.plan.checks.no_missing_files import no_missing_files
+from healthcheck.plan.checks.no_missing_modules import no_missing_modules
+from healthcheck.plan.checks.no_missing_programs import no_missing_programs
+from healthcheck.plan.checks.no_other_variables import no_other_variables
 from healthcheck.plan.checks.one_machine import one_machine
 from healthcheck.plan.checks.one_port_each import one_port_each
 from healthcheck.plan.checks.port import port
+from healthcheck.plan.checks.readiness_poll import readiness_poll
 from healthcheck.plan.checks.self_contained import self_contained
 from healthcheck.plan.checks.served_name import served_name
 from healthcheck.plan.checks.starts_server import starts_server
+from healthcheck.plan.checks.whole_commands import whole_commands
 from healthcheck.plan.engine_config.facts import EngineConfig
 from healthcheck.plan.records import LaunchPlan
+from healthcheck.records import CheckResult
 
 CHECKS: tuple[Check[LaunchPlan], ...] = (
     starts_server,
-    self_contained,
+    no_arguments,
+    no_other_variables,
+    no_missing_files,
+    no_missing_programs,
+    no_missing_modules,
+    engine_installed,
+    no_downloads,
+    no_image_paths,
+    any_processor,
+    keeps_packages,
+    ascend_environment,
     chat_api,
     model_path,
     port,
@@ -29,9 +56,14 @@ CHECKS: tuple[Check[LaunchPlan], ...] = (
     served_name,
     no_api_key,
     foreground,
+    readiness_poll,
     one_port_each,
+    device_memory,
+    whole_commands,
     flags,
     one_machine,
 )
+SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
+"""Over the results of the checks above."""
 DEEP_CHECKS: tuple[Check[EngineConfig], ...] = (engine_config,)
 """With `verify --deep` alone: they ask the real vLLM."""

@@ -36,6 +36,17 @@ def chat_api(plan: LaunchPlan) -> Findings:
 
     What may refuse single requests is a warning: --middleware, whose code the rehearsal does not run, and a
     --max-model-len below 1024 tokens, as the service's client asks for 512 tokens behind its prompt (inferred).
+
+    Example:
+    ```sh
+    exec python3 -m vllm.entrypoints.api_server --model "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     server = served(plan)
     expected = f"a server of {contract.CHAT_PATH}"

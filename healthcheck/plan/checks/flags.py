@@ -28,6 +28,17 @@ def flags(plan: LaunchPlan) -> Findings:
     abbreviations that fit two options, missing and superfluous values, numbers out of range
     (--gpu-memory-utilization 1.5), broken JSON and unknown keys in it, unknown quantisation methods and load
     formats, an option given twice with different values (the last one counts), stray words.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --max-model-length 8192
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --max-model-len 8192
+    ```
     """
     server = plan.server
     if server is None or server.engine != "vllm":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import readiness_polls
-from healthcheck.plan.dry_run.sandbox.watch import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
-from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import STARTED, served
 from healthcheck.records import Stage
 
@@ -34,11 +33,20 @@ def foreground(plan: LaunchPlan) -> Findings:
     A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
     100 GB and then asks every problem five times. How long that takes is unknown, so a limit is a warning.
 
-    The same holds for a script that waits for its server and ends where that is not ready in time: a rehearsal in
-    which the server never gets ready shows how long it waits. Ten minutes, as vLLM waits for its own engine
-    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
-
     Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" &
+    sleep 1
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" &
+    wait
+    ```
     """
     server = served(plan)
     if not server.foreground:
@@ -56,7 +64,6 @@ def foreground(plan: LaunchPlan) -> Findings:
             fix="leave out the time limit (timeout …, timeout=…) around the server",
             where=server.where,
         )
-    yield from _gives_up(plan)
 
 
 def _stay(plan: LaunchPlan, where: str) -> str:
@@ -75,21 +82,3 @@ def _stay(plan: LaunchPlan, where: str) -> str:
             "command, no & behind it, and nothing after it"
         )
     return "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait"
-
-
-def _gives_up(plan: LaunchPlan) -> Findings:
-    """A script that ends where the server is not ready soon enough."""
-    run = plan.loading_run
-    if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
-        return
-    servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
-    behind = tuple(command for command in run.traced if not command.startswith(servers))
-    stop = trace.stopped(plan.script, behind)
-    line = deploy_sh.line_at(plan.script, stop.line) or stop.command
-    yield warn(
-        expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",
-        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} where the server is not "
-        f"ready by then: “{line}”",
-        fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
-        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,
-    )

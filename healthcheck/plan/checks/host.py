@@ -42,6 +42,17 @@ def host(plan: LaunchPlan) -> Findings:
     An address or a name of one machine fails: no other can listen on it.
 
     Repair: pass `--host 0.0.0.0`.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --host 127.0.0.1
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --host 0.0.0.0
+    ```
     """
     server = served(plan)
     if server.host is None:

@@ -35,6 +35,17 @@ def model_path(plan: LaunchPlan) -> Findings:
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
     `vllm serve "$MODEL_PATH"`.
+
+    Example:
+    ```sh
+    exec vllm serve /models/my-model
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     server = served(plan)
     models = [server.model] if server.model else [other.model for other in plan.servers if other.model]

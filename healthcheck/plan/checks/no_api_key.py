@@ -22,6 +22,17 @@ def no_api_key(plan: LaunchPlan) -> Findings:
 
     A server that is started with `--api-key`, or with VLLM_API_KEY in its environment, answers every request
     with status 401. Repair: remove the option, or `unset VLLM_API_KEY` before the server starts.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --api-key secret
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     server = served(plan)
     if server.api_key:

@@ -61,6 +61,17 @@ def one_machine(plan: LaunchPlan) -> Findings:
 
     Repair: submit the adapter without these lines. A model that needs several machines cannot be evaluated;
     quantised weights or a shorter context may fit one.
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --nnodes 2 --node-rank 0 --master-addr 10.0.0.1
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     if plan.server is None and not plan.settings:
         raise NotApplicable("no server is started")

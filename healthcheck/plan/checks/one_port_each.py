@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check, note, warn
+from healthcheck.check import Findings, check, warn
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.servers.served import STARTED
 from healthcheck.records import Stage
@@ -20,12 +20,24 @@ def one_port_each(plan: LaunchPlan) -> Findings:
 
     Of two servers on one port the second ends with "address already in use". Repair: start one of them, or give
     the one that the service does not talk to another port.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.4 &
+    wait
+    ```
     """
     running = [server for server in plan.servers if server.foreground and server.api != "headless"]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
         commands = "; ".join(server.command for server in running if server.port == number)
         yield warn(expected=f"one server on port {number}", seen=commands, fix="start one of them")
-    for text in plan.notes:
-        if " " in text:
-            yield note(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan import repairs
-from healthcheck.plan.readiness_polls import other_ports
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
@@ -27,12 +26,20 @@ def port(plan: LaunchPlan) -> Findings:
     configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
     MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
 
-    A deploy.sh that waits for its server at another port than the one where that listens gets a warning.
-
     Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
+
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8080
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8000
+    ```
     """
     server = served(plan)
-    yield from other_ports(plan)
     if server.port == contract.PORT:
         return
     if server.port is not None:

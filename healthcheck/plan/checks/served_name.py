@@ -6,7 +6,6 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
-from healthcheck.plan.readiness_polls import other_models
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
@@ -32,10 +31,18 @@ def served_name(plan: LaunchPlan) -> Findings:
     the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
     have a fixed name by default.
 
-    The same 404 meets a deploy.sh that asks its own server for another name (a request to warm it up): a warning.
+    Example:
+    ```sh
+    exec vllm serve "$MODEL_PATH" --served-model-name my-model
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     server = served(plan)
-    yield from other_models(plan)
     if not server.served_names:
         if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
             yield unresolved(plan, "the weight path as the model's name", "the served name")

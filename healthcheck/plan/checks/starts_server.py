@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
-from healthcheck.plan import ascend_variables
-from healthcheck.plan.device_memory import overcommitted
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.records import LaunchPlan, ShellRun
-from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.script import trace
 from healthcheck.plan.script.diagnosis import LIMITS, ending
 from healthcheck.plan.script.last_lines import error_line, last_lines
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox
@@ -40,19 +35,24 @@ def starts_server(plan: LaunchPlan) -> Findings:
     (vllm, python3, pip, npu-smi, curl …) are stand-ins that record how they were called; nothing is installed,
     downloaded or really launched.
 
-    Where no server is recorded, the message says how the script ended and what it said last. A backslash with a
-    space behind it ends a command early: what follows is then no option of it any more. Of several vLLM servers on
-    the same devices, whose --gpu-memory-utilization (0.9 or more where it is not given) is above 1 together, the
-    later ones end for want of memory.
+    If no server is recorded, the message says how the script ended and what it printed last.
 
-    Variables with which a server does not come up on an NPU are warnings: VLLM_PLUGINS without ascend,
-    ASCEND_LAUNCH_BLOCKING=1 without --enforce-eager, and LD_LIBRARY_PATH or PYTHONPATH with your folders in place
-    of CANN's, not in front of them (PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}").
+    Example:
+    ```sh
+    set -e
+    test -n "$API_TOKEN"
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
     """
     if not plan.servers:
         yield _never(plan)
         return
-    yield from _lost_options(plan)
     if plan.run.ended_by in LIMITS:
         yield fail(
             expected=_EXPECTED,
@@ -60,9 +60,6 @@ def starts_server(plan: LaunchPlan) -> Findings:
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
-    if too_much := overcommitted(plan):
-        yield too_much
-    yield from ascend_variables.doubtful(plan)
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:
@@ -96,7 +93,7 @@ def _never(plan: LaunchPlan) -> Finding:
         fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
     if cause.told and said[-1] not in excused:
-        seen = f"it ended with status {run.exit_status} for want of what plan/self-contained names"
+        seen = f"it ended with status {run.exit_status} because something is missing: see the plan/no-… checks"
     return fail(
         expected=_EXPECTED,
         seen=f"under {run.shell}, {seen}",
@@ -133,26 +130,3 @@ def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
         fix="write deploy.sh without what only bash knows, or keep it executable: which shell runs it is unknown",
         where=f"{contract.ENTRY_POINT}:1",
     )
-
-
-def _lost_options(plan: LaunchPlan) -> Iterator[Finding]:
-    """Options that became commands of their own."""
-    text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
-    said = [each for each in complaints(text, plan.script) if each.kind == "option"]
-    for number, line in enumerate(plan.script.splitlines(), 1):
-        following = deploy_sh.line_at(plan.script, number + 1)
-        if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
-            yield fail(
-                expected="one command over several lines",
-                seen=f"line {number} ends in a backslash and a space, so {following!r} is no part of the command",
-                fix="delete the space behind the backslash",
-                where=f"{contract.ENTRY_POINT}:{number}",
-            )
-            return
-    for each in said[:1]:
-        yield fail(
-            expected="one command over several lines",
-            seen=f"{each.text}: the option is a command of its own",
-            fix="end the line before it with a backslash, and nothing behind that",
-            where=each.where,
-        )

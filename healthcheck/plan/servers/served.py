@@ -41,3 +41,9 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
 def is_within(model: str, folder: str) -> bool:
     """Whether the path of a model is a folder or is below it."""
     return model == folder or model.startswith(folder.rstrip("/") + "/")
+
+
+def option_place(plan: LaunchPlan, spelled: str) -> str:
+    """The line of deploy.sh that has an option with its value, "" if none has."""
+    line = deploy_sh.find_line(plan.script, [spelled, *spelled.replace("=", " ").split()])
+    return f"{contract.ENTRY_POINT}:{line}" if line else ""

@@ -1,0 +1,45 @@
+"""plan/any-processor: the start does not depend on the processor."""
+
+from __future__ import annotations
+
+import platform
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, warn
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script import deploy_sh
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/any-processor",
+    "The start does not depend on the processor",
+    stage=Stage.PLAN,
+    why="Which processor the service's machine has is not documented.",
+    requires=("repo/deploy-sh-present",),
+)
+def any_processor(plan: LaunchPlan) -> Findings:
+    """A branch on `uname -m` is a warning: the dry run sees the processor of this machine alone, and many NPU
+    machines have an aarch64 processor.
+
+    Example:
+    ```sh
+    [ "$(uname -m)" = x86_64 ] && PORT=8000
+    exec vllm serve "$MODEL_PATH" --port "$PORT"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8000
+    ```
+    """
+    line = deploy_sh.processor_line(plan.script)
+    if line:
+        yield warn(
+            expected="the same on every processor: which one the service has is not documented",
+            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” decides by it, and the rehearsal saw "
+            f"{platform.machine()} alone",
+            fix="do without it, or make sure that every branch is right",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )

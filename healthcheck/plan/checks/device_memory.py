@@ -1,0 +1,39 @@
+"""plan/device-memory: servers on one device leave each other memory."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check
+from healthcheck.plan.device_memory import overcommitted
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.servers.served import STARTED
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/device-memory",
+    "Servers on one device leave each other memory",
+    stage=Stage.PLAN,
+    why="vLLM reserves its share of a device's memory at the start: the later server ends for want of memory.",
+    requires=STARTED,
+)
+def device_memory(plan: LaunchPlan) -> Findings:
+    """Several vLLM servers on one device fail if their --gpu-memory-utilization (0.9 or more by default) is above
+    1 together.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port 8000 &
+    vllm serve "$MODEL_PATH" --port 8001 &
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.45 &
+    vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.45 &
+    wait
+    ```
+    """
+    if finding := overcommitted(plan):
+        yield finding

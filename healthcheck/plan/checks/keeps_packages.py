@@ -1,0 +1,88 @@
+"""plan/keeps-packages: the image's own packages are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.plan.requested import is_install
+from healthcheck.records import Finding, Stage
+from healthcheck.repo import packages
+
+_PROVIDED = re.compile(
+    r"^(torch|torch[-_]npu|vllm|vllm[-_]ascend|triton|triton[-_]ascend|torchvision|torchaudio)\b"
+)
+_NEEDED = {"torch", "torch-npu", "torch_npu", "vllm", "vllm-ascend", "vllm_ascend"}
+
+
+@check(
+    "plan/keeps-packages",
+    "The image's own packages are kept",
+    stage=Stage.PLAN,
+    rule=contract.PROVIDED,
+    why="The image's torch, torch-npu, vllm and vllm-ascend fit together; another version of one breaks them.",
+    requires=("repo/deploy-sh-present",),
+)
+def keeps_packages(plan: LaunchPlan) -> Findings:
+    """deploy.sh neither removes nor replaces torch, torch-npu, vllm and vllm-ascend. A package that is removed and
+    installed again is a warning, one that stays removed fails.
+
+    Example:
+    ```sh
+    pip uninstall -y torch
+    exec vllm serve "$MODEL_PATH"
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    plain = {word for _, word, _ in packages.installed_by(plan.script)}
+    for number, command in enumerate(plan.commands, 1):
+        words = command.argv[1:]
+        if "uninstall" in words[:4]:
+            yield from _uninstalled(command, plan.commands[number:])
+        if not is_install(command):
+            continue
+        for word in words:
+            if word not in plain and _PROVIDED.match(word.lower()):
+                yield warn(
+                    expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
+                    seen=f"{word[:NAME_CHARACTERS]} is installed: {command_text(command.argv[:12])}",
+                    fix=f"leave {word} out",
+                    where=command.where,
+                    rule=contract.PROVIDED,
+                )
+
+
+def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> Iterator[Finding]:
+    for word in command.argv[1:]:
+        if word.lower() not in _NEEDED:
+            continue
+        again = next((each for each in later if is_install(each) and _installs_package(each, word)), None)
+        say = warn if again else fail
+        yield say(
+            expected=f"{word}, which the server needs and the image brings",
+            seen=f"it is removed: {command_text(command.argv)}"
+            + (f"; and installed again: {command_text(again.argv)}" if again else ""),
+            fix=f"leave {word} installed",
+            where=command.where,
+        )
+
+
+def _installs_package(command: RecordedCommand, package: str) -> bool:
+    """Whether one of its words is the package: a name with a version or an extra, a wheel, a folder, an address.
+
+    The words are those of its command line and of the lists of packages that it names; `.` is its folder.
+    """
+    name = re.escape(package.lower().replace("_", "-"))
+    form = re.compile(rf"(?:^|/){name}(?:$|[=<>~!\[@; /]|-\d|\.git)")
+    words = [command.cwd if word == "." else word for word in command.argv[2:]]
+    words += [line.strip() for text in command.texts.values() for line in text.splitlines()]
+    return any(form.search(word.lower().replace("_", "-")) for word in words)

@@ -1,0 +1,64 @@
+"""plan/no-arguments: deploy.sh needs no arguments and no input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan import unmet_needs
+from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.unmet_needs import EXPECTED
+from healthcheck.records import Finding, Stage
+
+
+@check(
+    "plan/no-arguments",
+    "deploy.sh needs no arguments and no input",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service runs deploy.sh without arguments and without a terminal.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_arguments(plan: LaunchPlan) -> Findings:
+    """The service passes no arguments to deploy.sh and types nothing.
+
+    Example:
+    ```sh
+    exec vllm serve "$1" --port 8000
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8000
+    ```
+    """
+    yield from unmet_needs.findings(plan, "argument", "terminal")
+    if not unmet_needs.any_of(plan, "argument", "variable"):
+        yield from unmet_needs.usage(plan, unmet_needs.ARGUMENTS)
+    yield from _emptied(plan)
+
+
+def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
+    """A server that is started without its model or port because an argument or an answer was not given."""
+    server = plan.server
+    if server is None or not (server.model == "" or _lost_value(server)):
+        return
+    what, line = deploy_sh.empty_line(plan.script)
+    if what:
+        yield fail(
+            expected=EXPECTED,
+            seen=f"it needs {what}: “{deploy_sh.line_at(plan.script, line)}” gives nothing, and the server is "
+            f"started with: {server.command}",
+            fix="give everything a default; the service passes no arguments and types nothing",
+            where=f"{contract.ENTRY_POINT}:{line}",
+        )
+
+
+def _lost_value(server: ServerCommand) -> bool:
+    """Whether the model or the port is an option or a place on the command line with nothing in it."""
+    bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source) is not None
+    return bare or any(server.options.get(name) == "" for name in ("model", "model-path"))

@@ -1,0 +1,95 @@
+"""plan/no-downloads: nothing is downloaded to start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.servers.served import option_place
+from healthcheck.records import Finding, Stage
+
+_HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
+_SYSTEM_PACKAGES = {"apt", "apt-get", "yum", "dnf", "apk"}
+_DOWNLOAD_CALLS = ("snapshot_download(", "hf_hub_download(", "model_file_download(")
+_DOWNLOADERS = {"huggingface-cli", "hf", "modelscope", "openmind-cli", "obsutil", "git-lfs"}
+
+
+@check(
+    "plan/no-downloads",
+    "Nothing is downloaded to start",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The weights are in MODEL_PATH, and whether the machine has a network is not documented.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_downloads(plan: LaunchPlan) -> Findings:
+    """A download of weights from a hub fails. Other downloads (git clone, wget, apt-get) and names that an engine
+    looks up on a hub are warnings: the network may not be there.
+
+    Example:
+    ```sh
+    huggingface-cli download org/model --local-dir /models
+    exec vllm serve /models
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH"
+    ```
+    """
+    yield from _downloads(plan)
+    yield from _hub_names(plan)
+
+
+def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
+    for command in plan.commands:
+        text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
+        if command.program == "python:download":
+            said = f"of {' '.join(command.argv[1:])[:NAME_CHARACTERS]}, by a call in Python (snapshot_download …)"
+        downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
+        clones = command.program == "git" and "clone" in command.argv[:3]
+        if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
+            yield fail(
+                expected="the weights come from MODEL_PATH, and nothing is fetched to start",
+                seen=f"a download from a hub: {said}",
+                fix='leave the download out and use "$MODEL_PATH"',
+                where=_call_place(plan) or command.where if command.program == "python:download" else command.where,
+                rule=contract.WEIGHTS_FROM_MODEL_PATH,
+            )
+        elif (
+            clones
+            or command.program in {"wget", "curl", "aria2c"}
+            or (
+                command.program in _SYSTEM_PACKAGES
+                and {"install", "update"} & set(command.argv)
+                and deploy_sh.stops_at_errors(plan.script, command.where)
+            )
+        ):
+            yield warn(
+                expected="a start without the network, which may not be there",
+                seen=said,
+                fix="commit what is needed",
+                where=command.where,
+            )
+
+
+def _call_place(plan: LaunchPlan) -> str:
+    """Where deploy.sh itself has the Python call that downloads, "" where it has none."""
+    line = deploy_sh.find_line(plan.script, _DOWNLOAD_CALLS)
+    return f"{contract.ENTRY_POINT}:{line}" if line else ""
+
+
+def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
+    for spelled in plan.server.hub_names if plan.server else ():
+        yield warn(
+            expected="a start without the network, which may not be there",
+            seen=f"{spelled[:NAME_CHARACTERS]}: no such folder, so the engine looks for it on a hub",
+            fix="ship it in the repository or with the weights, and name it by its path",
+            where=option_place(plan, spelled),
+        )

@@ -1,0 +1,39 @@
+"""plan/no-other-variables: deploy.sh needs no environment variable but MODEL_PATH."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check
+from healthcheck.plan import unmet_needs
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/no-other-variables",
+    "deploy.sh needs no environment variable but MODEL_PATH",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="The service sets MODEL_PATH and none of your own variables.",
+    requires=("repo/deploy-sh-present",),
+)
+def no_other_variables(plan: LaunchPlan) -> Findings:
+    """The service sets MODEL_PATH and does not know the variables of your shell.
+
+    Example:
+    ```sh
+    set -u
+    exec vllm serve "$MODEL_PATH" --tensor-parallel-size "$TP"
+    ```
+
+    Use instead:
+
+    ```sh
+    set -u
+    : "${TP:=1}"
+    exec vllm serve "$MODEL_PATH" --tensor-parallel-size "$TP"
+    ```
+    """
+    yield from unmet_needs.findings(plan, "variable")
+    if not unmet_needs.any_of(plan, "argument", "variable"):
+        yield from unmet_needs.usage(plan, unmet_needs.VARIABLE)

@@ -1,0 +1,62 @@
+"""plan/readiness-poll: deploy.sh polls its own server, and long enough."""
+
+from __future__ import annotations
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, warn
+from healthcheck.plan import readiness_polls
+from healthcheck.plan.dry_run.sandbox.watch import PATIENCE_S
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.servers.served import STARTED, served
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/readiness-poll",
+    "deploy.sh polls its own server, and long enough",
+    stage=Stage.PLAN,
+    rule=contract.STARTS_THE_SERVICE,
+    why="A script that gives up while the server loads ends the adapter.",
+    requires=STARTED,
+)
+def readiness_poll(plan: LaunchPlan) -> Findings:
+    """If deploy.sh waits for its server, it has to poll the port and the model that the server has, and for long
+    enough: how long 100 GB take to load is unknown. Ten minutes, as vLLM waits for its own engine
+    (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH" --port 8000 &
+    for i in $(seq 30); do curl -sf localhost:8001/health && break; sleep 1; done
+    curl -sf localhost:8001/health || exit 1
+    wait
+    ```
+
+    Use instead:
+
+    ```sh
+    exec vllm serve "$MODEL_PATH" --port 8000
+    ```
+    """
+    yield from readiness_polls.other_ports(plan)
+    yield from readiness_polls.other_models(plan)
+    yield from _gives_up(plan)
+
+
+def _gives_up(plan: LaunchPlan) -> Findings:
+    """A script that ends where the server is not ready soon enough."""
+    run = plan.loading_run
+    if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
+        return
+    servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
+    behind = tuple(command for command in run.traced if not command.startswith(servers))
+    stop = trace.stopped(plan.script, behind)
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.command
+    yield warn(
+        expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",
+        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} where the server is not "
+        f"ready by then: “{line}”",
+        fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
+        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,
+    )

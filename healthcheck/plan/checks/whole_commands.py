@@ -1,0 +1,58 @@
+"""plan/whole-commands: no option is cut off from its command."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck import contract
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.script.stderr import complaints
+from healthcheck.plan.servers.served import STARTED
+from healthcheck.records import Stage
+
+
+@check(
+    "plan/whole-commands",
+    "No option is cut off from its command",
+    stage=Stage.PLAN,
+    why="An option on a line of its own is a command that does not exist.",
+    requires=STARTED,
+)
+def whole_commands(plan: LaunchPlan) -> Findings:
+    r"""A backslash continues a line only as its last character. A space after it, or a missing one, ends the
+    command: the server starts without the options that follow.
+
+    Example:
+    ```sh
+    vllm serve "$MODEL_PATH"
+      --port 8000
+    ```
+
+    Use instead:
+
+    ```sh
+    vllm serve "$MODEL_PATH" \
+      --port 8000
+    ```
+    """
+    text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
+    said = [each for each in complaints(text, plan.script) if each.kind == "option"]
+    for number, line in enumerate(plan.script.splitlines(), 1):
+        following = deploy_sh.line_at(plan.script, number + 1)
+        if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
+            yield fail(
+                expected="one command over several lines",
+                seen=f"line {number} ends in a backslash and a space, so {following!r} is no part of the command",
+                fix="delete the space behind the backslash",
+                where=f"{contract.ENTRY_POINT}:{number}",
+            )
+            return
+    for each in said[:1]:
+        yield fail(
+            expected="one command over several lines",
+            seen=f"{each.text}: the option is a command of its own",
+            fix="end the line before it with a backslash, and nothing behind that",
+            where=each.where,
+        )

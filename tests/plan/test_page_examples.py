@@ -1,0 +1,40 @@
+"""The page of a check shows a script that it objects to, and the repaired one: both are run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from healthcheck import catalogue
+from tests.plan.conftest import judged, write
+from tests.plan.corpus import case
+
+SCRIPT = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMITTED = {
+    "env.sh": "export OMP_NUM_THREADS=8\n",
+    "chat.jinja": "{{ messages }}\n",
+    "my_processors.py": "class Repeat: pass\n",
+}
+"""What the repaired examples say is committed."""
+PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id.removeprefix("plan/"))
+def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
+    page: catalogue.Page, tmp_path: Path, weights: Path
+) -> None:
+    wrong, right = SCRIPT.findall(page.body)
+    _, before = judged(write(case("wrong", f"#!/bin/bash\n{wrong}"), tmp_path / "wrong"), weights)
+    assert before[page.id].findings, before["plan/starts-server"]
+    _, after = judged(write(case("right", f"#!/bin/bash\n{right}", files=COMMITTED), tmp_path / "right"), weights)
+    assert after[page.id].outcome.value == "pass", after[page.id].findings
+    assert not after["plan/starts-server"].findings
+
+
+def test_every_part_of_a_summary_has_an_example() -> None:
+    summary = catalogue.page("plan/self-contained")
+    parts = set(re.findall(r"plan/[a-z-]+", summary.body))
+    assert len(parts) > 5
+    assert parts <= {page.id for page in PAGES}
