@@ -1,9 +1,9 @@
-"""Whether deploy.sh starts a server at all, and why not."""
+"""plan/starts-server: deploy.sh starts a model server."""
 
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail, unsettled, warn
+from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.records import LaunchPlan, ShellRun
 from healthcheck.plan.script import trace
@@ -60,6 +60,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
+    yield from (note(text) for text in plan.notes if " " in text)
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:
