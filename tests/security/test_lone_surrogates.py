@@ -41,7 +41,14 @@ def verified(weights: Path, place: Path) -> tuple[int, dict[str, dict[str, objec
     return done.returncode, {check["id"]: check for check in json.loads((place / "a.json").read_text())["checks"]}
 
 
-@pytest.mark.parametrize("where", TEMPLATES)
+@pytest.mark.parametrize(
+    "where",
+    [
+        "in the text",
+        "in an error",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in [*TEMPLATES][1:] if each != "in an error"),
+    ],
+)
 def test_a_chat_template_with_half_a_character(where: str, tmp_path: Path) -> None:
     template, status = TEMPLATES[where]
     weights = Path(shutil.copytree(WEIGHTS, tmp_path / "w"))

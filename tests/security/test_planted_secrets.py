@@ -138,7 +138,7 @@ def judge_a_chunk(chunk: Sequence[Planted], place: Path) -> None:
         assert f"MARK-{place_}-9" in shown["report.json"] or len(chunk) < 10
 
 
-@pytest.mark.parametrize("chunk", CHUNKS[::6])
+@pytest.mark.parametrize("chunk", CHUNKS[2::12])
 def test_no_format_has_a_planted_secret(chunk: Sequence[Planted], tmp_path: Path) -> None:
     judge_a_chunk(chunk, tmp_path)
 
@@ -163,7 +163,7 @@ def test_the_page_has_no_secret_of_an_answer_or_an_error_of_the_server() -> None
 
 @pytest.mark.parametrize("listener", [lines.LineProgress, terminal.TerminalProgress])
 def test_progress_has_none(listener: type, capsys: pytest.CaptureFixture[str]) -> None:
-    for planted in PLANTED[::3]:
+    for planted in PLANTED[::9]:
         progress = listener()
         progress.stage(Stage.PROBE, f"MARK {planted.line}")
         progress.update(f"MARK {planted.line}", done=1, total=1)
@@ -252,6 +252,7 @@ def test_whole_runs_that_say_all_secrets_pass_none_on(begin: int, tmp_path: Path
     judge_a_run(PLANTED[begin::24], tmp_path)
 
 
+@pytest.mark.slow
 def test_no_argument_of_the_launch_is_passed_on(tmp_path: Path) -> None:
     shown = rehearsed(
         'exec vllm serve "$MODEL_PATH" --api-key letmein-argv --hf-token=letmein-two --port 8001\n', tmp_path
@@ -287,7 +288,7 @@ def telling_server() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.parametrize("command", [("verify", "--url"), ("probe",)])
+@pytest.mark.parametrize("command", [("verify", "--url"), pytest.param(("probe",), marks=pytest.mark.slow)])
 def test_what_a_server_says_of_secrets_is_not_passed_on(
     command: tuple[str, ...], telling_server: str, tmp_path: Path
 ) -> None:

@@ -21,7 +21,10 @@ from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour
 
 PATIENCE_S = 90.0
-SIGNALS = [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM, signal.SIGHUP]
+SIGNALS = [
+    signal.SIGTERM,
+    *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP)),
+]
 
 
 def until(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:

@@ -38,6 +38,9 @@ def test_the_forms_are_commands_or_look_like_one(said: str) -> None:
     assert "error" in said or list(commands(said)) or re.search("[:\uff1a]{2}|##", said)
 
 
+HOW = [("--verbose",), ("--json", "-"), *(pytest.param(how, marks=pytest.mark.slow) for how in ((), ("--quiet",)))]
+
+
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "GITHUB_ACTIONS": "true", "COLUMNS": "60", **more}
 
@@ -62,7 +65,7 @@ def judge(done: subprocess.CompletedProcess[bytes]) -> None:
         assert not [line for line in left if "##[" in line]
 
 
-@pytest.mark.parametrize("how", [("--quiet",), ("--verbose",), (), ("--json", "-")])
+@pytest.mark.parametrize("how", HOW)
 def test_no_command_of_a_submission_leaves(how: tuple[str, ...], tmp_path: Path) -> None:
     body = "\n".join(f"cat >&2 <<'END'\n{line}\nEND" for line in SAID if "\0" not in line)
     root = repository(tmp_path / "r", {"deploy.sh": f"#!/bin/sh\n{body}\nexit 3\n"})
@@ -79,7 +82,7 @@ def test_no_command_of_a_submission_leaves(how: tuple[str, ...], tmp_path: Path)
         assert "error" in own_gone
 
 
-@pytest.mark.parametrize("how", [(), ("--json", "-")])
+@pytest.mark.parametrize("how", [pytest.param((), marks=pytest.mark.slow), ("--json", "-")])
 def test_no_command_of_a_log_leaves(how: tuple[str, ...]) -> None:
     log = "\n".join(("Traceback (most recent call last):", *SAID, "RuntimeError: ::error::x ##[error]y")).encode()
     done = ran("diagnose", "-", *how, stdin=log)
@@ -88,13 +91,15 @@ def test_no_command_of_a_log_leaves(how: tuple[str, ...]) -> None:
     judge(done)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("verify", "::error::x"), ("verify", "--url", "##[error]x"), ("::error::x",), ("compare", "\n::error::x", "b"),
-        ("explain", "\r::error::x"), ("runner", "--replay", "a\n##[error]b"), ("probe", "http://h/\n::error::x"), ("read", "\n::error::x"),
-    ],
+ARGUMENTS = (
+    ("verify", "--url", "##[error]x"), ("explain", "\r::error::x"), ("runner", "--replay", "a\n##[error]b"), ("::error::x",),
+    ("verify", "::error::x"), ("compare", "\n::error::x", "b"), ("probe", "http://h/\n::error::x"), ("read", "\n::error::x"),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", [*ARGUMENTS[:2], *(pytest.param(words, marks=pytest.mark.slow) for words in ARGUMENTS[2:])]
+)
 def test_no_command_of_an_argument_leaves(words: tuple[str, ...]) -> None:
     done = ran(*words)
     assert done.returncode in {2, 3}, done.stderr
@@ -102,13 +107,14 @@ def test_no_command_of_an_argument_leaves(words: tuple[str, ...]) -> None:
     judge(done)
 
 
+@pytest.mark.slow
 def test_no_command_of_a_path_leaves(tmp_path: Path) -> None:
     root = repository(tmp_path / "a\n::error::x ##[error]b", {"deploy.sh": "#!/bin/sh\nexit 3\n", "::error::c": ""})
     (tmp_path / "w\r::error::y").mkdir()
     judge(ran("verify", str(root), "--weights", str(tmp_path / "w\r::error::y"), "--until", "plan", "--fix"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(alphabet=st.sampled_from(":#[]a \n\r\u2060\u00ad\ufeff\x1b")) | st.sampled_from(SAID)))
 def test_no_command_is_put_together_from_several_writes(parts: list[str]) -> None:
     kept = io.BytesIO()
