@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from healthcheck.plan.checks.flags import flags
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.servers.options import vllm_grammar
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import parse
 from healthcheck.plan.vllm_cli.judgement import judge_flags
@@ -88,6 +90,39 @@ def test_the_recorded_answers_are_those_of_the_vllm_here(tmp_path: Path):
     kept = Path(__file__).parents[2] / "healthcheck" / "data" / made.name
     new, old = (json.loads(path.read_bytes()) for path in (made, kept))
     assert {**new, "made_on": ""} == {**old, "made_on": ""}
+
+
+TWO_MODELS = ("/srv/weights --model /elsewhere", "--port 8000 /srv/weights --model=/elsewhere")
+
+
+@pytest.mark.parametrize("line", TWO_MODELS)
+@pytest.mark.parametrize("stack", ["", "0.18.0", "0.25.1rc1"])
+def test_a_positional_model_beside_the_option_is_refused(line: str, stack: str):
+    result = flags.judge(plan_of(command(*shlex.split(line)), stack))
+    assert result.outcome is Outcome.FAIL
+    (finding,) = result.findings
+    assert finding.evidence["flag"] == "--model"
+    assert finding.evidence["taken_by"] == []
+    assert "/srv/weights" in finding.seen
+    assert "--model" in finding.fix
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("environment", [".venv-vllm-0.23", ".venv-vllm"])
+@pytest.mark.parametrize("line", TWO_MODELS)
+def test_vllm_itself_refuses_a_positional_model_beside_the_option(line: str, environment: str):
+    program = Path(__file__).parents[2] / environment / "bin" / "vllm"
+    if not program.exists():
+        pytest.skip(f"needs {environment}: an environment with vLLM")
+    done = subprocess.run((program, "serve", *shlex.split(line)), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "unrecognized arguments: /srv/weights" in done.stderr
+
+
+def test_the_older_entry_point_takes_the_option_beside_a_word():
+    server = command("/srv/weights", "--model", "/elsewhere")
+    line = "python3 -m vllm.entrypoints.openai.api_server /srv/weights --model /elsewhere"
+    assert flags.judge(plan_of(replace(server, command=line))).outcome is Outcome.PASS
 
 
 def test_the_nearest_catalogue():
@@ -237,3 +272,18 @@ WORDS = ("M", "--port", "8000", "--port=1", "--", "-", "-1", "", " ", "-O", "-O3
 def test_any_words_are_judged(words: list[str]):
     result = judged(*words)
     assert result.outcome in {Outcome.PASS, Outcome.WARN, Outcome.FAIL}, result.because
+
+
+def test_the_grammar_of_vllm_knows_the_options_of_every_catalogued_release() -> None:
+    grammar = vllm_grammar()
+    for version in versions():
+        for option in catalogue(version).options:
+            names = {flag.removeprefix("--") for flag in option.flags if flag.startswith("--")}
+            kind = (
+                grammar.switches
+                if option.kind == "switch"
+                else grammar.many
+                if option.nargs == "+"
+                else grammar.valued
+            )
+            assert names <= kind, (version, option.name)

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+DATA = Path(__file__).parents[2] / "data"
 UNRESOLVED = "<unresolved:"
 """Begins a word that a rehearsal could not find out."""
 _SWITCH = re.compile(
@@ -118,11 +120,26 @@ def _values(name: str, rest: Sequence[str], grammar: Grammar) -> list[str]:
 
 @lru_cache(maxsize=1)
 def vllm_grammar() -> Grammar:
-    """The options of `vllm serve` over several versions; the flags check knows each version's own."""
-    data = json.loads(Path(__file__).with_name("vllm_options.json").read_text(encoding="utf-8"))
+    """The options of `vllm serve` in all catalogued releases together; the flags check knows each release's own.
+
+    The sandbox asks for it too, and has the standard library only: the catalogues are read as plain JSON.
+    """
+    options = [option for path in sorted(DATA.glob("vllm-*.json")) for option in _catalogued(path)]
+    named = [(flag, option) for option in options for flag in option["flags"]]
+    names = [(flag[2:], option) for flag, option in named if flag.startswith("--")]
+    switches = frozenset(name for name, option in names if option["kind"] == "switch")
+    many = frozenset(name for name, option in names if option.get("nargs") == "+")
     return Grammar(
-        switches=frozenset(data["switches"]),
-        many=frozenset(data["many"]),
-        valued=frozenset(data["valued"]),
-        short=data["short"],
+        switches=switches,
+        many=many,
+        valued=frozenset(name for name, _ in names) - switches - many,
+        short={flag: _long_name(option) for flag, option in named if not flag.startswith("--")},
     )
+
+
+def _catalogued(path: Path) -> list[dict[str, Any]]:
+    return list(json.loads(path.read_bytes())["options"])
+
+
+def _long_name(option: Mapping[str, Any]) -> str:
+    return str(next(flag for flag in option["flags"] if flag.startswith("--"))[2:])

@@ -12,7 +12,9 @@ from healthcheck.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import Finding, JsonValue
 
-CONFIG = "--config"
+CONFIG, MODEL = "--config", "--model"
+_API_SERVER = "vllm.entrypoints.openai"
+"""The older way to start it, which takes --model as it stands."""
 MAX_FINDINGS = 12
 GONE = {
     "--swap-space": "take it out: vLLM has no swap space any more",
@@ -61,8 +63,10 @@ def judge_flags(server: ServerCommand, vllm: str) -> Findings:
     chosen = nearest(vllm)
     argv = whole_argv(server, chosen)
     parsed, problems = _read(argv, chosen)
+    twice = tuple(_second_model(server, parsed))
+    problems = sorted([*problems, *twice], key=lambda problem: problem.at)
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
-    elsewhere = {other.vllm: {problem.at for problem in _read(argv, other)[1]} for other in others}
+    elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
     for problem in problems[:MAX_FINDINGS]:
         takers = [version for version, refused in elsewhere.items() if problem.at not in refused]
         if is_older(vllm) and problem.unknown and _base(problem) in GONE:
@@ -79,6 +83,20 @@ def judge_flags(server: ServerCommand, vllm: str) -> Findings:
 def _read(argv: Argv, release: Catalogue) -> tuple[Parsed, list[Problem]]:
     parsed = parse(argv.words, release)
     return parsed, sorted([*parsed.problems, *judge(parsed, release)], key=lambda problem: problem.at)
+
+
+def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
+    """`vllm serve` makes the value of --model its first word: a positional model is then one word too many."""
+    option = next((argument for argument in parsed.arguments if argument.written == MODEL), None)
+    if option and parsed.model is not None and _API_SERVER not in server.command:
+        yield Problem(
+            at=option.at,
+            flag=MODEL,
+            expected="the model once",
+            seen=f"{parsed.model[:80]} and {MODEL} {' '.join(option.values)[:80]}: vLLM serves the second one, and "
+            "ends with “unrecognized arguments” for the first",
+            fix=f"take {MODEL} and its value out",
+        )
 
 
 def whole_argv(server: ServerCommand, chosen: Catalogue) -> Argv:
