@@ -23,6 +23,7 @@ PARTS = (
 )
 """The checks that this one sums up, in the order of the report."""
 _EXPECTED = "a start that needs nothing but the commit, the image and MODEL_PATH"
+_FIX = "each of these checks names its repair"
 
 
 @check(
@@ -41,18 +42,13 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     deploy.sh runs in a clean image, from a fresh clone, with MODEL_PATH and nothing else. Each of these checks
     names one thing that it must not need, with an example and its repair.
     """
-    for result in results:
-        if result.id not in PARTS:
-            continue
-        fix = f"see {result.id}"
-        if result.outcome is Outcome.FAIL:
-            yield fail(expected=_EXPECTED, seen=f"{result.id} failed: {_first(result)}", fix=fix)
-        elif result.outcome is Outcome.WARN:
-            yield warn(expected=_EXPECTED, seen=f"{result.id} warns: {_first(result)}", fix=fix)
-        elif not result.settled:
-            yield unsettled(expected=_EXPECTED, seen=f"{result.id} is not settled: {_first(result)}", fix=fix)
-
-
-def _first(result: CheckResult) -> str:
-    """What the first finding saw, or why there is none."""
-    return next((finding.seen for finding in result.findings), result.because)
+    parts = [result for result in results if result.id in PARTS]
+    failed = [result.id for result in parts if result.outcome is Outcome.FAIL]
+    open_ = [result.id for result in parts if not result.settled]
+    warned = [result.id for result in parts if result.outcome is Outcome.WARN]
+    if failed:
+        yield fail(expected=_EXPECTED, seen=f"failed: {', '.join(failed)}", fix=_FIX)
+    if open_:
+        yield unsettled(expected=_EXPECTED, seen=f"not settled: {', '.join(open_)}", fix=_FIX)
+    if warned:
+        yield warn(expected=_EXPECTED, seen=f"warned: {', '.join(warned)}", fix=_FIX)
