@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from healthcheck.repo.checks import CHECKS
 from tests.docs.blocks import ROOT, blocks
 
 PAGE = ROOT / "docs" / "adding-a-check.md"
@@ -25,11 +26,12 @@ def copy_of_the_project(folder: Path) -> Path:
 
 def test_the_worked_example_works(tmp_path: Path) -> None:
     project = copy_of_the_project(tmp_path)
-    check, import_line, test = (block.body for block in blocks(PAGE) if block.language == "python")
-    lines = sum(1 for body in (check, import_line, test) for line in body.splitlines() if line.strip())
+    check, import_line, case = (block.body for block in blocks(PAGE) if block.language == "python")
+    lines = sum(1 for body in (check, import_line, case) for line in body.splitlines() if line.strip())
     assert lines + 1 <= 30, "with the entry in CHECKS"
     (project / "healthcheck/repo/checks/no_weights.py").write_text(check)
-    (project / "tests/repo/test_no_weights.py").write_text(test)
+    table = project / "tests/repo/test_pairs.py"
+    table.write_text(table.read_text().replace("\nWRONG = {\n", f"\nWRONG = {{\n    {case}", 1))
     checks = project / "healthcheck/repo/checks/__init__.py"
     text = checks.read_text().replace(
         "from healthcheck.repo.checks.committed", f"{import_line}from healthcheck.repo.checks.committed"
@@ -38,7 +40,7 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     shown = next(block for block in blocks(PAGE) if block.language == "sh").commands()
     assert len(shown) == 3
     printed = [run(project, command) for command in shown]
-    assert "1 passed" in printed[0]
+    assert f"{len(CHECKS) + 1} passed" in printed[0]
     assert "The repository carries no weights" in printed[2]
     assert "git rm --cached" in (project / "docs/checks/repo/no-weights.md").read_text()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.plan.corpus import Case, bash, case
 
 CROWDED = {"plan/device-memory": "fail"}
+SERVE = 'vllm serve "$MODEL_PATH" --port 8000'
 SECOND = 'vllm serve "$MODEL_PATH" --port 8001'
 
 
@@ -38,6 +39,8 @@ WRONG_SEVERAL: tuple[Case, ...] = (
     both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=CROWDED,
          says="on device 2"),
     both("overlap", first="ASCEND_RT_VISIBLE_DEVICES=1", third="-tp 2", expected=CROWDED, says="on device 1"),
+    case("several-on-one-port", bash(f"{SERVE} {HALF} &\n{SERVE} {HALF} &\nwait"), {"plan/one-port-each": "warn"},
+         says="vllm serve", fix="start one of them"),
     case("several-embedding", bash(f'{SECOND} --task embed &\nexec vllm serve "$MODEL_PATH" --config c.yaml'), CROWDED,
          files={"c.yaml": "gpu-memory-utilization: 0.85\n"}, says="1.75"),
 )  # fmt: skip

@@ -331,5 +331,9 @@ REFUSES: tuple[Case, ...] = (
     case("by-processor", sh(f'A=$(uname -m)\n[ "$A" = none ] && exit 1\n{SERVE}'), {"plan/self-contained": "warn"},
          says="deploy.sh:3"),
 )  # fmt: skip
+ELSEWHERE: tuple[Case, ...] = (  # test_flags and test_one_machine have more of these
+    case("option-of-nobody", sh(f"{SERVE} --frobnicate 3"), {"plan/flags": "fail"}, says="--frobnicate"),
+    case("two-machines", sh(f"{SERVE} --nnodes 2 --node-rank 0 --master-addr 10.0.0.1"), {"plan/one-machine": "fail"}, says="--nnodes 2"),
+)  # fmt: skip
 
-WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START, *ENDS, *REFUSES)
+WRONG: tuple[Case, ...] = (*PORT, *MODEL, *NAME, *API, *STAYS, *START, *ENDS, *REFUSES, *ELSEWHERE)

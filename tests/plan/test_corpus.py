@@ -1,6 +1,6 @@
 """The corpus: every repository gets the findings that were written down for it, and no others.
 
-Each day every third case of a table is tried, and the first with each expectation; `make test-slow` tries the others.
+Each day every fourth case of a table is tried, and the first with each expectation; `make test-slow` tries the others.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 import pytest
 
+from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.checks.self_contained import PARTS
+from healthcheck.records import Outcome
 from tests.plan.conftest import Verdict
 from tests.plan.corpus import Case
 from tests.plan.corpus_asking import RIGHT_ASKING, WRONG_ASKING
@@ -54,14 +56,14 @@ ALL = [case for table in (*RIGHT, *OTHERS) for case in table]
 
 
 def _daily() -> list[Case]:
-    """Every third case of each table, and the first with each expectation."""
-    thirds = {case.name for table in (*RIGHT, *OTHERS) for case in table[::3]}
+    """Every fourth case of each table, and the first with each expectation."""
+    fourths = {case.name for table in (*RIGHT, *OTHERS) for case in table[::4]}
     firsts = {tuple(sorted(case.expected.items())): case.name for case in reversed(ALL)}
-    return [case for case in ALL if case.name in thirds or case.name in firsts.values()]
+    return [case for case in ALL if case.name in fourths or case.name in firsts.values()]
 
 
 def _summed_up(case: Case) -> set[str]:
-    """The checks that a case speaks of by their summary; each has cases of its own in test_parts.py."""
+    """The checks that a case speaks of by their summary; test_page_examples has one of each."""
     return set(PARTS) if "plan/self-contained" in case.expected else set()
 
 
@@ -91,14 +93,21 @@ def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callab
 )
 def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdict]) -> None:
     """One test for all scripts: a check that is wrong about ordinary ones is one failure, which names them."""
-    wrong = defaultdict(list)
+    wrong, passed = defaultdict(list), set()
     for case in reversed(cases):  # another process may be on its way through the cases
         found = verdict(case)
+        passed |= {id_ for id_, result in found.results.items() if result.outcome is Outcome.PASS}
         for id_ in found.fired.keys() - case.expected.keys() - _summed_up(case):
             wrong[id_].append(f"  {found.fired[id_]} on {case.name}: {found.findings(id_)}")
     if wrong:
         lines = (line for id_, scripts in sorted(wrong.items()) for line in (id_, *sorted(scripts)))
         pytest.fail("\n".join(lines), pytrace=False)
+    assert passed == {check.id for check in CHECKS}
+
+
+def test_each_check_fires_in_a_case_of_every_day() -> None:
+    expected = {id_ for case in DAILY for id_, outcome in case.expected.items() if outcome != "unsettled"}
+    assert expected | set(PARTS) == {check.id for check in CHECKS}, "those of PARTS have examples on their pages"
 
 
 def test_the_corpus_is_wide_enough() -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from healthcheck.records import Outcome
+from healthcheck.runner.checks import CHECKS
 from tests.runner.replaying import changed, edit, plain, results, seen
 from tests.runner.tables import LAYOUTS, Row, info
 
@@ -109,6 +110,9 @@ CASES = [
     (HOST, lambda m: edit(m, PROBE, '"count": 8', '"count": 0'), "torch-npu", FAIL, "counts none"),
     (HOST, lambda m: edit(m, PROBE, '"count": 8', '"count": 7'), "torch-npu", WARN, "torch_npu counts 7"),
     (HOST, lambda m: only(m, []), "torch-npu", FAIL, "versions must belong together"),
+    # chips that are sick or taken
+    (HOST, at(SMI, info("910B", [Row(health="Critical")]).split("\n")), "health", FAIL, "Critical"),
+    (HOST, at(SMI, info("910B", [Row(used=60000)], [(0, 0, 77, "w", 55000)]).split("\n")), "busy", WARN, "process 77 (w)"),
     # computing
     (HOST, failing_torch, "compute", FAIL, "device 0: 7 of 4096 elements differ in float16"),
     (HOST, both(at("children|torch_probe|trouble", "no end within 300 s"), lambda m: m["children"]["torch_probe"]["stdout"].pop()), "compute", FAIL, "no end within 300 s"),
@@ -159,6 +163,13 @@ def test_one_thing_changed(name, change, check, outcome, words):
     result = changed(name, change)[f"runner/{check}"]
     assert result.outcome is outcome, seen(result)
     assert words in seen(result)
+
+
+def test_each_check_fires_in_a_case_and_passes_on_a_healthy_machine():
+    fired = {f"runner/{check}" for _, _, check, outcome, _ in CASES if outcome in {FAIL, WARN}}
+    healthy = (results(plain(name)) for name in (HOST, CONTAINER))
+    passed = {id_ for found in healthy for id_, result in found.items() if result.outcome is PASS}
+    assert fired == passed == {check.id for check in CHECKS}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ time.sleep(999)'"""
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000 "$@"'
 
 
+def slow(*values: str):
+    """A variant of a sabotage that the corpora of its stage have each day."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def rewrite(adapter: Path, new: str) -> None:
     script = adapter / "deploy.sh"
     text = script.read_text("utf-8")
@@ -43,9 +48,9 @@ def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, v
     ("launch", "check", "quoted"),
     [
         (LAUNCH.replace("8000", "8001"), "plan/port", "8001"),
-        (LAUNCH + " --served-model-name other", "plan/served-name", "other"),
-        (LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
-        (LAUNCH.replace('"$MODEL_PATH"', "$MODEL_PATH"), "plan/model-path", "deploy.sh:"),
+        slow(LAUNCH + " --served-model-name other", "plan/served-name", "other"),
+        slow(LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
+        slow(LAUNCH.replace('"$MODEL_PATH"', "$MODEL_PATH"), "plan/model-path", "deploy.sh:"),
         ("echo " + LAUNCH, "plan/starts-server", "status 0"),
     ],
 )
@@ -110,7 +115,7 @@ def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) 
 
 @pytest.mark.parametrize(
     ("task", "check"),
-    [("text-classification", "task/supported"), ("image-text-to-text", "task/matches-weights")],
+    [slow("text-classification", "task/supported"), ("image-text-to-text", "task/matches-weights")],
 )
 def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights: Path, verify: Verify) -> None:
     seen = verify(adapter, "--weights", weights, "--until", "weights", "--task", task)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.records import Level
+from healthcheck.records import Level, Outcome
+from healthcheck.weights.checks import CHECKS
 from tests.weights.folders import (
     CHATML,
     OMNI,
@@ -70,6 +71,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "sound, an index of pickles that were not downloaded": (
         lambda f: text(model(f), "pytorch_model.bin.index.json", '{"weight_map": {"a": "pytorch_model-00001.bin"}}'),
         {}, SOUND,
+    ),
+    "sound, a pickle beside safetensors": (
+        lambda f: text(model(f), "pytorch_model.bin", b"\x80\x02}q\x00."), {}, SOUND,
     ),
     "sound, Infinity in config.json": (
         lambda f: text(model(f), "config.json", json.dumps({**QWEN3, "time_step_limit": [0.0, float("inf")]})), {}, SOUND,
@@ -291,6 +295,14 @@ def test_findings_of(name: str, tmp_path: Path) -> None:
     for finding in (finding for result in results.values() for finding in result.findings):
         assert finding.seen
         assert finding.level is Level.NOTE or (finding.expected and finding.fix)
+
+
+def test_each_check_fires_in_a_case_and_passes_on_sound_weights(tmp_path: Path) -> None:
+    fired = {id_ for _, _, expected in CASES.values() for id_ in expected}
+    sound = [(make, facts) for make, facts, expected in CASES.values() if expected == SOUND]
+    found = [judge(make(tmp_path / str(number)), **facts) for number, (make, facts) in enumerate(sound)]
+    passed = {id_ for results in found for id_, result in results.items() if result.outcome is Outcome.PASS}
+    assert fired == passed == {check.id for check in CHECKS}
 
 
 @pytest.mark.parametrize(("size", "says"), [(100 * 10**9 + 1, True), (100 * 2**30, True), (100 * 2**30 + 1, False)])
