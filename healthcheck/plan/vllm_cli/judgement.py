@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from healthcheck.check import Findings, fail, note, warn
 from healthcheck.plan.records import ServerCommand
+from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.plan.vllm_cli.values import judge
@@ -82,7 +83,14 @@ def judge_flags(server: ServerCommand, vllm: str) -> Findings:
 
 def _read(argv: Argv, release: Catalogue) -> tuple[Parsed, list[Problem]]:
     parsed = parse(argv.words, release)
-    return parsed, sorted([*parsed.problems, *judge(parsed, release)], key=lambda problem: problem.at)
+    problems = [problem for problem in (*parsed.problems, *judge(parsed, release)) if not _is_open(problem, argv)]
+    return parsed, sorted(problems, key=lambda problem: problem.at)
+
+
+def _is_open(problem: Problem, argv: Argv) -> bool:
+    """Whether the problem is with a value that the dry run did not find out."""
+    words = argv.words[problem.at : problem.at + 2]
+    return not problem.unknown and any(UNRESOLVED in word for word in words)
 
 
 def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
