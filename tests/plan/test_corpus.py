@@ -102,12 +102,12 @@ def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdi
     if wrong:
         lines = (line for id_, scripts in sorted(wrong.items()) for line in (id_, *sorted(scripts)))
         pytest.fail("\n".join(lines), pytrace=False)
-    assert passed == {check.id for check in CHECKS}
+    assert passed >= {check.id for check in CHECKS}
 
 
 def test_each_check_fires_in_a_case_of_every_day() -> None:
     expected = {id_ for case in DAILY for id_, outcome in case.expected.items() if outcome != "unsettled"}
-    assert expected | set(PARTS) == {check.id for check in CHECKS}, "those of PARTS have examples on their pages"
+    assert expected | set(PARTS) >= {check.id for check in CHECKS}, "those of PARTS have examples on their pages"
 
 
 def test_the_corpus_is_wide_enough() -> None:
