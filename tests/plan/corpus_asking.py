@@ -73,11 +73,6 @@ RIGHT_ASKING: tuple[Case, ...] = (
         assert answer.ok and answer.json()["choices"]
         """)),
     case("looks-whether-a-port-is-free", sh(f"for p in 8000 9000; do nc -z localhost $p && exit 1; done\n{READY}nc -z localhost 9000\nwait")),
-    case("asks-many-ports-first", bash(f"""
-        tail -F /tmp/x.log 2>/dev/null &
-        for p in $(seq 8000 8020); do curl -s localhost:$p >/dev/null && echo used $p; done
-        exec {SERVE}
-        """)),
     case("asks-past-a-proxy", bash(f"""
         set -e
         {SERVE} &
@@ -85,6 +80,11 @@ RIGHT_ASKING: tuple[Case, ...] = (
         curl --noproxy 127.0.0.1 -A localhost -sf http://localhost:8000/health || exit 1
         nc -z localhost 8000 -w 2
         wait
+        """)),
+    case("asks-many-ports-first", bash(f"""
+        tail -F /tmp/x.log 2>/dev/null &
+        for p in $(seq 8000 8020); do curl -s localhost:$p >/dev/null && echo used $p; done
+        exec {SERVE}
         """)),
     case("asks-both-servers", bash(f"""
         vllm serve "$MODEL_PATH" --gpu-memory-utilization 0.4 --port 8011 &
