@@ -1,7 +1,7 @@
 """The version matrix: which vLLM, CANN, torch and Python each vllm-ascend release belongs with.
 
 The service does not say which row its image has: a row is chosen (`--stack`), and what rests on it is an inference.
-The rows are data (`data/stacks.json`, with their source and date): adding a release is adding a line.
+The rows are data (`data/stacks.json`, with their source and date); docs/adding-a-release.md says how one is added.
 """
 
 from __future__ import annotations
