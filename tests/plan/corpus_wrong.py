@@ -233,7 +233,7 @@ START: tuple[Case, ...] = (
     case(
         "unknown-library",
         sh("python3 run.py"),
-        {"plan/port": "warn", "plan/flags": "fail"},
+        {"plan/port": "warn"},
         files={
             "run.py": """
             import os, subprocess, omegaconf
