@@ -1,11 +1,11 @@
 """How a check is declared: a small function from the facts of its stage to findings.
 
-    @check("plan/port", "The server listens on port 8000", stage=Stage.PLAN, rule=contract.LISTENS_ON_PORT,
-           why="The service connects to port 8000 and to no other.", requires=("plan/starts-server",))
+    @check("plan/port", f"The server listens on port {PORT}", stage=Stage.PLAN, rule=contract.LISTENS_ON_PORT,
+           why=f"The service connects to port {PORT} and to no other.", requires=("plan/starts-server",))
     def port(plan: LaunchPlan) -> Findings:
         '''The page that `npu-adapter explain plan/port` prints.'''
-        if plan.port != contract.PORT:
-            yield fail(expected="port 8000", seen=f"--port {plan.port}", fix="write --port 8000")
+        if plan.port != PORT:
+            yield fail(expected=f"port {PORT}", seen=f"--port {plan.port}", fix=f"write --port {PORT}")
 
 Yielding nothing is a pass. `raise NotApplicable(reason)` is a skip. Any other exception is the kit's own error.
 """
@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from healthcheck import contract
 from healthcheck.contract import Rule
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
 
@@ -98,15 +99,21 @@ def check(
     rule: Rule | None = None,
     requires: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
-    """Declare a check; the function's docstring becomes its page."""
+    """Declare a check. The function's docstring becomes its page, with `{port}` and `{launch}` of the contract."""
 
     def declare(run: Callable[[Facts], Iterable[Finding]]) -> Check[Facts]:
         page = inspect.getdoc(run)
         if not page:
             raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
-        return Check(id=id, title=title, stage=stage, why=why, page=page, rule=rule, requires=requires, run=run)
+        return Check(
+            id=id, title=title, stage=stage, why=why, page=_filled(page), rule=rule, requires=requires, run=run
+        )
 
     return declare
+
+
+def _filled(page: str) -> str:
+    return page.replace("{port}", str(contract.PORT)).replace("{launch}", contract.LAUNCH)
 
 
 def fail(

@@ -18,6 +18,8 @@ MODELS_PATH = "/v1/models"
 ENTRY_POINT = "deploy.sh"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
+LAUNCH = f'exec vllm serve "${MODEL_PATH_VARIABLE}" --host 0.0.0.0 --port {PORT}'
+"""A last line of deploy.sh that the service's rules ask no more of."""
 MAX_WEIGHT_BYTES = 100 * 10**9
 """The page says "100 GB": read strictly, as powers of ten."""
 SAMPLES_PER_PROBLEM = 5
@@ -68,7 +70,7 @@ WEIGHTS_FROM_MODEL_PATH = _documented(
 )
 LISTENS_ON_PORT = _documented(
     "Inference must expose a standard OpenAPI-compatible inference API, and the HTTP server must listen on "
-    "port 8000."
+    f"port {PORT}."
 )
 CHAT_STREAMING = _documented(
     "The model inference service must be reachable via the streaming API at /v1/chat/completions."

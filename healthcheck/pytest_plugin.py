@@ -94,7 +94,7 @@ class CheckItem(pytest.Item):
 def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The adapter, launched once a session by its deploy.sh from a clean export, as `verify` launches it.
 
-    Where something else is in the way (port 8000 taken, no vllm here), the tests that need it are skipped.
+    Where something else is in the way (a taken port, no vllm), the tests that need it are skipped.
     """
     from healthcheck.errors import KitError  # noqa: PLC0415
     from healthcheck.progress import Silent  # noqa: PLC0415

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import provenance
+from healthcheck import contract, provenance
 from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
@@ -21,7 +21,7 @@ from healthcheck.report.folder import PAGE
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("url", metavar="URL", help="the server's root, such as http://127.0.0.1:8000")
+    parser.add_argument("url", metavar="URL", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}")
     sampling.arguments(parser)
     written = parser.add_argument_group("output")
     written.add_argument("--out", type=new_place, metavar="DIR", help="run folder (default: probe-YYYYmmdd-HHMMSS)")

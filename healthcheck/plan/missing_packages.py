@@ -88,7 +88,7 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
         seen=f"{name} is started and nothing installs it: {server.command}; the official vllm-ascend image has "
         "vLLM and not this one (that the service uses that image is inferred)",
         fix=(f"name {package} in requirements.txt and install it in deploy.sh" if package else "bring it along")
-        + ', or: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+        + f", or: {contract.LAUNCH}",
         where=server.where,
     )
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import yaml_text
+from healthcheck import contract, yaml_text
 from healthcheck.errors import KitFailure
 from healthcheck.records import JsonValue
 from healthcheck.service.patterns import Pattern, compiled
@@ -35,6 +35,7 @@ class Failure:
 
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
+        fix: the repair, with the service's port for `{port}`.
         sources: where the knowledge is from.
         examples: log text that a pattern matches.
     """
@@ -79,7 +80,7 @@ def _failure(entry: dict[str, JsonValue]) -> Failure:
         severity=Severity[str(entry["severity"]).upper()],
         patterns=_patterns(entry),
         cause=str(entry["cause"]),
-        fix=str(entry["fix"]),
+        fix=str(entry["fix"]).replace("{port}", str(contract.PORT)),
         sources=_texts(entry["sources"]),
         examples=_texts(entry["examples"]),
     )

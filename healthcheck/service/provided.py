@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import programs
+from healthcheck import contract, programs
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis
 from healthcheck.service.records import Launch, LaunchOutcome
@@ -25,7 +25,7 @@ MODULES = (
 )
 INSTEAD = (
     "verify here with --until weights; launch where the image's software is (an NPU machine with the vllm-ascend "
-    "image), or name a server that runs there: --url http://HOST:8000"
+    f"image), or name a server that runs there: --url http://HOST:{contract.PORT}"
 )
 _WORDS = "|".join(map(re.escape, PROGRAMS))
 _PROGRAM = re.compile(

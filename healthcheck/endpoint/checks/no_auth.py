@@ -17,7 +17,7 @@ from healthcheck.records import Stage
     rule=contract.CHAT_STREAMING,
 )
 def no_auth(interview: Interview) -> Findings:
-    """The service connects to port 8000 and sends no Authorization header, because nobody can tell it a key.
+    """The service connects to port {port} and sends no Authorization header, because nobody can tell it a key.
 
     A server that was started with --api-key, or with the environment variable VLLM_API_KEY, or behind a proxy that
     asks for one, answers 401 or 403 to every request, and the accuracy job fails.

@@ -24,14 +24,14 @@ def any_processor(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    [ "$(uname -m)" = x86_64 ] && PORT=8000
+    [ "$(uname -m)" = x86_64 ] && PORT={port}
     exec vllm serve "$MODEL_PATH" --port "$PORT"
     ```
 
     Use instead:
 
     ```sh
-    exec vllm serve "$MODEL_PATH" --port 8000
+    exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
     line = deploy_sh.processor_line(plan.script)

@@ -60,7 +60,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
         yield fail(
             expected=expected,
             seen=f"{reasons[server.api]}: {server.command}",
-            fix='end deploy.sh with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+            fix=f"end deploy.sh with: {contract.LAUNCH}",
             where=server.where,
         )
     elif server.api == "unknown":

@@ -22,7 +22,7 @@ def device_memory(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    vllm serve "$MODEL_PATH" --port 8000 &
+    vllm serve "$MODEL_PATH" --port {port} &
     vllm serve "$MODEL_PATH" --port 8001 &
     wait
     ```
@@ -30,7 +30,7 @@ def device_memory(plan: LaunchPlan) -> Findings:
     Use instead:
 
     ```sh
-    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.45 &
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.45 &
     vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.45 &
     wait
     ```

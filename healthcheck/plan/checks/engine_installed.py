@@ -22,14 +22,14 @@ def engine_installed(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000
+    exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
 
     Use instead:
 
     ```sh
     pip install sglang
-    exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port 8000
+    exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
     """
     yield from missing_packages.foreign_engines(plan)

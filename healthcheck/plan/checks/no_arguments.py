@@ -27,13 +27,13 @@ def no_arguments(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    exec vllm serve "$1" --port 8000
+    exec vllm serve "$1" --port {port}
     ```
 
     Use instead:
 
     ```sh
-    exec vllm serve "$MODEL_PATH" --port 8000
+    exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
     yield from unmet_needs.findings(plan, "argument", "terminal")

@@ -23,15 +23,15 @@ def one_port_each(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
-    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
     wait
     ```
 
     Use instead:
 
     ```sh
-    vllm serve "$MODEL_PATH" --port 8000 --gpu-memory-utilization 0.4 &
+    vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.4 &
     vllm serve "$MODEL_PATH" --port 8001 --gpu-memory-utilization 0.4 &
     wait
     ```

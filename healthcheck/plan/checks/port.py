@@ -13,20 +13,20 @@ from healthcheck.records import Finding, Stage
 
 @check(
     "plan/port",
-    "The server listens on port 8000",
+    f"The server listens on port {contract.PORT}",
     stage=Stage.PLAN,
     rule=contract.LISTENS_ON_PORT,
-    why="The service connects to port 8000 and to no other.",
+    why=f"The service connects to port {contract.PORT} and to no other.",
     requires=STARTED,
 )
 def port(plan: LaunchPlan) -> Findings:
-    """The service connects to port 8000.
+    """The service connects to port {port}.
 
     The port is the one that the engine would really use: from the command line in any spelling, from a
     configuration file, or the engine's own default (vLLM 8000, SGLang 30000, llama.cpp 8080, LMDeploy 23333,
     MindIE 1025). VLLM_PORT is for vLLM's internal communication and does not set it.
 
-    Repair: pass `--port 8000` (LMDeploy: `--server-port 8000`).
+    Repair: pass `--port {port}` (LMDeploy: `--server-port {port}`).
 
     Example:
     ```sh
@@ -36,7 +36,7 @@ def port(plan: LaunchPlan) -> Findings:
     Use instead:
 
     ```sh
-    exec vllm serve "$MODEL_PATH" --port 8000
+    exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
     server = served(plan)

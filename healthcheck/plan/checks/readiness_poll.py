@@ -27,7 +27,7 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
 
     Example:
     ```sh
-    vllm serve "$MODEL_PATH" --port 8000 &
+    vllm serve "$MODEL_PATH" --port {port} &
     for i in $(seq 30); do curl -sf localhost:8001/health && break; sleep 1; done
     curl -sf localhost:8001/health || exit 1
     wait
@@ -36,7 +36,7 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     Use instead:
 
     ```sh
-    exec vllm serve "$MODEL_PATH" --port 8000
+    exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
     yield from readiness_polls.other_ports(plan)

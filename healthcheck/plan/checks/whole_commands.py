@@ -27,14 +27,14 @@ def whole_commands(plan: LaunchPlan) -> Findings:
     Example:
     ```sh
     vllm serve "$MODEL_PATH"
-      --port 8000
+      --port {port}
     ```
 
     Use instead:
 
     ```sh
     vllm serve "$MODEL_PATH" \
-      --port 8000
+      --port {port}
     ```
     """
     text = f"{plan.run.stderr}\n{plan.run.stderr_after}"

@@ -15,7 +15,7 @@ from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_line
 from healthcheck.plan.script.permissions import refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint
 
-END_WITH_A_SERVER = 'make deploy.sh end with: exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
+END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
 LIMITS = {
     "time": (
         "it was still busy without a server when the time was up",
@@ -225,8 +225,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     return Ending(
-        fix=f"{f'see to “{words}”{rest}' if words else find}, so that it comes to: "
-        'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000',
+        fix=f"{f'see to “{words}”{rest}' if words else find}, so that it comes to: {contract.LAUNCH}",
         where=f"{contract.ENTRY_POINT}:{line}" if line else "",
     )
 

@@ -12,7 +12,6 @@ from healthcheck.repo.facts import Kind, Submission
 
 NAME = contract.ENTRY_POINT
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 
 
 @check(
@@ -53,7 +52,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
         yield fail(
             expected="a script that starts the server",
             seen=f"{NAME} is empty",
-            fix=f"write the launch command into it, such as: {LAUNCH}",
+            fix=f"write the launch command into it, such as: {contract.LAUNCH}",
             rule=contract.STARTS_THE_SERVICE,
         )
     elif (submission.deploy_sh or b"").startswith(LFS_POINTER):
@@ -89,5 +88,5 @@ def _missing(submission: Submission, expected: str) -> Findings:
         yield fail(
             expected=expected,
             seen=f"no {NAME} among {len(submission.paths)} files",
-            fix=f"`npu-adapter new` makes a repository that has one; or write one that ends in: {LAUNCH}",
+            fix=f"`npu-adapter new` makes a repository that has one; or write one that ends in: {contract.LAUNCH}",
         )

@@ -10,13 +10,13 @@ from healthcheck.runner.records import RunnerFacts
 
 @check(
     "runner/port",
-    "Port 8000 is free",
+    f"Port {contract.PORT} is free",
     stage=Stage.RUNNER,
-    why="The service speaks to port 8000 and to no other.",
+    why=f"The service connects to port {contract.PORT} and to no other.",
     rule=contract.LISTENS_ON_PORT,
 )
 def port(facts: RunnerFacts) -> Findings:
-    """Nothing else may hold port 8000 on the machine that is to serve, on IPv4 or IPv6.
+    """Nothing else may hold port {port} on the machine that is to serve, on IPv4 or IPv6.
 
     To repair: stop the process that the message names; on a CI runner it is often the server of a job before, and
     the job should end its servers itself.
@@ -24,7 +24,9 @@ def port(facts: RunnerFacts) -> Findings:
     for holder in facts.host.holders:
         owner = holder.process
         yield fail(
-            expected="port 8000 free",
+            expected=f"port {contract.PORT} free",
             seen=f"{owner or 'a process that this user may not see'} on {holder.address}",
-            fix=f"stop it: kill {owner.pid}" if owner else "find it as root (ss -ltnp 'sport = :8000') and stop it",
+            fix=f"stop it: kill {owner.pid}"
+            if owner
+            else f"find it as root (ss -ltnp 'sport = :{contract.PORT}') and stop it",
         )

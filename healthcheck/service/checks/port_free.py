@@ -12,14 +12,14 @@ from healthcheck.service.records import PortFacts
 
 @check(
     "service/port-free",
-    "Nothing else uses port 8000",
+    f"Nothing else uses port {contract.PORT}",
     stage=Stage.SERVICE,
     why="With another server on the port, the kit would measure that one, or the launch would fail for no fault of "
     "the submission.",
     rule=contract.LISTENS_ON_PORT,
 )
 def port_free(facts: PortFacts) -> Findings:
-    """Before the launch, nobody may hold port 8000, on IPv4 or IPv6, on any address.
+    """Before the launch, nobody may hold port {port}, on IPv4 or IPv6, on any address.
 
     The service starts deploy.sh on a machine of its own, where the port is free. If another process has it here, no
     launch is tried: the answer would be about that process. This is no fault of the submission, so the verdict is

@@ -13,12 +13,13 @@ from healthcheck.service.records import Launch, LaunchOutcome
     "service/starts",
     "deploy.sh starts a server that answers",
     stage=Stage.SERVICE,
-    why="The service runs deploy.sh, then asks /v1/chat/completions on port 8000; without an answer the job fails.",
+    why=f"The service runs deploy.sh, then asks {contract.CHAT_PATH} on port {contract.PORT}; "
+    "without an answer the job fails.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
 def starts(launch: Launch) -> Findings:
-    """deploy.sh must bring up a server that answers a streamed chat on port 8000.
+    """deploy.sh must bring up a server that answers a streamed chat on port {port}.
 
     It is run from a clean export of what is committed, in the export's folder, with the shell that its first line
     names, without a terminal, with MODEL_PATH and few other variables. The start counts as done at the first

@@ -18,7 +18,7 @@ SLOW_STOP_S = 20.0
     requires=("service/port-free",),
 )
 def stops(ended: Ended) -> Findings:
-    """After SIGTERM every process of the launch must end within reasonable time, and port 8000 be free again.
+    """After SIGTERM every process of the launch must end within reasonable time, and port {port} be free again.
 
     The kit sends SIGTERM to every process that deploy.sh started, waits, then sends SIGKILL. Workers that left
     their process group or session are found all the same. The service's own way of stopping is unknown, so a server

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from healthcheck import contract
 from healthcheck.plan.dry_run.sandbox.job import Record
 from healthcheck.plan.servers.engines import by_variable, find_engine
 from healthcheck.plan.servers.options import CommandLine, parse
@@ -16,7 +17,7 @@ from healthcheck.plan.servers.options import CommandLine, parse
 _PORT = re.compile(
     r"(?i)(?:port|bind|listen|address)[\w.-]*[\"']?[\s=:,\"]*(?:[\w.\[\]-]*:)?(\d{2,5})\b|:(\d{4,5})\b"
 )
-_USUAL_PORTS = (8000, 8080, 30000, 23333, 1025, 11434)
+_USUAL_PORTS = (contract.PORT, 8000, 8080, 30000, 23333, 1025, 11434)
 _ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
 """Engines whose command line says on which port alone they listen."""
 _REQUEST_BYTES = 1024**2
