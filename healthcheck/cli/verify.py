@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_places(options)
     request = _request(options)
     if request.weights and not request.url and not request.weights.is_dir():
-        raise UsageError(f"--weights {options.weights} is no folder: name the folder of the weights")
+        raise UsageError(f"--weights {options.weights} is not a directory: pass the folder of the weights")
     launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, out=out)

@@ -136,7 +136,7 @@ def list_folder(path: Path) -> Folder:
     try:
         root = path.expanduser().resolve(strict=True)
         if not root.is_dir():
-            raise UsageError(f"{shown(str(path))} is not a folder: give the folder of the weights")
+            raise UsageError(f"{shown(str(path))} is not a directory: pass the folder of the weights")
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

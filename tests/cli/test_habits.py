@@ -137,7 +137,7 @@ def test_a_fault_that_is_like_no_other_is_told_where_they_are_listed(capsys: pyt
             "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH; without",
         ),
         (["verify", str(ROOT), "--until", "plan"], "what deploy.sh reads there is enough for --until plan"),
-        (["verify", str(ROOT), "--weights", "nosuchweights"], "--weights nosuchweights is no folder"),
+        (["verify", str(ROOT), "--weights", "nosuchweights"], "--weights nosuchweights is not a directory"),
     ],
 )
 def test_what_cannot_be_looked_at_is_refused_before_the_work(

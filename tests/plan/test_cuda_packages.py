@@ -58,6 +58,6 @@ def test_a_package_that_needs_cuda_is_to_be_taken_out(tmp_path: Path) -> None:
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: read_submission(root))
     (result,) = [result for result in ledger.results if result.id == "repo/requirements-stack"]
-    refused = [finding.seen for finding in result.findings if finding.fix == "take the line out"]
+    refused = [finding.seen for finding in result.findings if finding.fix == "remove the line"]
     assert len(refused) == len(names)
     assert all("needs CUDA" in seen for seen in refused)

@@ -44,7 +44,7 @@ def test_elsewhere_is_found_and_the_fix_moves_it(tmp_path: Path, files: dict[str
     assert result.outcome is Outcome.FAIL
     assert words in result.findings[0].seen
     assert "root" in (result.rule.sentence if result.rule else "")
-    apply_fix(root, result.findings[0].fix.partition(", and let")[0])
+    apply_fix(root, result.findings[0].fix.partition(", and make")[0])
     assert verdict(root, PRESENT).outcome is Outcome.PASS
 
 
@@ -179,7 +179,7 @@ def test_scripts_that_may_be_misread_warn(tmp_path: Path, script: str, words: st
 WRONG = {
     "crlf": (GOOD_SCRIPT.replace("\n", "\r\n"), 1, "CRLF"),
     "crlf in one command": ("#!/bin/sh\nset -e\r\n" + LAUNCH, 2, "CRLF"),
-    "carriage returns alone": (GOOD_SCRIPT.replace("\n", "\r"), 1, "carriage return alone"),
+    "carriage returns alone": (GOOD_SCRIPT.replace("\n", "\r"), 1, "single carriage return"),
     "a byte order mark": (b"\xef\xbb\xbf" + GOOD_SCRIPT.encode(), 1, "byte order mark"),
     "utf-16": (GOOD_SCRIPT.encode("utf-16"), 1, "UTF-16"),
     "utf-16 without mark": (GOOD_SCRIPT.encode("utf-16-le"), 1, "UTF-16"),
@@ -189,8 +189,8 @@ WRONG = {
     "a stray brace": ("#!/bin/bash\n}\n" + LAUNCH, 2, "}"),
     "a blank after a backslash": ("#!/bin/sh\nvllm serve x \\ \n  --port 8000\n", 2, "blank after it"),
     "a tab after a backslash": ("#!/bin/sh\nvllm serve x \\\t\n  --port 8000\n", 2, "blank after it"),
-    "a comment in a command": ("#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n", 4, "command of its own"),
-    "a forgotten backslash": ("#!/bin/sh\nvllm serve x\n  --port 8000\n", 3, "command of its own"),
+    "a comment in a command": ("#!/bin/sh\nvllm serve x \\\n# c\n  --port 8000\n", 4, "separate command"),
+    "a forgotten backslash": ("#!/bin/sh\nvllm serve x\n  --port 8000\n", 3, "separate command"),
     "python": ("#!/usr/bin/env python3\nimport os\n", 1, "python3"),
 }
 

@@ -75,8 +75,8 @@ CASES = {
     "a short hash": Case("a==1 --hash=sha256:abc\n", (F, P, P), ("hexadecimal",)),
     "an index": Case("-i https://example.org/simple\n--extra-index-url=https://x.org\npillow==11.0.0\n", (P, P, P)),
     "options behind a name": Case("pillow==11.0.0 -i https://example.org/simple\n", (W, P, P), ("ignores",)),
-    "git": Case("git+https://example.org/x.git@v1#egg=x\n", (W, P, P), ("fetched from elsewhere",), pip_refuses=False),
-    "a direct address": Case("x @ https://example.org/x-1.0.tar.gz\n", (W, P, P), ("elsewhere",), pip_refuses=False),
+    "git": Case("git+https://example.org/x.git@v1#egg=x\n", (W, P, P), ("fetched from another host",), pip_refuses=False),
+    "a direct address": Case("x @ https://example.org/x-1.0.tar.gz\n", (W, P, P), ("another host",), pip_refuses=False),
     "from conda": Case("x @ file:///home/conda/x\n", (F, P, P), ("author's machine",)),
     "an absolute wheel": Case("/opt/wheels/x-1.0-py3-none-any.whl\n", (F, P, P), ("author's machine",)),
     "a shipped wheel": Case(
@@ -93,7 +93,7 @@ CASES = {
     "a circle": Case("-r a.txt\n", (F, P, P), ("a.txt includes",), {"a.txt": "-r b.txt\n", "b.txt": "-r a.txt\n"}),
     "a password file": Case("-r /etc/passwd\n-r ../../etc/passwd\n", (F, P, P), ("leads out", "/etc/passwd")),
     "a missing include": Case("-r none.txt\n", (F, P, P), ("no readable file none.txt",)),
-    "an include on the web": Case("-r https://example.org/r.txt\n", (W, P, P), ("elsewhere",)),
+    "an include on the web": Case("-r https://example.org/r.txt\n", (W, P, P), ("another host",)),
     "two versions": Case("a==1.0\na==2.0\n", (F, P, P), ("excludes",)),
     "the same twice": Case("a==1.0\na>=0.5\n", (P, P, W), ()),
     "two versions on two systems": Case(

@@ -151,7 +151,7 @@ CASES = [
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", ""), "visible-devices", WARN, "hide every device"),
     (HOST, set_("ASCEND_RT_VISIBLE_DEVICES", "0-3"), "visible-devices", WARN, "not a list of numbers"),
     (CONTAINER, set_("ASCEND_RT_VISIBLE_DEVICES", "5"), "visible-devices", WARN, "there are 1 devices, so no 5"),
-    (HOST, set_("CUDA_VISIBLE_DEVICES", "0"), "visible-devices", WARN, "does nothing"),
+    (HOST, set_("CUDA_VISIBLE_DEVICES", "0"), "visible-devices", WARN, "has no effect"),
     # the container's flags
     (CONTAINER, at("paths|/usr/local/dcmi", []), "container", PASS, "-v /usr/local/dcmi"),
     (CONTAINER, both(without_torch, at("paths|/usr/local/dcmi", [])), "container", WARN, "-v /usr/local/dcmi"),

@@ -72,7 +72,7 @@ def test_deploy_sh_is_missing(adapter: Path, weights: Path, verify: Verify) -> N
     commit(adapter)
     seen = verify(adapter, "--weights", weights, "--until", "weights")
     assert (seen.verdict, seen.status, seen.failed()) == ("not-ready", 1, {"repo/deploy-sh-present"}), seen.output
-    command = seen.check("repo/deploy-sh-present")["fix"].rpartition("one that ends in: ")[2]
+    command = seen.check("repo/deploy-sh-present")["fix"].rpartition("a script that ends in: ")[2]
     (adapter / "deploy.sh").write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
     commit(adapter, "repaired")
     assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"

@@ -1,4 +1,4 @@
-"""probe/accuracy: the accuracy is measured, and judged where that was asked for."""
+"""probe/accuracy: the accuracy is measured, and meets the reference or threshold if one is given."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ DEGRADED = (
 
 @check(
     "probe/accuracy",
-    "Accuracy is measured and, where asked for, high enough",
+    "Accuracy is measured, and meets the reference if one is given",
     stage=Stage.PROBE,
-    why="The evaluation publishes the accuracy, and deployment faults show in it first.",
+    why="The evaluation publishes the accuracy, which deployment faults lower first.",
     requires=("endpoint/stream",),
 )
 def accuracy(run: ProbeRun) -> Findings:
-    """Grades every answer exactly, and judges only against what was asked for.
+    """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged; only
+    no right answer at all warns.
 
-    With --reference R (what healthy weights reach on these problems) a sequential test decides between healthy (at
-    least R - 0.05) and degraded (at most R - 0.30), with an error of 1 % each, from the first sample of each
-    problem in the order of dispatch; it stops when the evidence is clear. Unclear is inconclusive, never a pass.
-    With --threshold T the 95 % interval decides: above T, below T, or inconclusive. With neither the accuracy is
-    reported and not judged; that not one answer is right is a warning.
+    With --reference R (the accuracy of healthy weights on these problems) a sequential test decides between healthy
+    (at least R - 0.05) and degraded (at most R - 0.30), with an error of 1 % each. It uses the first sample of each
+    problem in the order of dispatch, counts failed requests as wrong, and stops when the evidence is clear. Unclear
+    evidence is inconclusive, never a pass. With --threshold T the 95 % interval decides: above T, below T, or
+    inconclusive.
 
     Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
     --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
@@ -77,7 +78,7 @@ def _leaning(ended_by: EndedBy | None) -> str:
 
 
 def _unjudged(run: ProbeRun, summary: Summary) -> Findings:
-    """Where nothing was asked for."""
+    """Without a reference and a threshold."""
     said = [sample for sample in run.samples if not sample.error]
     if summary.correct or not said:
         yield note("measured, not judged: neither --reference nor --threshold says what would be enough")

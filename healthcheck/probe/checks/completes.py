@@ -13,22 +13,21 @@ from healthcheck.records import Stage
 
 @check(
     "probe/completes",
-    "Every request of the probe gets an answer",
+    "Every request of the probe is answered",
     stage=Stage.PROBE,
-    why="The evaluation client scores a request that failed as a wrong answer, and its report does not show it.",
+    why="The evaluation client scores a failed request as a wrong answer, and does not report the failure.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream",),
 )
 def completes(run: ProbeRun) -> Findings:
-    """The probe sends its problems to /v1/chat/completions as streams, many at a time, as the service does.
+    """The probe streams its problems from /v1/chat/completions, many concurrently, as the service does.
 
-    Expected: each ends with an answer. A refused or broken connection, HTTP 429 and 5xx are tried again after a
-    pause; what still fails counts as wrong in the accuracy and is named here. The evaluation client gives up on any
-    HTTP status other than 200: a request that needed a second try here is a wrong answer there, a warning.
+    Expected: an answer to each request. The probe retries after a refused or broken connection, HTTP 429 and 5xx.
+    Requests that still fail count as wrong in the accuracy, and fail this check. The evaluation client does not
+    retry after an HTTP status other than 200, so a request that needed a retry warns.
 
-    Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), fewer
-    sequences allowed than are sent (--max-num-seqs queues, a proxy in front refuses), a context length that is too
-    short for prompt and max_tokens (HTTP 400), a proxy that cuts long streams.
+    Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), a
+    proxy refuses or cuts streams, or the context length is too short for prompt and max_tokens (HTTP 400).
     """
     failed, answered = run.failed, len(run.samples) - len(run.failed)
     if failed:
@@ -48,10 +47,10 @@ def completes(run: ProbeRun) -> Findings:
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
         yield warn(
-            expected="an answer at the first try",
+            expected="an answer to the first try",
             seen=f"{len(retried)} of {len(run.samples)} requests needed more than one: "
             f"{_counted(error for sample in retried for error in sample.retried)}",
-            fix="let the server queue requests rather than refuse them; the evaluation client does not ask again",
+            fix="let the server queue requests rather than refuse them; the evaluation client does not retry",
             evidence={"retried": len(retried)},
         )
     faulty = [sample for sample in run.samples if sample.faults]

@@ -21,7 +21,7 @@ TOLERATED = 0.05
 """Below this rate a fault of single texts is the model's."""
 LEFT_OPEN, MOST = 0.25, 0.5
 """A weak model loops, repeats itself or says nothing now and then. Surely above the first rate it may be either the
-model or the deployment, surely above the second it is no use to anyone."""
+model or the deployment; surely above the second it is unusable."""
 DEAF = 0.5
 NO_PREFIX_CHARACTERS = 16
 """Batches that round otherwise part late in an answer, as a rule; temperature and races part at once."""
@@ -46,31 +46,30 @@ _ALL_REASONING = "their text is all in the reasoning field: remove --reasoning-p
     "probe/degenerate",
     "Answers are text, not garbage",
     stage=Stage.PROBE,
-    why='A deployment that answers "!!!!" or loops starts, streams and stops like a sound one.',
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
     requires=("endpoint/stream",),
 )
 def degenerate(run: ProbeRun) -> Findings:
-    """Every answer is looked at for signs of a broken deployment.
+    """Searches every answer for signs of a broken deployment.
 
-    empty: nothing after the reasoning. constant: one character over and over (token 0 from NaN logits looks like
-    "!!!!"). tail_loop, compressible: the same piece again and again. bad_codepoints: bytes that are no text.
-    mixed_scripts: random tokens of a multilingual vocabulary. implausible_words: no small words in a long text.
-    Also: the same text for most problems, whatever they ask; answers in another script than the question; all
-    samples of every problem are the same text although the temperature asks for variety; final answers to a problem
-    differ although the temperature is 0.
+    empty: nothing after the reasoning. constant: one repeated character (token 0 from NaN logits looks like
+    "!!!!"). tail_loop, compressible: a repeated passage. bad_codepoints: bytes that are not text. mixed_scripts:
+    random tokens of a multilingual vocabulary. implausible_words: no short words in a long text. Also: the same
+    text for most problems; answers in another script than the question; identical samples of every problem at a
+    high temperature; different final answers to a problem at temperature 0.
 
-    Expected: none of these in more than 5 % of the answers, where the samples of a problem count as one. Bytes,
-    mixed scripts and one character over and over, which no model says by itself, fail above that. Loops and empty
-    answers are what weak models do too: they warn up to 25 %, are inconclusive up to 50 %, and fail above. Where
-    most answers have one sign or another, that fails whatever the signs are. A right answer is no garbage, nor is a
-    refusal. At temperature 0 the batch that an answer is computed in may flip its end: a warning, unless most
-    problems flip from the first words on. Wrong answers can be sound text: see probe/accuracy.
+    Expected: each sign in at most 5 % of the answers; the samples of a problem count as one. Above that, broken
+    bytes, mixed scripts and one repeated character fail, because models do not produce them. Loops and empty
+    answers also occur with weak models: they warn up to 25 %, are inconclusive up to 50 %, and fail above. If most
+    answers have some sign, the check fails. Right answers and refusals do not count. At temperature 0 the batch of
+    a request can change the end of its answer: a warning, unless most answers differ from the first words on. Wrong
+    answers can be sound text: see probe/accuracy.
 
-    Repair: try these in this order, and keep the first that ends it: --dtype bfloat16 (float16 overflows where
-    bfloat16 does not), no quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no exchange
-    between NPUs). Where all text is in the reasoning field, remove --reasoning-parser. Where answers ignore the
-    question or are in another script, check first that chat template and tokenizer are those of the weights; where
-    they differ at temperature 0, try --max-num-seqs 1 first.
+    Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
+    quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). If
+    all text is in the reasoning field, remove --reasoning-parser. If answers ignore the question or are in another
+    script, first check that chat template and tokenizer belong to the weights. If they differ at temperature 0,
+    first try --max-num-seqs 1.
     """
     answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
     if not answered:

@@ -18,19 +18,19 @@ NEVER_ENDS = 0.5
     "probe/truncated",
     "Answers end by themselves",
     stage=Stage.PROBE,
-    why="An answer that is cut at max_tokens is scored on whatever number stands last in it.",
+    why="An answer that is cut at max_tokens is scored by the last number in it.",
     requires=("endpoint/stream",),
 )
 def truncated(run: ProbeRun) -> Findings:
-    """Looks at answers with finish_reason "length": they reached max_tokens.
+    """Counts answers with finish_reason "length": they reached max_tokens.
 
-    Expected: none. A cut answer counts as right only where its final answer was already marked. What max_tokens the
-    service sends is unknown; its client's stock value is 512. Reasoning that does not fit leaves no answer at all.
+    Expected: none. A cut answer counts as right only if its final answer was already marked. The service's
+    max_tokens is unknown; its client's default is 512. Reasoning that does not fit leaves no answer.
 
-    Most answers cut, and going on without end (a loop, an end-of-turn token written out, another question that it
-    asks itself, pages about a school problem) means that the model never stops: fail. Most of them cut while
-    reasoning, or at a max_tokens that a wordy model needs, means that the accuracy says nothing about the
-    deployment: inconclusive. The samples of a problem count as one.
+    If most answers are cut and show no end (a loop, an end-of-turn token in the text, a follow-up question by the
+    model, pages about a school problem), the model never stops, and the check fails. If most are cut while
+    reasoning, or a verbose model needs more than max_tokens, the accuracy says nothing about the deployment, and
+    the check is inconclusive. The samples of a problem count as one.
 
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in

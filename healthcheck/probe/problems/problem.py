@@ -1,4 +1,4 @@
-"""A problem, the program that settles its answer, and dice that fall alike on every Python."""
+"""A problem, the program that computes its answer, and a random generator that every Python version repeats."""
 
 from __future__ import annotations
 

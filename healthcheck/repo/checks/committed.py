@@ -1,4 +1,4 @@
-"""repo/committed: the commit, which is what the service clones, is what the folder shows."""
+"""repo/committed: the working copy matches the commit, which is what the service clones."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MAX_NAMED = 5
 
 @check(
     "repo/committed",
-    "The commit is what the folder shows",
+    "The working copy matches the commit",
     stage=Stage.REPO,
-    why="The service clones the repository: what is not committed is not there.",
+    why="The service clones the repository: it does not see uncommitted files.",
 )
 def committed(submission: Submission) -> Findings:
-    """What is verified is the last commit, as a fresh clone has it, and not the files in your folder.
+    """The kit verifies the last commit, as a fresh clone has it, and not the files in your working copy.
 
-    Where a file in the folder differs from the commit, or deploy.sh names a file that only the folder has, what
-    you see and what the service gets are two things: a repair that is not committed changes nothing. Commit the
-    changes and verify again, or undo them. A file that .gitignore names is committed with `git add -f`.
+    The check warns if a file of the working copy differs from the commit, or if deploy.sh names a file that is not
+    committed: a repair has no effect until it is committed. Commit the changes and verify again, or undo them. Use
+    `git add -f` to commit a file that .gitignore names.
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
         yield warn(
@@ -36,23 +36,23 @@ def committed(submission: Submission) -> Findings:
         yield note(f"{submission.uncommitted.value}: its files were verified as they are")
     if submission.changed:
         yield warn(
-            expected=f"the working copy as commit {submission.commit[:12]} has it: the service sees the commit",
-            seen=f"changed and not committed: {_some(submission.changed)}",
-            fix="git commit -a, or git stash what is not meant for the service",
+            expected=f"the working copy as in commit {submission.commit[:12]}, which the service sees",
+            seen=f"changed, not committed: {_some(submission.changed)}",
+            fix="git commit -a, or git stash changes that are not for the service",
             evidence={"changed": list(submission.changed)},
         )
     needed = _named_in_deploy_sh(submission)
     if needed:
         yield warn(
             expected=f"every file that {NAME} names in the commit",
-            seen=f"{NAME} names {_some(needed)}, which the working copy has and the commit lacks",
+            seen=f"{NAME} names {_some(needed)}, which is in the working copy but not in the commit",
             fix=f"git add {'-f ' if set(needed) & set(submission.ignored) else ''}{shlex.join(needed[:MAX_NAMED])} "
             "&& git commit",
         )
 
 
 def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
-    """Uncommitted paths whose name stands in deploy.sh as a word of its own; an inference, hence a warning."""
+    """Uncommitted paths that deploy.sh names as a separate word; an inference, hence a warning."""
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     for sign in "\"'`$(){};|&<>=\t":

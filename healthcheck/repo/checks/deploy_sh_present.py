@@ -1,4 +1,4 @@
-"""repo/deploy-sh-present: the entry point is where the service looks for it."""
+"""repo/deploy-sh-present: deploy.sh is at the root of the repository."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
     "deploy.sh is at the root of the repository",
     stage=Stage.REPO,
     rule=contract.ROOT_FILES,
-    why="The service starts a submission by running deploy.sh from the root; without it nothing starts.",
+    why="The service starts a submission by running deploy.sh from the root of the repository.",
 )
 def deploy_sh_present(submission: Submission) -> Findings:
-    """The service clones the repository and runs deploy.sh from its root. It sees what is committed.
+    """The service clones the repository and runs deploy.sh from its root. It sees only committed files.
 
-    The check fails where deploy.sh is missing, stands in a subfolder, has another spelling (Deploy.sh), is a
-    folder, a Git LFS pointer or a link that leads out of the repository, is empty, or is there but not committed.
-    Each message names the command that repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
+    The check fails if deploy.sh is missing, in a subfolder, spelled differently (Deploy.sh), empty, not committed,
+    a folder, a Git LFS pointer, or a link that leads out of the repository. Each message names the command that
+    repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
     """
     kind, expected = submission.deploy_sh_kind, f"a file {NAME} at the root of the repository"
     if kind is Kind.MISSING:
@@ -38,7 +38,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
         rest = shlex.quote(f"scripts/{inside.partition('/')[2]}")
         move = f"git mv {NAME} scripts && git mv {rest} {NAME}" if inside else ""
         yield fail(
-            expected=expected, seen=f"{NAME} is a folder", fix=move or f"replace the folder by a script {NAME}"
+            expected=expected, seen=f"{NAME} is a folder", fix=move or f"replace the folder with a script {NAME}"
         )
     elif kind is Kind.LINK_OUT:
         yield fail(
@@ -47,7 +47,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
             fix=f"rm {NAME}, copy the script itself to {NAME}, and commit it: git add {NAME} && git commit",
         )
     elif kind is Kind.OTHER:
-        yield fail(expected=expected, seen=f"{NAME} is no regular file", fix=f"replace it by a script {NAME}")
+        yield fail(expected=expected, seen=f"{NAME} is not a regular file", fix=f"replace it with a script {NAME}")
     elif not (submission.deploy_sh or b"").strip():
         yield fail(
             expected="a script that starts the server",
@@ -58,8 +58,8 @@ def deploy_sh_present(submission: Submission) -> Findings:
     elif (submission.deploy_sh or b"").startswith(LFS_POINTER):
         yield fail(
             expected=f"{expected}, which every clone has",
-            seen=f"a Git LFS pointer in place of {NAME}: a clone without Git LFS gets these three lines",
-            fix=f"take it out of the patterns in .gitattributes, then: git add --renormalize {NAME} && git commit",
+            seen=f"{NAME} is a Git LFS pointer: a clone without Git LFS gets these three lines",
+            fix=f"remove it from the patterns in .gitattributes, then: git add --renormalize {NAME} && git commit",
             where=f"{NAME}:1",
         )
 
@@ -67,7 +67,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
 def _missing(submission: Submission, expected: str) -> Findings:
     if submission.commit and os.path.lexists(submission.root / NAME) and NAME in os.listdir(submission.root):
         ignored = NAME in submission.ignored
-        seen = f"{NAME} is in the working copy and not in commit {submission.commit[:12]}"
+        seen = f"{NAME} is in the working copy but not in commit {submission.commit[:12]}"
         yield fail(
             expected=f"{expected}, committed",
             seen=f"{seen}: .gitignore names it" if ignored else seen,
@@ -81,12 +81,12 @@ def _missing(submission: Submission, expected: str) -> Findings:
             expected=expected,
             seen=f"{found}{f' (and {len(more)} more of that name)' if more else ''}, but no {NAME} at the root",
             fix=f"{move} {shlex.quote(found)} {NAME}"
-            + (", and let its relative paths start from the root" if "/" in found else ""),
+            + (", and make its relative paths start from the root" if "/" in found else ""),
             where=found,
         )
     else:
         yield fail(
             expected=expected,
             seen=f"no {NAME} among {len(submission.paths)} files",
-            fix=f"`npu-adapter new` makes a repository that has one; or write one that ends in: {contract.LAUNCH}",
+            fix=f"`npu-adapter new` makes a repository with one; or write a script that ends in: {contract.LAUNCH}",
         )

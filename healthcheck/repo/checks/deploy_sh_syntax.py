@@ -50,23 +50,23 @@ class _Text:
 
 @check(
     "repo/deploy-sh-syntax",
-    "A shell can read deploy.sh as it is meant",
+    "A shell reads deploy.sh as intended",
     stage=Stage.REPO,
     rule=contract.STARTS_THE_SERVICE,
-    why="A script that the shell misreads dies, or launches another command than the one that is written there.",
+    why="A script that the shell misreads stops, or runs other commands than its author intended.",
     requires=("repo/deploy-sh-present",),
 )
 def deploy_sh_syntax(submission: Submission) -> Findings:
-    """The shells' own parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the bytes are looked at.
+    """The shells' parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the kit inspects its bytes.
 
-    Failures: a syntax error in the shell that the first line names; Windows line ends, which become part of every
-    word; a byte order mark or UTF-16; a space after the backslash at the end of a line, or a comment between
-    continued lines, after which every option is a command of its own; a first line that names no shell; under
-    #!/bin/sh, what dash (the sh of Debian and Ubuntu images) refuses.
+    Failures: a syntax error in the shell that the first line names; Windows line endings, which become part of
+    words; a byte order mark or UTF-16; a space after a line's final backslash, or a comment between continued
+    lines, which turn the following options into separate commands; a first line that does not name a shell; syntax
+    that dash (the sh of Debian and Ubuntu images) refuses, under #!/bin/sh.
 
-    Warnings: no first line, no executable bit, constructs of bash (arrays, [[ ]], source) in a script that the
-    service may run with `sh deploy.sh`: which shell it uses is not documented. A script that needs bash can start
-    with: [ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
+    Warnings: no #! line; no executable bit; bash syntax (arrays, [[ ]], source) in a script that the service may
+    run with `sh deploy.sh`, since its shell is not documented. A script that needs bash can start with: [ -n
+    "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
     `npu-adapter verify --fix` repairs line ends, the byte order mark and the executable bit.
     """
@@ -80,7 +80,7 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
         yield warn(
             expected=f"a script of at most {shells.MAX_SCRIPT_BYTES // 1024} KiB",
             seen=f"{NAME} is longer; its syntax was not read",
-            fix=f"keep {NAME} to the launch, and ship data in files of its own",
+            fix=f"keep only the launch in {NAME}, and put data into other files",
         )
         return
     text = _text(submission, data)
@@ -117,8 +117,8 @@ def _bytes(data: bytes) -> Findings:
     elif data.startswith(BOM):
         yield fail(
             expected="“#!” as the first two bytes",
-            seen="a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell takes the "
-            "first line for a command",
+            seen="a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
+            "first line as a command",
             fix=f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}",
             where=f"{NAME}:1",
         )
@@ -129,9 +129,9 @@ def _line_ends(text: _Text) -> Findings:
     if b"\r" not in data:
         if text.submission.copy_has_crlf:
             yield warn(
-                expected="lines that end in LF, in the folder as in the commit",
-                seen=f"the commit has LF and the {NAME} in the folder CRLF: where the folder itself is "
-                "copied or mounted, the script does not run",
+                expected="lines that end in LF, in the working copy and in the commit",
+                seen=f"{NAME} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
+                "does not run",
                 fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
                 where=NAME,
             )
@@ -139,7 +139,7 @@ def _line_ends(text: _Text) -> Findings:
     if b"\n" not in data:
         yield fail(
             expected="lines that end in LF",
-            seen="lines that end in a carriage return alone: a shell reads one single line",
+            seen="lines that end in a single carriage return: a shell reads one line",
             fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
             where=f"{NAME}:1",
         )
@@ -174,7 +174,7 @@ def _first_line(text: _Text) -> Findings:
         stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
         yield warn(
             expected="a first line that names the shell, such as #!/bin/bash",
-            seen="“#!” stands below the first line, where it is a comment"
+            seen="“#!” is below the first line, where it is a comment"
             if stray
             else f"the first line is “{first[:80]}”",
             fix="make #!/bin/bash (or #!/bin/sh) the very first line",
@@ -199,9 +199,9 @@ def _first_line(text: _Text) -> Findings:
         )
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
         yield warn(
-            expected="one word after env, which takes the rest of the line for one name",
+            expected="one word after env, which reads the rest of the line as one name",
             seen=f"“{first[:80]}”",
-            fix="write #!/bin/bash, and the options as a “set” line below",
+            fix="write #!/bin/bash, and put the options into a “set” line below",
             where=f"{NAME}:1",
         )
 
@@ -212,7 +212,7 @@ def _mode(text: _Text) -> Findings:
         file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
         git = f"git update-index --chmod=+x {shlex.quote(file)}"
         yield warn(
-            expected="the executable bit, in case the service runs ./deploy.sh",
+            expected="the executable bit, which ./deploy.sh needs",
             seen=f"mode {mode:o}",
             fix=f"{git} && git commit -m 'Make {NAME} executable'"
             if text.submission.commit
@@ -222,13 +222,13 @@ def _mode(text: _Text) -> Findings:
 
 
 def _parsers(text: _Text) -> Findings:
-    """A syntax error in the script's own shell fails; in the other one it is judged with the constructs of bash."""
+    """A syntax error in the script's own shell fails; one in the other shell is judged with the bash syntax."""
     own = "bash" if text.bash or not text.interpreter else "dash"
     answers = {parse.shell: parse for parse in text.submission.parses}
     if any(parse.accepted is None for parse in answers.values()):
         broken = next(parse for parse in answers.values() if parse.accepted is None)
         yield unsettled(
-            expected="an answer of the shell's own parser",
+            expected="an answer from the shell's parser",
             seen=f"{broken.shell} -n {NAME} {broken.message}",
             fix="simplify the script",
         )
@@ -245,9 +245,9 @@ def _parsers(text: _Text) -> Findings:
     heredoc = answers.get("bash")
     if heredoc and heredoc.accepted and "here-document" in heredoc.message:
         yield warn(
-            expected="an end for every here-document",
-            seen=f"bash says: {heredoc.message}; everything below is text and no command",
-            fix="put the end word on a line of its own, without blanks around it",
+            expected="a terminator for every here-document",
+            seen=f"bash says: {heredoc.message}; everything below is text, not commands",
+            fix="put the terminator on its own line, without blanks",
             where=text.where(heredoc.line),
         )
 
@@ -256,11 +256,11 @@ def _parser_fix(answers: dict[str, shells.Parse], own: str) -> str:
     bash = answers.get("bash")
     if own == "dash" and bash and bash.accepted:
         return "make the first line #!/bin/bash: bash reads this script"
-    return f"repair that line until `{own} -n {NAME}` is silent"
+    return f"fix that line until `{own} -n {NAME}` prints nothing"
 
 
 def _constructs(text: _Text) -> Findings:
-    """What another shell than the author's would make of the script."""
+    """Syntax that another shell than the author's does not read."""
     guard = bashisms.runs_itself_in_bash(text.script)
     found = [each for each in bashisms.find(text.script) if not guard or each.line < guard]
     dash = next((parse for parse in text.submission.parses if parse.shell == "dash"), None)
@@ -277,7 +277,7 @@ def _constructs(text: _Text) -> Findings:
         yield fail(
             expected="options that sh knows: the first line names it",
             seen=f"{listed}. This machine's dash ends the script at “set -o pipefail” with “Illegal option”",
-            fix="make the first line #!/bin/bash, or leave pipefail out",
+            fix="make the first line #!/bin/bash, or remove pipefail",
             where=text.where(line),
         )
         return
@@ -292,7 +292,7 @@ def _constructs(text: _Text) -> Findings:
 
 
 def _ends_at_pipefail(text: _Text) -> bool:
-    """Whether a plain `set -o pipefail` ends the script under a shell without it: seen on this machine's dash."""
+    """Whether a plain `set -o pipefail` ends the script: this machine's dash does not know the option."""
     if shells.dash_has_pipefail() is not False or "BASH" in text.script.text:
         return False
     lines = text.script.text.split("\n")
@@ -313,8 +313,8 @@ def _continuations(text: _Text) -> Findings:
             line = script.line(token.start)
             tell = warn if _only_prints(script, token.start) else fail
             yield tell(
-                expected="nothing behind the backslash that continues a line",
-                seen=f"a blank after it: {text.quoted(line)}; the command ends there, and what follows is lost",
+                expected="nothing after the backslash that continues a line",
+                seen=f"a blank after it: {text.quoted(line)}; the command ends there, without the lines below",
                 fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
                 where=text.where(line),
             )
@@ -325,8 +325,8 @@ def _continuations(text: _Text) -> Findings:
             line = script.line(first.start)
             yield fail(
                 expected="options on the line of their command, or after a line that ends in a backslash",
-                seen=f"{text.quoted(line)} is a command of its own: the line above does not continue",
-                fix="end the line above in a backslash, and move comments and blank lines out of the command",
+                seen=f"{text.quoted(line)} is a separate command: the line above does not continue",
+                fix="end the line above in a backslash, and remove comments and blank lines from the command",
                 where=text.where(line),
             )
             return
@@ -337,23 +337,23 @@ def _continuations(text: _Text) -> Findings:
 
 
 def _typography(text: _Text) -> Findings:
-    """Signs that a word processor or a chat window puts in the place of quotes, dashes and blanks."""
+    """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
     script = text.script
     for token in script.tokens:
         found = TYPOGRAPHIC.search(token.text) if token.kind is Kind.WORD and token.text[0] not in "\"'" else None
         if found:
             line = script.line(token.start)
             yield warn(
-                expected="the plain signs \" ' - and blanks, the only ones that mean something to a shell",
-                seen=f"U+{ord(found.group()):04X} in {text.quoted(line)}: the shell takes it for a letter",
-                fix="type the sign anew in a plain text editor",
+                expected="plain \" ' - and blanks, which a shell understands",
+                seen=f"U+{ord(found.group()):04X} in {text.quoted(line)}: the shell reads it as a letter",
+                fix="retype the character in a plain text editor",
                 where=text.where(line),
             )
             return
 
 
 def _only_prints(script: Script, offset: int) -> bool:
-    """Whether the command around an offset prints: one blank more in its output is no fault."""
+    """Whether the command around an offset only prints: an extra blank in its output is harmless."""
     around = [command for command in script.commands() if command.start <= offset <= command.words[-1].end]
     return any(command.words[0].text in {"echo", "printf"} for command in around)
 

@@ -1,4 +1,4 @@
-"""repo/requirements-parse: pip can read requirements.txt, and everything that it names is there."""
+"""repo/requirements-parse: pip can read requirements.txt, and the files that it names exist."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ NO_PROJECT = ("pyproject.toml", "setup.py")
     "pip can read requirements.txt",
     stage=Stage.REPO,
     rule=contract.STARTS_THE_SERVICE,
-    why="One line that pip cannot read stops the whole installation, and the server never starts.",
+    why="A line that pip cannot read stops the installation, and the server never starts.",
 )
 def requirements_parse(submission: Submission) -> Findings:
-    """requirements.txt is optional. Where it is there, pip must be able to read all of it.
+    """requirements.txt is optional. If it exists, pip must be able to read all of it.
 
-    The file is read with the rules that pip uses itself (PEP 508 names and versions; -r, -c, -e, --hash and the
-    other options; continued lines; comments; encodings). A line that pip refuses fails, and so does an included
-    file, a local path or a wheel that the repository does not hold, a file that includes itself, a hash where
-    other lines have none, and two pins of one package that no version satisfies.
+    The file is read by pip's rules (PEP 508 names and versions; -r, -c, -e, --hash and the other options; continued
+    lines; comments; encodings). The check fails for a line that pip refuses; an included file, local path or wheel
+    that is not in the repository; a file that includes itself; hashes on some lines only; and pins of one package
+    that no version satisfies.
 
-    Direct URLs and git addresses warn: whether the service has a network while it installs is not documented, and
-    a mirror of the package index does not hold them.
+    Direct URLs and git addresses warn: it is not documented whether the service has network access during
+    installation, and a mirror of the package index does not hold them.
     """
     kind = submission.requirements_kind
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
         yield fail(
             expected=f"a file {NAME}, or none",
             seen=f"{NAME} is a {kind.value}",
-            fix=f"replace it by a file {NAME}, or remove it",
+            fix=f"replace it with a file {NAME}, or remove it",
             rule=contract.ROOT_FILES,
         )
         return
@@ -62,7 +62,7 @@ def _problems(submission: Submission) -> Iterator[Finding]:
             yield fail(
                 expected="a text file in UTF-8 of at most 1 MiB",
                 seen=file.problem or "it is longer than 1 MiB",
-                fix=f"write {file.path} anew, one requirement a line, in UTF-8",
+                fix=f"rewrite {file.path} in UTF-8, with one requirement per line",
                 where=file.path,
             )
         if file.remark:
@@ -86,7 +86,7 @@ def _absent(submission: Submission) -> Findings:
     if meant and meant.encode() not in (submission.deploy_sh or b""):
         yield warn(
             expected=f"the name {NAME}, exactly",
-            seen=f"{meant}, which nothing installs",
+            seen=f"{meant}, which is not installed",
             fix=f"git mv {meant} {NAME}",
             where=meant,
         )
@@ -99,7 +99,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield fail(
             expected="a requirement that pip can read, such as numpy==1.26.4",
             seen=f"“{entry.text}”: {entry.problem}",
-            fix="write name==version, or take the line out",
+            fix="write name==version, or remove the line",
             where=entry.where,
         )
     elif entry.form in {Form.INCLUDE, Form.CONSTRAINT}:
@@ -108,8 +108,8 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield from _direct(submission, entry)
     if entry.ignored:
         yield warn(
-            expected="options on a line of their own",
-            seen=f"“{entry.text}”: pip ignores {', '.join(entry.ignored)} behind a requirement",
+            expected="options on their own line",
+            seen=f"“{entry.text}”: pip ignores {', '.join(entry.ignored)} after a requirement",
             fix=f"move {entry.ignored[0]} to its own line",
             where=entry.where,
         )
@@ -122,15 +122,15 @@ def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
     elif path is None:
         yield fail(
             expected="a file of the repository",
-            seen=f"“{entry.text}” leads out of the repository: the service has nothing but the repository",
-            fix=f"copy the lines that are needed into {NAME}",
+            seen=f"“{entry.text}” leads out of the repository: the service has only the repository",
+            fix=f"copy the needed lines into {NAME}",
             where=entry.where,
         )
     elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
         yield fail(
             expected="a file of the repository",
             seen=f"“{entry.text}”: the repository has no readable file {path}",
-            fix=f"commit {path}, or take the line out",
+            fix=f"commit {path}, or remove the line",
             where=entry.where,
         )
 
@@ -145,7 +145,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if outside:
         yield fail(
             expected="a package index, or a file of the repository",
-            seen=f"“{entry.text}” is a place on the author's machine",
+            seen=f"“{entry.text}” is a path on the author's machine",
             fix=f"write {entry.name or 'name'}==version instead",
             where=entry.where,
         )
@@ -163,8 +163,8 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
 
 def _needs_network(entry: Entry) -> Iterator[Finding]:
     yield warn(
-        expected="packages from an index: whether the service reaches other hosts is not documented",
-        seen=f"“{entry.text}” is fetched from elsewhere",
+        expected="packages from an index: other hosts may not be reachable from the service",
+        seen=f"“{entry.text}” is fetched from another host",
         fix="write name==version, or ship the package in the repository and name its path",
         where=entry.where,
     )
@@ -183,7 +183,7 @@ def _cycles(known: dict[str, File]) -> Iterator[Finding]:
             yield fail(
                 expected="files that do not include themselves",
                 seen=" includes ".join(circle),
-                fix=f"take the -r line out of {circle[-2]}",
+                fix=f"remove the -r line from {circle[-2]}",
                 where=circle[-2],
             )
         done |= set(trail)
@@ -214,7 +214,7 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
             yield fail(
                 expected="a hash and an exact version for every requirement, once one of them has a hash",
                 seen=f"“{entry.text}” has {'no exact version' if entry.hashes else 'none'}",
-                fix="pip-compile --generate-hashes, or take the hashes out",
+                fix="pip-compile --generate-hashes, or remove the hashes",
                 where=entry.where,
             )
             return

@@ -1,4 +1,4 @@
-"""repo/requirements-provided: what is asked for, against what the environment provides."""
+"""repo/requirements-provided: requirements.txt omits packages that the environment provides."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from healthcheck.repo.requirements import Form
 
 @check(
     "repo/requirements-provided",
-    "requirements.txt leaves out what the environment provides",
+    "requirements.txt omits packages that the environment provides",
     stage=Stage.REPO,
     rule=contract.PROVIDED,
     why="A second torch-npu or CANN package replaces the one that fits the machine's driver, or fails to install.",
 )
 def requirements_provided(submission: Submission) -> Findings:
-    """Torch NPU, CANN and Python come with the environment; the service says not to repeat them.
+    """The environment provides Torch NPU, CANN and Python; the service's rule is not to install them again.
 
-    torch-npu, Python and the packages of the CANN toolkit (te, hccl, …) fail: that is the documented rule. torch,
+    torch-npu, Python and the packages of the CANN toolkit (te, hccl, …) fail, by the documented rule. torch,
     torchvision, torchaudio, vllm, vllm-ascend, triton and triton-ascend warn: the rule does not name them, but they
-    belong to the same set of versions, and installing one of them moves the others.
+    are versioned together, and installing one of them changes the others.
 
-    A `pip install` in deploy.sh that names one of them warns too.
+    A `pip install` of one of them in deploy.sh warns too.
 
-    Repair: take the lines out; `npu-adapter verify --fix` does it. A line for another system, such as
-    `torch==2.1.0; sys_platform == "darwin"`, does not count.
+    Repair: remove the lines; `npu-adapter verify --fix` does it. A line for another system, such as
+    `torch==2.1.0; sys_platform == "darwin"`, is ignored.
     """
     installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
     if submission.requirements is None and not installed:
@@ -37,7 +37,7 @@ def requirements_provided(submission: Submission) -> Findings:
         yield warn(
             expected=f"no installation of {name}, which the environment provides",
             seen=f"pip install {text}",
-            fix=f"take {text} out of the command",
+            fix=f"remove {text} from the command",
             where=f"{contract.ENTRY_POINT}:{line}",
             evidence={"package": name},
         )
@@ -47,7 +47,7 @@ def requirements_provided(submission: Submission) -> Findings:
             yield fail(
                 expected=f"no line for {provided}, which the environment provides",
                 seen=f"“{entry.text}”",
-                fix=f"take line {entry.line} out of {entry.file}: `npu-adapter verify --fix` does it",
+                fix=f"remove line {entry.line} from {entry.file}: `npu-adapter verify --fix` does it",
                 where=entry.where,
                 evidence={"package": entry.name},
             )
@@ -55,15 +55,15 @@ def requirements_provided(submission: Submission) -> Findings:
             yield warn(
                 expected=f"no line for {entry.name}: {IMAGE[entry.name]}",
                 seen=f"“{entry.text}”",
-                fix=f"take line {entry.line} out of {entry.file}, and use the image's {entry.name}",
+                fix=f"remove line {entry.line} from {entry.file}, and use the image's {entry.name}",
                 where=entry.where,
                 evidence={"package": entry.name},
             )
         elif is_standard(entry.name) and entry.form is Form.PACKAGE:
             yield warn(
                 expected="packages from an index",
-                seen=f"“{entry.text}”, a module of Python itself: pip finds no such package, or a stranger's",
-                fix=f"take line {entry.line} out of {entry.file}",
+                seen=f"“{entry.text}”, a module of Python itself: pip finds no such package, or an unrelated one",
+                fix=f"remove line {entry.line} from {entry.file}",
                 where=entry.where,
                 evidence={"package": entry.name},
             )

@@ -1,4 +1,4 @@
-"""repo/requirements-stack: what is asked for, against the versions of the image."""
+"""repo/requirements-stack: requirements.txt fits the versions of the image."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ MAX_FINDINGS = 20
 
 @check(
     "repo/requirements-stack",
-    "requirements.txt fits the stack of the image",
+    "requirements.txt fits the versions of the image",
     stage=Stage.REPO,
-    why="A package in another version than vllm-ascend and vLLM were built with can keep them from starting.",
+    why="A package in another version than vLLM and vllm-ascend require can prevent them from starting.",
     requires=("repo/requirements-parse",),
 )
 def requirements_stack(submission: Submission) -> Findings:
-    """Each requirement is compared with a row of the version matrix: what vllm-ascend and vLLM ask for there.
+    """Compares each requirement with a row of the version matrix: the versions that vllm-ascend and vLLM require.
 
-    The service does not say which versions its image has. So a conflict with the row (vllm-ascend 0.23.0 unless
-    another one is chosen, or the file itself names one) warns, and says which rows the line would fit. It fails
-    where the file itself asks for a vllm-ascend or vllm that excludes another of its lines: no image repairs that.
+    The row is vllm-ascend 0.23.0, unless --stack or the file names another one. The versions of the service's image
+    are not documented, so a conflict with the row warns, and the message names the rows that the line fits. It
+    fails if the file itself requires a vllm-ascend or vllm that excludes another of its lines: no image can satisfy
+    both.
 
-    Packages without a version warn, because the newest version of the day is installed then: pin them. Packages
-    that only work with CUDA warn too. The rows, with their sources, are in healthcheck/data/stacks.json.
+    A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
+    warns too. The rows, with their sources, are in healthcheck/data/stacks.json.
     """
     _needs_requirements(submission)
     lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
-        yield note("nothing is asked for beyond the image")
+        yield note("no package beyond the image is required")
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
         yield from _conflict(entry, row, declared)
         if needs_cuda(entry.name):
             yield warn(
                 expected="packages that work on an NPU",
-                seen=f"“{entry.text}” needs CUDA: it fails to build, or to load",
-                fix="take the line out",
+                seen=f"“{entry.text}” needs CUDA: it fails to build or to load",
+                fix="remove the line",
                 where=entry.where,
             )
     yield from _unpinned(lines, constrained(submission))
@@ -77,8 +78,8 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     if against is None:
         return
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
-    expected = f"{entry.name}{against.specifier}, which {against.by} asks for"
-    fix = f"take the line out: the image brings {entry.name}; or write {entry.name}{agreed[0].specifier}"
+    expected = f"{entry.name}{against.specifier}, which {against.by} requires"
+    fix = f"remove the line: the image provides {entry.name}; or write {entry.name}{agreed[0].specifier}"
     evidence: dict[str, JsonValue] = {
         "package": entry.name,
         "asked": asked,
@@ -117,8 +118,8 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
         names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
         yield warn(
             expected="a version for every package: name==version",
-            seen=f"{names}{more}: the newest version of the day is installed",
-            fix="pip freeze shows the versions that were tested; write them behind ==",
+            seen=f"{names}{more}: the newest version is installed",
+            fix="pin the tested versions, which pip freeze prints",
             where=loose[0].where,
             evidence={"packages": [entry.name for entry in loose]},
         )

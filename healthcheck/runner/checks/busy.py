@@ -1,4 +1,4 @@
-"""runner/busy: nobody else uses the chips."""
+"""runner/busy: no other process uses the chips."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from healthcheck.runner.wording import chip_name, listed, needs_npu
 
 @check(
     "runner/busy",
-    "Nobody else uses the chips",
+    "No other process uses the chips",
     stage=Stage.RUNNER,
-    why="A second user of a chip slows the server down, and memory that it takes later ends it.",
+    why="A second process on a chip slows the server down, and can take the memory that it needs.",
 )
 def busy(facts: RunnerFacts) -> Findings:
-    """npu-smi lists the processes that have memory on a chip. Any on the chips that will be used warns; whether
-    enough is free is runner/memory's question.
+    """npu-smi lists the processes that hold memory on a chip. Any process on the chips that will be used warns;
+    runner/memory judges whether enough memory is free.
 
-    In a container npu-smi may leave the names blank, and cannot see the processes of others.
+    In a container npu-smi may omit names, and cannot see the processes of other containers.
 
-    To repair: end them, or choose other chips with ASCEND_RT_VISIBLE_DEVICES.
+    To repair: end the processes, or choose other chips with ASCEND_RT_VISIBLE_DEVICES.
     """
     needs_npu(facts)
     if not facts.smi.table:

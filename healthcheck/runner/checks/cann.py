@@ -10,12 +10,12 @@ from healthcheck.runner.wording import IMAGE, fault, needs_npu
 
 @check(
     "runner/cann",
-    "CANN and ATB are installed, and their environment can be had",
+    "CANN and ATB are installed, and their environment can be set",
     stage=Stage.RUNNER,
-    why="torch_npu loads its operators from CANN, vllm-ascend others from ATB.",
+    why="torch_npu loads operators from CANN, and vllm-ascend loads others from ATB.",
 )
 def cann(facts: RunnerFacts) -> Findings:
-    """The toolkit is looked for where the environment says (ASCEND_HOME_PATH), in /usr/local/Ascend/ascend-toolkit
+    """The toolkit is searched in ASCEND_HOME_PATH, in /usr/local/Ascend/ascend-toolkit
     (before CANN 8.5) and in /usr/local/Ascend/cann (from 8.5 on); ATB in /usr/local/Ascend/nnal/atb.
 
     That the environment is not set in this shell is a warning: the service's shell is not known, and deploy.sh has
@@ -23,7 +23,7 @@ def cann(facts: RunnerFacts) -> Findings:
     script does not read.
 
     To repair: source /usr/local/Ascend/ascend-toolkit/set_env.sh, then /usr/local/Ascend/nnal/atb/set_env.sh, both
-    in bash and without `set -u`. Where nothing is installed, use the official image.
+    in bash and without `set -u`. If nothing is installed, use the official image.
     """
     needs_npu(facts)
     seen = facts.cann

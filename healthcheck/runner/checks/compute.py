@@ -18,17 +18,17 @@ _ENDED = "end"
     "runner/compute",
     "Every device computes what the CPU computes",
     stage=Stage.RUNNER,
-    why="A device that answers and computes wrong, or hangs, passes every other test.",
+    why="A device that computes wrong results, or hangs, can pass every other check.",
 )
 def compute(facts: RunnerFacts) -> Findings:
-    """On every visible device a product of two matrices of small whole numbers, in float16 and, where the device
-    has it, in bfloat16. Every element is exact in these formats, so it must be equal to the CPU's, not close.
+    """Multiplies two matrices of small integers on every visible device, in float16 and, if the device supports it,
+    in bfloat16. Every element is exact in these formats, so it must equal the CPU's result.
 
-    This is the strongest proof there is: where it passes, complaints of npu-smi or missing device nodes only warn.
+    This is the strongest evidence: if it passes, errors of npu-smi and missing device nodes only warn.
 
-    To repair: an error names the operator or the runtime code (runner/stack for versions that do not belong
-    together; a free card for out of memory). Wrong numbers or a hang: the chip's health (npu-smi info -t ecc),
-    reset it, or leave it out with ASCEND_RT_VISIBLE_DEVICES.
+    To repair: an error names the operator or the runtime code (see runner/stack for incompatible versions; use a
+    free card if memory ran out). For wrong numbers or a hang, look at the chip's health (npu-smi info -t ecc),
+    reset it, or exclude it with ASCEND_RT_VISIBLE_DEVICES.
     """
     needs_npu(facts)
     seen = facts.torch
@@ -46,10 +46,10 @@ def compute(facts: RunnerFacts) -> Findings:
         yield say(
             expected="a product on every device, and a clean end",
             seen=f"{seen.output.trouble or f'it ended with status {seen.output.status}'}, at {seen.last}",
-            fix="reset that chip (npu-smi set -t reset) or leave it out with ASCEND_RT_VISIBLE_DEVICES",
+            fix="reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES",
         )
     elif without > 0 and not seen.errors:
-        yield unanswered(f"the trial ended without a result for {without} of {seen.count} devices")
+        yield unanswered(f"the test program ended without a result for {without} of {seen.count} devices")
     if seen.devices and seen.devices[0].bfloat16 is False:
         yield note("no bfloat16 on this device: serve with --dtype float16")
 
@@ -69,6 +69,6 @@ def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
             yield fail(
                 expected="the elements that the CPU computes",
                 seen=seen,
-                fix=f"leave device {device.index} out (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
+                fix=f"exclude device {device.index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
                 "npu-smi info -t ecc",
             )

@@ -1,4 +1,4 @@
-"""runner/container: the container has what an NPU needs."""
+"""runner/container: the container has the mounts that NPUs need."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ NEEDED_MOUNTS = (
 
 @check(
     "runner/container",
-    "The container was started with what NPUs need",
+    "The container was started with the mounts that NPUs need",
     stage=Stage.RUNNER,
-    why="A container sees the host's NPUs, driver and tools only as far as its start-up flags say.",
+    why="A container sees only those NPUs, drivers and tools of the host that its flags pass to it.",
 )
 def container(facts: RunnerFacts) -> Findings:
     """vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
-    file, /usr/local/dcmi, npu-smi and /etc/ascend_install.info (set_env.sh reads that one). What is missing is
-    listed with its flag; where the devices computed right, it is only mentioned. With --runtime=ascend the
-    container runtime mounts the devices by ASCEND_VISIBLE_DEVICES, and some of these files stay hidden.
+    file, /usr/local/dcmi, npu-smi and /etc/ascend_install.info (which set_env.sh reads). A missing mount warns,
+    with its flag; if the devices computed correctly it is only mentioned. With --runtime=ascend the container
+    runtime mounts the devices by ASCEND_VISIBLE_DEVICES, and some of these files stay hidden.
 
     To repair: start the container again with the flags of the message.
     """
     needs_npu(facts)
     if not facts.host.container:
-        raise NotApplicable("this is no container, as far as it shows")
+        raise NotApplicable("this does not appear to be a container")
     flags = [flag for path, flag in NEEDED_MOUNTS if path not in facts.host.mounts]
     if facts.smi.output.missing:
         flags.append("-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi")

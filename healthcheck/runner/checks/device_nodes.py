@@ -1,4 +1,4 @@
-"""runner/device-nodes: the device nodes of the NPUs are there and open to this user."""
+"""runner/device-nodes: the NPU device nodes exist and this user may open them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from healthcheck.runner.wording import RUN_FLAGS, fault, listed, npus
 
 @check(
     "runner/device-nodes",
-    "The NPU's device nodes are there and open to this user",
+    "The NPU device nodes exist and this user may open them",
     stage=Stage.RUNNER,
-    why="Without /dev/davinciN and the driver's own nodes no program reaches an NPU.",
+    why="Programs reach an NPU through /dev/davinciN and the driver's own device nodes.",
 )
 def device_nodes(facts: RunnerFacts) -> Findings:
     """Each NPU chip has a node /dev/davinciN, and the driver has /dev/davinci_manager, /dev/devmm_svm and
-    /dev/hisi_hdc. The user that serves must be allowed to read and write them (they belong to group HwHiAiUser).
+    /dev/hisi_hdc. The user that runs the server must be able to read and write them (group HwHiAiUser).
 
-    The numbers are the host's: in a container with one card the only node may be /dev/davinci5.
+    The numbers are those of the host: a container with one card may have only /dev/davinci5.
 
     To repair: on a host, install the driver and load it. In a container, add the device flags to `docker run`:
     --device /dev/davinciN for each card, --device /dev/davinci_manager, --device /dev/devmm_svm,
     --device /dev/hisi_hdc. For permissions: usermod -a -G HwHiAiUser USER, and log in again.
 
-    A machine that is meant to have no NPU is asked for with --allow-none; what is about NPUs is skipped then.
+    On a machine without an NPU, pass --allow-none: the checks of NPUs are then skipped.
     """
     if not facts.present:
         if facts.wanted.allow_none:
@@ -59,14 +59,16 @@ def device_nodes(facts: RunnerFacts) -> Findings:
 
 
 def _none(facts: RunnerFacts) -> Finding:
-    gpus = f"; it has GPUs ({listed(list(facts.host.gpus), 2)}), which are no use here" if facts.host.gpus else ""
+    gpus = (
+        f"; it has GPUs ({listed(list(facts.host.gpus), 2)}), which cannot be used here" if facts.host.gpus else ""
+    )
     smi = "no npu-smi" if facts.smi.output.missing else "no chip in npu-smi"
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     return fail(
         expected=npus(facts.wanted.npus) if facts.wanted.npus else "an Ascend NPU",
         seen=f"this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}",
         fix="run it on a machine with an NPU"
-        + ("" if facts.wanted.npus else ", or with --allow-none where none is meant"),
+        + ("" if facts.wanted.npus else ", or pass --allow-none if it needs no NPU"),
         where="/dev/davinci*",
     )
 

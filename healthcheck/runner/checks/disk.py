@@ -19,10 +19,10 @@ SLOW_LOAD_S = 600
     why="Weights may have up to 100 GB, and all of them are read at every start.",
 )
 def disk(facts: RunnerFacts) -> Findings:
-    """The folder looked at is MODEL_PATH, where the weights are; where it is not set, the working folder, which
-    then needs 100 GB free (the service's limit for weights). Its disk is read for half a second, past the page
-    cache, and the time follows that 100 GB take to load. More than 10 minutes warns: vLLM gives an engine up that
-    is not ready by then (VLLM_ENGINE_READY_TIMEOUT_S).
+    """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs 100
+    GB free (the service's limit for weights). The disk is read for half a second, past the page cache, to estimate
+    how long 100 GB take to load. More than 10 minutes warns: vLLM gives up on an engine that is not ready by then
+    (VLLM_ENGINE_READY_TIMEOUT_S).
 
     To repair: run it in a folder of a larger or faster disk (local NVMe instead of a network disk), or set
     MODEL_PATH to the weights.
@@ -36,7 +36,7 @@ def disk(facts: RunnerFacts) -> Findings:
             fix="mount the weights there, or unset MODEL_PATH",
         )
         return
-    place = seen.folder if given else "the working folder"
+    place = seen.folder if given else "the working directory"
     if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
         yield warn(
             expected=f"{contract.MAX_WEIGHT_BYTES // GB} GB free for weights",

@@ -12,14 +12,14 @@ from healthcheck.runner.wording import fault, listed, needs_npu
     "runner/driver",
     "The driver is installed, running and fits its firmware",
     stage=Stage.RUNNER,
-    why="CANN talks to the driver that runs, not to the one that was installed last.",
+    why="CANN talks to the loaded driver, which may be older than the installed one.",
 )
 def driver(facts: RunnerFacts) -> Findings:
-    """The version in /usr/local/Ascend/driver/version.info must be the one that answers npu-smi; after an upgrade
+    """The version in /usr/local/Ascend/driver/version.info must be the one that npu-smi reports. After an upgrade
     without a restart they differ, or npu-smi ends with -8005. `npu-smi info -t board` compares driver and firmware
     (Compatibility: OK or NOK).
 
-    In a container the version file is there only if it was mounted; that it is not is no fault.
+    A container has the version file only if it was mounted; a missing file is not a fault.
 
     To repair: restart the machine after a driver upgrade; install the firmware that came with the driver.
     """

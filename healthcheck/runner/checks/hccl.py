@@ -1,4 +1,4 @@
-"""runner/hccl: an all-reduce over all devices."""
+"""runner/hccl: an HCCL all-reduce works across the devices."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from healthcheck.runner.wording import needs_npu, unanswered
 
 @check(
     "runner/hccl",
-    "The devices add up a tensor together",
+    "An HCCL all-reduce works across the devices",
     stage=Stage.RUNNER,
-    why="Tensor parallelism runs over HCCL: a broken link or setting shows only when devices talk to each other.",
+    why="Tensor parallelism uses HCCL: a broken link or setting shows only when devices communicate.",
 )
 def hccl(facts: RunnerFacts) -> Findings:
-    """With two devices or more, one process a device joins a group over HCCL and adds up a tensor; each must get
+    """With two devices or more, one process per device joins an HCCL group and all-reduces a tensor. Each must get
     the sum within the deadline.
 
     To repair: HCCL_IF_IP, HCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME must name an interface of this machine, or be
-    unset; a proxy must not stand before 127.0.0.1; every card of the box must be mounted; hccn_tool -i N -link -g
-    must say UP. Error codes EI… and EJ… name the cause in the runtime's log.
+    unset; 127.0.0.1 must bypass the proxy; every card of the machine must be mounted; hccn_tool -i N -link -g must
+    print UP. Error codes EI… and EJ… in the runtime's log name the cause.
     """
     needs_npu(facts)
     seen = facts.hccl
@@ -34,7 +34,7 @@ def hccl(facts: RunnerFacts) -> Findings:
         yield fail(
             expected="the sum on every device",
             seen=f"device {rank} got another",
-            fix=f"replace or leave out device {rank}, and run it again",
+            fix=f"replace or exclude device {rank}, and run it again",
         )
     done = len(seen.right) == seen.world
     for at, text in seen.errors[:2]:

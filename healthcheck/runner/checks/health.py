@@ -18,15 +18,15 @@ from healthcheck.runner.wording import chip_name, needs_npu
     why="vllm-ascend's own health check treats anything but OK as an error; an urgent one can end a run half-way.",
 )
 def health(facts: RunnerFacts) -> Findings:
-    """npu-smi's Health column: OK; Warning is a minor fault and warns here, since such machines were seen to work;
-    Alarm (major), Critical (urgent) and UNKNOWN (absent or not started) fail for the chips that will be used. What
-    a word means that the documents do not have, the devices decide: it warns where they computed right.
+    """Reads npu-smi's Health column. OK passes. Warning (a minor fault) warns, since such machines were seen to
+    work. Alarm (major), Critical (urgent) and UNKNOWN (absent or not started) fail for the chips that will be used.
+    An undocumented word warns if the devices computed correctly, and is inconclusive otherwise.
 
-    The chips that will be used are those in ASCEND_RT_VISIBLE_DEVICES, and of these the first --npus. The others
-    are only mentioned.
+    The chips that will be used are the first --npus of those in ASCEND_RT_VISIBLE_DEVICES. The others are only
+    mentioned.
 
     To repair: npu-smi info -t health -i NPU, and the driver's log (dmesg, /var/log/npu); reset the chip with
-    npu-smi set -t reset -i NPU -c CHIP while nobody uses it, restart the machine, or leave the chip out with
+    npu-smi set -t reset -i NPU -c CHIP while nobody uses it, restart the machine, or exclude the chip with
     ASCEND_RT_VISIBLE_DEVICES.
     """
     needs_npu(facts)
@@ -44,7 +44,7 @@ def health(facts: RunnerFacts) -> Findings:
         yield say(
             expected=f"health {HEALTHS[0]}",
             seen=seen,
-            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or leave it out"
+            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or exclude it"
             " with ASCEND_RT_VISIBLE_DEVICES",
             where=f"{facts.smi.command} info",
             evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},
@@ -52,7 +52,7 @@ def health(facts: RunnerFacts) -> Findings:
 
 
 def _weight(facts: RunnerFacts, chip: Chip) -> Callable[..., Finding]:
-    """A documented health says by itself what it weighs; for any other word the devices have to say."""
+    """The severity of a documented word is fixed; that of any other depends on what the devices computed."""
     if chip.health in HEALTHS:
         return warn if chip.health == HEALTHS[1] else fail
     return warn if facts.computed else unsettled

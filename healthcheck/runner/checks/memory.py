@@ -1,4 +1,4 @@
-"""runner/memory: the memory of the devices is free."""
+"""runner/memory: the device memory is free."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ IDLE_MIB = 4096
 
 @check(
     "runner/memory",
-    "The memory of the devices is free",
+    "The device memory is free",
     stage=Stage.RUNNER,
-    why="vLLM takes nine tenths of the memory, and refuses to start where so much is not free.",
+    why="vLLM reserves 90 % of the memory, and refuses to start if less is free.",
 )
 def memory(facts: RunnerFacts) -> Findings:
-    """At least 90 % of each device's memory (HBM) must be free, as torch_npu reports it; that is vLLM's
-    --gpu-memory-utilization. Where only npu-smi was asked, 4 GB more may be used: the driver's own share, which
+    """At least 90 % of each device's memory (HBM) must be free, as torch_npu reports it: vLLM's default
+    --gpu-memory-utilization. If only npu-smi was asked, 4 GB more may be used: the driver's own share, which
     torch_npu does not count.
 
-    The message names the processes that hold memory. In a container npu-smi cannot name those of others.
+    The message names the processes that hold memory. In a container npu-smi cannot name processes of other
+    containers.
 
-    To repair: end the process (a server of an earlier run, most often, whose workers outlived it), or leave the
-    chip out with ASCEND_RT_VISIBLE_DEVICES.
+    To repair: end the process (most often a worker that outlived an earlier server), or exclude the chip with
+    ASCEND_RT_VISIBLE_DEVICES.
     """
     needs_npu(facts)
     known = [device for device in facts.torch.devices if device.total_bytes and device.free_bytes is not None]

@@ -17,7 +17,7 @@ _CAUSES = {
         "stop the other container (docker ps), or start both with --privileged",
     ),
     -9005: (
-        "npu-smi may not ask the board from inside this container, which says nothing about the NPU itself",
+        "npu-smi may not query the board from this container, which says nothing about the NPU itself",
         "nothing needs repair if runner/compute passes; for npu-smi, mount /usr/local/dcmi and the npu-smi binary",
     ),
 }
@@ -27,19 +27,19 @@ _CAUSES = {
     "runner/npu-smi",
     "npu-smi shows the NPUs",
     stage=Stage.RUNNER,
-    why="vllm-ascend and this kit learn from npu-smi which chips there are, how they are, and who holds them.",
+    why="vllm-ascend and this kit read from npu-smi which chips exist, their health, and who uses them.",
 )
 def npu_smi(facts: RunnerFacts) -> Findings:
     """`npu-smi info` should exit with 0 and print a table with every chip.
 
-    Its exit status is not enough: errors of the driver's library also stand in the text. -8005: the library could
-    not start (the card is busy, the user may not, or the driver was upgraded without a restart). -8020: another
-    container that is not privileged holds the card. -9005: npu-smi may not ask the board in this container;
-    torch_npu may still work, so this is no proof of a dead NPU and only warns.
+    The exit status is not enough: the driver's library also prints errors. -8005: the library could not start (the
+    card is busy, the user lacks permission, or the driver was upgraded without a restart). -8020: another
+    unprivileged container holds the card. -9005: npu-smi may not query the board from this container; torch_npu may
+    still work, so this only warns.
 
-    Where every device computed right (runner/compute), all of it only warns.
+    If every device computed correctly (runner/compute), all of these only warn.
 
-    To repair: what the message says; in a container also mount npu-smi and /usr/local/dcmi.
+    To repair: follow the message; in a container also mount npu-smi and /usr/local/dcmi.
     """
     needs_npu(facts)
     smi = facts.smi
@@ -90,7 +90,7 @@ def _errors(facts: RunnerFacts, where: str) -> Findings:
 
 
 def _lacking(facts: RunnerFacts) -> str:
-    """What shows that the table has not all chips, "" where nothing does."""
+    """Evidence that npu-smi's table is incomplete, "" if there is none."""
     smi, count = facts.smi, facts.torch.count or 0
     if smi.table is None:
         return ""
@@ -102,7 +102,7 @@ def _lacking(facts: RunnerFacts) -> str:
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
-    """The repair of a code of several causes, where the machine shows which one it is."""
+    """The repair of a code that has several causes, if the machine shows which one it is."""
     if code != -8005:
         return ""
     if facts.driver.newer_than_boot:

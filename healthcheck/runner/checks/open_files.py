@@ -12,13 +12,13 @@ OPEN_FILES = 65535
 
 @check(
     "runner/open-files",
-    "A server may open enough files",
+    "The limit of open files is high enough",
     stage=Stage.RUNNER,
     why="Each connection and each worker's pipe is an open file.",
 )
 def open_files(facts: RunnerFacts) -> Findings:
-    """VLLM raises its soft limit of open files to 65535 where the hard limit lets it. A lower hard limit warns:
-    many streams at once then end with "Too many open files".
+    """VLLM raises its soft limit of open files to 65535, if the hard limit allows it. A lower hard limit warns:
+    many concurrent streams then end with "Too many open files".
 
     To repair: docker run --ulimit nofile=65535:65535; on a host /etc/security/limits.conf.
     """

@@ -16,10 +16,10 @@ from healthcheck.runner.records import RunnerFacts
     rule=contract.LISTENS_ON_PORT,
 )
 def port(facts: RunnerFacts) -> Findings:
-    """Nothing else may hold port {port} on the machine that is to serve, on IPv4 or IPv6.
+    """No other process may hold port {port} on this machine, on IPv4 or IPv6.
 
-    To repair: stop the process that the message names; on a CI runner it is often the server of a job before, and
-    the job should end its servers itself.
+    To repair: stop the process that the message names. On a CI runner it is often the server of an earlier job; a
+    job should end its servers.
     """
     for holder in facts.host.holders:
         owner = holder.process

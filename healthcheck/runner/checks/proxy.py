@@ -1,4 +1,4 @@
-"""runner/proxy: no proxy stands before this machine itself."""
+"""runner/proxy: requests to this machine bypass the proxy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from healthcheck.runner.records import RunnerFacts
 
 @check(
     "runner/proxy",
-    "No proxy stands before this machine's own server",
+    "Requests to this machine bypass the proxy",
     stage=Stage.RUNNER,
     why="A client on the machine that sends 127.0.0.1 through a proxy never reaches the server.",
 )
 def proxy(facts: RunnerFacts) -> Findings:
-    """With http_proxy or all_proxy set, no_proxy should hold localhost and 127.0.0.1; else the evaluation's client,
-    and HCCL's and Ray's own requests, may go to the proxy.
+    """If http_proxy or all_proxy is set, no_proxy should contain localhost and 127.0.0.1. Otherwise requests of the
+    evaluation client, HCCL and Ray may go to the proxy.
 
     To repair: export no_proxy=localhost,127.0.0.1 (and NO_PROXY the same).
     """

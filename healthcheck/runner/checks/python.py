@@ -10,13 +10,13 @@ from healthcheck.runner.records import RunnerFacts
 
 @check(
     "runner/python",
-    "The Python that serves is one that the stack supports",
+    "The stack supports the Python that runs the server",
     stage=Stage.RUNNER,
     why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
 )
 def python(facts: RunnerFacts) -> Findings:
-    """The Python of the `vllm` on PATH, else the python3 on PATH, is asked for its version; the row of the version
-    matrix says which ones go. Where the row was chosen with --stack, another version is a failure, else a warning.
+    """The Python of the `vllm` on PATH, else the python3 on PATH, is asked for its version. The row of the version
+    matrix says which versions are supported. Another version fails if --stack chose the row, and warns otherwise.
 
     To repair: use the official image, or a Python of that range, and put it first on PATH.
     """

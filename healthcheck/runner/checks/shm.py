@@ -16,8 +16,8 @@ SHM_BYTES = 10**9
     why="vLLM's processes hand each other requests and results through /dev/shm.",
 )
 def shm(facts: RunnerFacts) -> Findings:
-    """It should have 1 GB (/dev/shm): vllm-ascend's documented `docker run` has --shm-size=1g. Docker's own
-    default is 64 MB, and several workers on one machine end with "No space left on device" or a bus error there.
+    """Expects 1 GB in /dev/shm: vllm-ascend's documented `docker run` has --shm-size=1g. Docker's default is 64 MB,
+    with which several workers on one machine end in "No space left on device" or a bus error.
 
     To repair: docker run --shm-size=1g (or --ipc=host); in Kubernetes an emptyDir of medium Memory on /dev/shm.
     """

@@ -1,4 +1,4 @@
-"""runner/stack: the installed versions belong together."""
+"""runner/stack: the installed versions are compatible."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend
 
 @check(
     "runner/stack",
-    "The versions belong together",
+    "The installed versions are compatible",
     stage=Stage.RUNNER,
-    why="vLLM, vllm-ascend, torch, torch_npu and CANN are released for each other; mixed ones break at import, or "
+    why="vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
     "later.",
 )
 def stack(facts: RunnerFacts) -> Findings:
@@ -26,9 +26,9 @@ def stack(facts: RunnerFacts) -> Findings:
     Post releases and local parts do not count (torch-npu 2.9.0.post1+git…; vLLM 0.23.0+empty is the normal build
     beside vllm-ascend).
 
-    A difference from the row that was asked for is a failure. From the nearest row it is a warning, but for a
-    torch_npu that was built for another torch: that fails unless the devices computed right. That vllm or
-    vllm-ascend is missing warns: an adapter may bring its own engine, but most have `vllm serve` in deploy.sh.
+    A difference from the row of --stack fails; from the nearest row it warns. A torch_npu built for another torch
+    fails, unless the devices computed correctly. A missing vllm or vllm-ascend warns: an adapter may install its
+    own engine, but most run `vllm serve` in deploy.sh.
 
     To repair: use the official image of one release, or install the versions of one row.
     """

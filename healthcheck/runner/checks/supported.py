@@ -15,10 +15,10 @@ from healthcheck.runner.wording import needs_npu
     why="On other kinds the platform's engine does not start.",
 )
 def supported(facts: RunnerFacts) -> Findings:
-    """vllm-ascend runs on the 910B family (A2), 910C (A3), 950 and 310P. The 910A, 910 Pro B and the 310B (200I A2)
-    are not supported by it (its FAQ).
+    """vllm-ascend runs on the 910B family (A2), 910C (A3), 950 and 310P. It does not
+    support the 910A, the 910 Pro B and the 310B (200I A2); source: its FAQ.
 
-    To repair: another machine, or another engine.
+    To repair: use another machine or another engine.
     """
     needs_npu(facts)
     kinds = facts.kinds

@@ -29,14 +29,14 @@ _MISSING_LIBRARIES = {
     why="Every engine on an NPU goes through torch_npu.",
 )
 def torch_npu(facts: RunnerFacts) -> Findings:
-    """Torch and torch_npu are imported by the Python that would serve, in a process of its own with a deadline,
-    with CANN's environment scripts sourced where they were not. torch_npu must then count as many devices as are
+    """The Python that would run the server imports torch and torch_npu, in a separate process with a deadline.
+    CANN's environment scripts are sourced first if they were not. torch_npu must then count as many devices as are
     wanted.
 
-    To repair: use the official image, or install torch_npu for the torch and the CANN that are there
-    (runner/stack says which belong together). A library that is not found: source the set_env.sh scripts; for
-    libascend_hal, mount the driver's lib64. No device counted: ASCEND_RT_VISIBLE_DEVICES must be ascending and
-    exist, and no other container may hold the card.
+    To repair: use the official image, or install torch_npu for the torch and the CANN that are there (runner/stack
+    says which are compatible). For a missing library, source the set_env.sh scripts; for libascend_hal, mount the
+    driver's lib64. If no device is counted: ASCEND_RT_VISIBLE_DEVICES must name existing devices in ascending
+    order, and no other container may hold the card.
     """
     needs_npu(facts)
     seen = facts.torch

@@ -12,15 +12,15 @@ from healthcheck.runner.wording import needs_npu
 
 @check(
     "runner/visible-devices",
-    "The variables that choose devices are right",
+    "The device selection variables are valid",
     stage=Stage.RUNNER,
     why="A wrong ASCEND_RT_VISIBLE_DEVICES leaves a process without any device.",
 )
 def visible_devices(facts: RunnerFacts) -> Findings:
-    """ASCEND_RT_VISIBLE_DEVICES holds numbers from 0, in ascending order, each once, of devices that exist; in a
-    container they count the mounted cards from 0, whatever the host's numbers are. In another order CANN ends with
-    107001. Where torch_npu counts as many devices as it names, and all compute right, a fault in it only warns.
-    CUDA_VISIBLE_DEVICES does nothing on an NPU.
+    """ASCEND_RT_VISIBLE_DEVICES lists existing devices in ascending order, each once, from 0. In a container the
+    numbers count the mounted cards from 0, whatever their numbers on the host. In another order CANN ends with
+    107001. If torch_npu counts as many devices as are listed, and all compute correctly, a fault only warns.
+    CUDA_VISIBLE_DEVICES has no effect on an NPU.
 
     To repair: write it in order, or unset it and let the server take the first devices.
     """
@@ -40,8 +40,8 @@ def visible_devices(facts: RunnerFacts) -> Findings:
     if "CUDA_VISIBLE_DEVICES" in set_:
         yield warn(
             expected="ASCEND_RT_VISIBLE_DEVICES",
-            seen="CUDA_VISIBLE_DEVICES is set, and does nothing here",
-            fix="unset it; ASCEND_RT_VISIBLE_DEVICES chooses NPUs",
+            seen="CUDA_VISIBLE_DEVICES is set, and has no effect here",
+            fix="unset it; ASCEND_RT_VISIBLE_DEVICES selects NPUs",
         )
 
 

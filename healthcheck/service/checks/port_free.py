@@ -14,21 +14,21 @@ from healthcheck.service.records import PortFacts
     "service/port-free",
     f"Nothing else uses port {contract.PORT}",
     stage=Stage.SERVICE,
-    why="With another server on the port, the kit would measure that one, or the launch would fail for no fault of "
-    "the submission.",
+    why="With another server on the port, the kit would measure that server, or the launch would fail through no "
+    "fault of the submission.",
     rule=contract.LISTENS_ON_PORT,
 )
 def port_free(facts: PortFacts) -> Findings:
-    """Before the launch, nobody may hold port {port}, on IPv4 or IPv6, on any address.
+    """Before the launch, no process may hold port {port}, on IPv4 or IPv6, on any address.
 
-    The service starts deploy.sh on a machine of its own, where the port is free. If another process has it here, no
-    launch is tried: the answer would be about that process. This is no fault of the submission, so the verdict is
-    inconclusive, not not-ready.
+    The service starts deploy.sh on a separate machine, where the port is free. If another process holds it here,
+    the kit does not launch, because that process might answer instead. This is not a fault of the submission, so
+    the verdict is inconclusive.
 
-    Connections in TIME_WAIT do not count: a server may bind beside them.
+    Connections in TIME_WAIT do not count: a server can bind to the port all the same.
 
-    To repair: stop the process that the message names (a server left from an earlier try, most often), or run the
-    kit in a container or network namespace of its own.
+    To repair: stop the process that the message names (most often a server of an earlier run), or run the kit in a
+    separate container or network namespace.
     """
     for holder in _distinct(facts.holders):
         verb = "listens on" if holder.listening else "holds"
@@ -44,6 +44,6 @@ def port_free(facts: PortFacts) -> Findings:
 
 
 def _distinct(holders: tuple[Listener, ...]) -> tuple[Listener, ...]:
-    """One entry a process: a server that listens on IPv4 and IPv6 is one obstacle."""
+    """One entry per process: a server that listens on IPv4 and IPv6 is one obstacle."""
     by_owner = {holder.process.pid if holder.process else 0: holder for holder in reversed(holders)}
     return tuple(reversed(by_owner.values()))

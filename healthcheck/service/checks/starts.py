@@ -13,40 +13,39 @@ from healthcheck.service.records import Launch, LaunchOutcome
     "service/starts",
     "deploy.sh starts a server that answers",
     stage=Stage.SERVICE,
-    why=f"The service runs deploy.sh, then asks {contract.CHAT_PATH} on port {contract.PORT}; "
+    why=f"The service runs deploy.sh, then sends requests to {contract.CHAT_PATH} on port {contract.PORT}; "
     "without an answer the job fails.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
 def starts(launch: Launch) -> Findings:
-    """deploy.sh must bring up a server that answers a streamed chat on port {port}.
+    """deploy.sh must start a server that answers a streamed chat on port {port}.
 
-    It is run from a clean export of what is committed, in the export's folder, with the shell that its first line
-    names, without a terminal, with MODEL_PATH and few other variables. The start counts as done at the first
-    correct streamed completion: an open port, /health and /v1/models answer before a model works. The server must
-    belong to what deploy.sh started.
+    The kit runs deploy.sh in a clean export of the commit, with the shell that its first line names, without a
+    terminal, with MODEL_PATH and few other variables. The server is ready at the first correct streamed completion:
+    an open port, /health and /v1/models can answer before the model works. The server must be a process that
+    deploy.sh started.
 
-    How long the service waits is unknown; the kit waits 30 minutes unless told otherwise.
+    The service's deadline is unknown; the kit waits 30 minutes by default.
 
-    It is given up earlier where waiting is pointless: nothing has moved (no output, no CPU time, no I/O of any of
-    its processes) for 10 minutes, or for 3 while a request that was taken waits for its answer. A server that
-    loads, compiles or captures graphs is never taken for a silent one. A refusal (HTTP 400, say) is final after
-    30 seconds where the server lists its model; an HTTP 500, an empty list, or another port that the log announces
-    may come of a gateway in front of a model that loads, and is waited on while processes are at work.
+    It gives up earlier if waiting is pointless: no process has produced output, CPU time or I/O for 10 minutes, or
+    for 3 while an accepted request waits for its answer. A server that loads, compiles or captures graphs does not
+    count as idle. A refusal (such as HTTP 400) is final after 30 seconds if the server lists its model. An HTTP
+    500, an empty list, or another port in the log may come from a gateway in front of a loading model; the kit
+    waits while processes are working.
 
-    A failed start is named for what it is: an exit (with its status or signal), a script that ended and left a
-    process in the background, a restart loop, a server on another port, one that accepts connections and never
-    answers, one that answers something else than a chat. Where the log shows a known failure, its cause and fix are
-    given; otherwise the last error block is.
+    The message names the failure: an exit (with its status or signal), a script that ended and left a process in
+    the background, a restart loop, a server on another port, a server that accepts connections and never answers,
+    or one that does not answer with a chat completion. If the log shows a known failure, the message gives its
+    cause and fix, otherwise the last error block.
 
-    Where no server comes, and the last error is the want of what the service's image brings and this machine lacks
-    (vllm, torch_npu, vllm_ascend, CANN, an NPU), that says nothing about the submission, and the verdict is
-    inconclusive: verify up to the weights here, and launch where that software is. Where deploy.sh gets past such
-    an error and then fails of another, or serves elsewhere or wrongly, it fails.
+    If no server starts, and the last error is that this machine lacks software of the service's image (vllm,
+    torch_npu, vllm_ascend, CANN, an NPU), the verdict is inconclusive: verify up to the weights here, and launch on
+    a machine that has it. If deploy.sh continues after such an error and then fails with another, or serves on
+    another port or wrongly, the check fails.
 
-    To repair: read the lines that are quoted, or the whole log at the path that is given;
-    `npu-adapter diagnose LOGFILE` reads any other log. What is quoted has no tokens, keys and passwords in it; the
-    log itself is left as it came, so look through it before you pass it on.
+    To repair: read the quoted lines, or the whole log; `npu-adapter diagnose LOGFILE` reads any other log. Quoted
+    lines contain no tokens, keys and passwords. The log itself is not redacted, so review it before you share it.
     """
     if launch.outcome is LaunchOutcome.READY:
         yield from _remarks(launch)
@@ -60,7 +59,7 @@ def starts(launch: Launch) -> Findings:
 
 
 def _remarks(launch: Launch) -> Findings:
-    """What is worth saying of a launch that became ready."""
+    """Remarks about a launch that became ready."""
     yield note(
         f"ready after {launch.ready_s or 0:.0f} s (the service's limit is unknown), run by "
         f"`{' '.join(launch.command)}`, log in {launch.log}"
@@ -82,7 +81,7 @@ def _remarks(launch: Launch) -> Findings:
         )
     if launch.listeners and not any(listener.process for listener in launch.listeners):
         yield warn(
-            expected=f"the process that listens on port {launch.port} can be seen",
-            seen="its owner is hidden from this user, so it may be none of deploy.sh's",
+            expected=f"a visible process that listens on port {launch.port}",
+            seen="its owner is hidden from this user, so deploy.sh may not have started it",
             fix="run the kit as the user that deploy.sh's server runs as, or as root",
         )

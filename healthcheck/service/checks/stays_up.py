@@ -1,4 +1,4 @@
-"""service/stays-up: the server that became ready is still the one that answers."""
+"""service/stays-up: the server that became ready keeps serving."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from healthcheck.service.records import Ended, LaunchOutcome
 
 @check(
     "service/stays-up",
-    "The server that became ready is still the one that answers",
+    "The server that became ready keeps serving",
     stage=Stage.SERVICE,
-    why="An evaluation takes hours; a server that dies or restarts meanwhile loses answers.",
+    why="An evaluation takes hours; answers are lost if the server dies or restarts meanwhile.",
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/starts",),
 )
 def stays_up(ended: Ended) -> Findings:
     """From the first answer until the end of the probe, the same processes must serve.
 
-    A server that dies under load fails the job. One that a loop in deploy.sh starts again loses every request that
-    was under way, and takes minutes to load.
+    A server that dies under load fails the job. A server that a loop in deploy.sh restarts loses the requests in
+    progress, and takes minutes to load.
 
-    To repair: read the cause that the log gives; most often memory (lower --max-model-len, --max-num-seqs or
+    To repair: read the cause in the log. Most often it is memory (lower --max-model-len, --max-num-seqs or
     --gpu-memory-utilization), or an operator that fails on the first long prompt.
     """
     before = ended.stopped.before
@@ -39,7 +39,7 @@ def stays_up(ended: Ended) -> Findings:
     elif before.gone:
         seen = "gone: " + "; ".join(str(process) for process in before.gone[:3])
     else:
-        seen = f"nobody listens on port {ended.launch.port} any more"
+        seen = f"no process listens on port {ended.launch.port} any more"
     cause = ended.diagnosis.cause if ended.diagnosis else None
     block = ended.diagnosis.block if ended.diagnosis else ()
     said = "\n".join(
@@ -54,13 +54,13 @@ def stays_up(ended: Ended) -> Findings:
 
 
 def _left_alone(ended: Ended) -> Findings:
-    """deploy.sh ended after the first answer, and its server goes on."""
+    """deploy.sh ended after the first answer, and its server keeps running."""
     status = ended.stopped.before.exit_status
     if status is None or ended.launch.exit_status is not None:
         return
     yield fail(
         expected="deploy.sh runs as long as the server does",
-        seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server went on without it",
+        seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server kept running",
         fix="end deploy.sh in `exec vllm serve …`, without `&`",
         where=contract.ENTRY_POINT,
     )

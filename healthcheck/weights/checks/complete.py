@@ -1,4 +1,4 @@
-"""weights/complete: every file of the weights is there, whole."""
+"""weights/complete: every file of the weights is present and complete."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ MAY_BE_EMPTY = (".py", ".jinja")
 
 @check(
     "weights/complete",
-    "Every file of the weights is there, whole",
+    "Every file of the weights is present and complete",
     stage=Stage.WEIGHTS,
-    why="The engine stops at the first shard that is missing or cut off, often after minutes of loading.",
+    why="The engine stops at the first missing or truncated shard, often after minutes of loading.",
     requires=("weights/present",),
 )
 def complete(facts: WeightsFacts) -> Findings:
-    """Every shard that an index (model.safetensors.index.json) or a numbered name (model-00002-of-00005) promises
-    has to be in the folder, as long as its own header says, and holding the tensors that the index says it holds.
+    """Every shard that an index (model.safetensors.index.json) or a numbered name (model-00002-of-00005) implies
+    must be in the folder, be as long as its header says, and hold the tensors that the index assigns to it.
 
-    What usually went wrong: a download that was interrupted (files that end in .incomplete, .aria2, .part, or that
-    are shorter than they should be); a clone without Git LFS, which leaves text files of 130 bytes in place of the
-    weights; links into another folder, which do not travel with the weights repository.
+    Usual causes: an interrupted download (files that end in .incomplete, .aria2, .part, or that are too short); a
+    clone without Git LFS, which has text files of 130 bytes in place of the weights; links into another folder,
+    which are not part of the weights repository.
 
-    To repair: run the download again (huggingface-cli download, modelscope download, git lfs pull) until nothing is
-    fetched any more, and delete the remains.
+    To repair: run the download again (huggingface-cli download, modelscope download, git lfs pull) until it fetches
+    nothing more, and delete the partial files.
     """
     weights = facts.weights
     yield from _pointers(weights)
@@ -151,7 +151,7 @@ def _index(weights: Weights, index: Document) -> Iterator[Finding]:
     if strange:
         yield fail(
             expected="names of files in the weights folder",
-            seen=f"{shown(index.name)} names {shown(str(strange[0]))!r}, which leads out of it or is no name",
+            seen=f"{shown(index.name)} names {shown(str(strange[0]))!r}, which leads out of it or is not a name",
             fix="take the index from the model's original repository again",
             where=shown(index.name),
         )
@@ -200,7 +200,7 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
 
 
 def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
-    """Safetensors that the index leaves out: vLLM loads only those that it names."""
+    """Safetensors that the index does not name: vLLM does not load them."""
     others = [e.name for e in of_format(weights.files, Format.SAFETENSORS) if e.name not in named]
     stems = {found["stem"] for name in named if (found := SHARD.match(name))}
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
@@ -208,7 +208,7 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
         yield warn(
             expected=f"only the shards that {MAIN_INDEX} names",
             seen=f"shards of another set beside them, which are not loaded: {some(mixed)}",
-            fix="delete the set that is not meant",
+            fix="delete the set that does not belong to the model",
         )
     elif others:
         yield note(f"{MAIN_INDEX} does not name {some(others)}: vLLM does not load them")

@@ -21,23 +21,23 @@ OTHER_ENGINES = {"llama.cpp", "mindie"}
 
 @check(
     "weights/config",
-    "The model's configuration can be read, and the engine knows it",
+    "config.json is readable, and the engine supports its architecture",
     stage=Stage.WEIGHTS,
-    why="The engine reads config.json first; without one that it understands, it does not start.",
+    why="The engine reads config.json first, and does not start if it does not support the architecture.",
     requires=("weights/present",),
 )
 def config(facts: WeightsFacts) -> Findings:
-    """config.json has to be a JSON object in UTF-8 (without a byte order mark) that names the model's
-    "architectures", and numbers where numbers belong. vLLM looks that name up in its registry; a name that
-    is not in it is served only through the Transformers backend, or by code that comes with the weights
-    (auto_map, with --trust-remote-code).
+    """config.json must be a JSON object in UTF-8 (without a byte order mark) that names the model's
+    "architectures", with numbers for numeric values. vLLM looks the architecture up in its registry. One that is
+    not registered is served only by the Transformers backend, or by code that comes with the weights (auto_map,
+    with --trust-remote-code).
 
-    The registry is that of the installed vLLM where there is one, else the catalogue of the releases that current
-    vllm-ascend releases pair with. Which release the service has is not documented: an architecture that only some
-    of them know is a warning.
+    The registry is that of the installed vLLM; without one, it is the catalogue of the vLLM releases that current
+    vllm-ascend releases use. The service's release is not documented: an architecture that only some of them
+    support warns.
 
-    To repair: take config.json from the model's original repository again; for a new architecture, wait for the
-    vllm-ascend release that has it, or choose the engine that serves it.
+    To repair: copy config.json from the model's original repository; for a new architecture, wait for the
+    vllm-ascend release that supports it, or choose an engine that does.
     """
     weights = facts.weights
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:

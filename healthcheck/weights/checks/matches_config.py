@@ -27,12 +27,11 @@ _OWN_LAYOUT = {"longcat_flash", "nemotron-nas", "mllama"}
     requires=("weights/complete", "weights/safetensors", "weights/config"),
 )
 def matches_config(facts: WeightsFacts) -> Findings:
-    """config.json says how many layers the model has and how large its vocabulary is; the safetensors headers say
-    what is there. A layer without a single tensor, or an embedding with other rows than "vocab_size", stops the
-    engine while it loads.
+    """Compares the number of layers and the vocabulary size in config.json with the safetensors headers. A layer
+    without tensors, or an embedding whose rows differ from "vocab_size", stops the engine while it loads.
 
-    This comes from a configuration of another size of the same model, from a checkpoint that was saved in part, or
-    from tokens that were added without saving the configuration again.
+    Usual causes: the configuration of another size of the model, a partly saved checkpoint, or tokens that were
+    added without saving the configuration again.
 
     To repair: take config.json and weights from the same checkpoint, or save both with model.save_pretrained.
     """

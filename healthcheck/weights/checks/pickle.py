@@ -14,7 +14,7 @@ from healthcheck.weights.words import gigabytes, some
     "weights/pickle",
     "No weights are pickles",
     stage=Stage.WEIGHTS,
-    why="A pickle is a program: loading one from others runs it.",
+    why="A pickle is a program: loading an untrusted one runs its code.",
     requires=("weights/present",),
 )
 def pickle(facts: WeightsFacts) -> Findings:

@@ -24,9 +24,9 @@ KIND_SIZES = (1, 2, 4, 8, 16)
 
 @check(
     "plan/fits-hardware",
-    "The model fits the devices that it is launched on",
+    "The model fits the devices",
     stage=Stage.WEIGHTS,
-    why="A model that does not fit stops while it loads, or when it reserves its cache.",
+    why="The engine of a model that does not fit stops while it loads, or while it reserves the cache.",
     requires=("weights/present", "weights/config"),
 )
 def plan_fits_hardware(facts: WeightsFacts) -> Findings:
@@ -41,7 +41,7 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     weights need --quantization ascend, which only 0.15.0rc1 and releases from 0.17.0rc1 on find out by themselves.
 
     Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
-    KIND and --npus N the check judges those; without them it says what would fit where.
+    KIND and --npus N the check judges those devices; without them it lists which devices would fit.
 
     To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights; in a repository with an
     adapter.toml these are its keys max_model_len and tensor_parallel_size.
@@ -109,7 +109,7 @@ _UNSET = "leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devic
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
-    """The devices that deploy.sh itself leaves to the engine."""
+    """The devices that deploy.sh makes visible to the engine."""
     server = facts.plan.server if facts.plan else None
     listed = server.env.get("ASCEND_RT_VISIBLE_DEVICES", "") if server else ""
     numbers = [part.strip() for part in listed.split(",") if part.strip()]
@@ -139,7 +139,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
 
 
 def _kv_fits(shape: Shape, tensor: int) -> bool:
-    """Source: vLLM's QKVParallelLinear: key-value heads are divided, or replicated where they are fewer."""
+    """Source: vLLM's QKVParallelLinear: key-value heads are divided, or replicated if there are fewer."""
     if shape.latent:
         return True
     return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
@@ -158,7 +158,7 @@ def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findin
         yield report(
             expected=f"bfloat16 for W8A8 weights on a {npu.name}",
             seen=f"float16 ({load.dtype_source}): the quantized matrix product fails with it",
-            fix="pass --dtype bfloat16, or leave --dtype out",
+            fix="pass --dtype bfloat16, or remove --dtype",
         )
 
 
@@ -239,7 +239,7 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
 
 
 def _anywhere(demand: Demand) -> Findings:
-    """No kind was named: what would fit on the usual ones, and a warning where nothing does."""
+    """For no named kind: which usual devices would fit, and a warning if none does."""
     kinds = [hardware.find(name)[0] for name in hardware.USUAL]
     yield from _numbers(demand, kinds[0], warn)
     rooms = {kind: _room(demand, kind) for kind in kinds}

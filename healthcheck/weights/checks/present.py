@@ -20,18 +20,18 @@ SERVED = "*.safetensors (or *.bin, *.gguf) files"
     "The folder holds a model",
     stage=Stage.WEIGHTS,
     rule=contract.WEIGHTS_FROM_MODEL_PATH,
-    why="The service downloads the weights repository to $MODEL_PATH; the server loads what is there.",
+    why="The service downloads the weights repository to $MODEL_PATH, from which the server loads it.",
 )
 def present(facts: WeightsFacts) -> Findings:
-    """The folder that MODEL_PATH will name has to hold a whole model: weights at its top level, with their
-    configuration and tokenizer beside them.
+    """The folder that MODEL_PATH will name must hold a complete model: weights, configuration and tokenizer, at its
+    top level.
 
-    Engines look at the top level only: weights in a subfolder are not found. A folder of the Hugging Face cache
-    (models--org--name) holds blobs and snapshots: the model is in snapshots/<revision>. A LoRA adapter
-    (adapter_config.json) is no model: merge it into its base model first. Formats of other frameworks (ONNX, OM,
-    TensorFlow) are not loaded by an engine that serves chat completions.
+    Engines do not look into subfolders. A folder of the Hugging Face cache (models--org--name) holds blobs and
+    snapshots: the model is in snapshots/<revision>. A LoRA adapter (adapter_config.json) must be merged into its
+    base model first. Engines that serve chat completions do not load formats of other frameworks (ONNX, OM,
+    TensorFlow).
 
-    To repair: give the folder with config.json in it as --weights, or move the files to the top of the weights
+    To repair: pass the folder that contains config.json as --weights, or move the files to the top of the weights
     repository.
     """
     weights = facts.weights
@@ -45,7 +45,7 @@ def present(facts: WeightsFacts) -> Findings:
 
 
 def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
-    """What deploy.sh serves from inside MODEL_PATH, where the weights have no such folder."""
+    """A failure if deploy.sh serves a folder inside MODEL_PATH that the weights do not have."""
     below = facts.plan.served_below if facts.plan else ""
     whole = facts.weights.whole
     real = whole.real_name(below)
@@ -95,7 +95,7 @@ def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
     return fail(
         expected=expected,
         seen=f"no weights among {len(names)} files: {some(names)}",
-        fix="download the weights; a clone without Git LFS leaves them out",
+        fix="download the weights; a clone without Git LFS does not contain them",
     )
 
 

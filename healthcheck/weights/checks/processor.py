@@ -27,10 +27,10 @@ _PROCESSOR_FILES = ("preprocessor_config.json", "processor_config.json")
 )
 def processor(facts: WeightsFacts) -> Findings:
     """A model that takes images or audio comes with a processor: preprocessor_config.json, or processor_config.json
-    as newer releases of transformers write it. vLLM loads it at the start, also when only text will be asked.
+    as newer releases of transformers write it. vLLM loads it at the start, even if only text is sent.
 
-    Training often saves the model and the tokenizer and leaves the processor out. A warning, since some models
-    bring a processor of their own: the launch settles it.
+    Training often saves the model and the tokenizer but not the processor. A missing one warns, since some models
+    have their own processor: the launch settles it.
 
     To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
     """

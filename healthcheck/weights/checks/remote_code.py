@@ -19,18 +19,18 @@ MAX_CODE_BYTES = 2 * 1024**2
 
 @check(
     "weights/remote-code",
-    "Code that comes with the weights is there, and allowed",
+    "Code that comes with the weights is complete and allowed",
     stage=Stage.WEIGHTS,
     why="Weights with their own code load only with --trust-remote-code, and only if that code is complete.",
     requires=("weights/present",),
 )
 def remote_code(facts: WeightsFacts) -> Findings:
-    """Some weights bring Python code: "auto_map" in config.json or tokenizer_config.json names it. Where the engine
-    does not know the model by itself, it starts only with --trust-remote-code in deploy.sh, and then imports the
-    files that auto_map names: they have to be in the folder. A name like "org/repo--module.Class" is fetched from
-    the network, which the service may not have.
+    """Some weights come with Python code, which "auto_map" in config.json or tokenizer_config.json names. An engine
+    that does not support the model itself starts only with --trust-remote-code in deploy.sh, and imports the files
+    that auto_map names: they must be in the folder. A name like "org/repo--module.Class" is fetched from the
+    network, to which the service may not have access.
 
-    Where the engine knows the model, the flag is not needed, and harmless: the service's own example passes it.
+    If the engine supports the model, the flag is unnecessary but harmless: the service's own example passes it.
 
     To repair: add --trust-remote-code to the vllm serve line, or copy the missing files from the original
     repository; for code in another repository, copy it beside the weights and shorten the name in auto_map.
@@ -58,7 +58,7 @@ def _auto_maps(facts: WeightsFacts) -> dict[str, JsonObject]:
 
 
 def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
-    """Whether the engine cannot do without the code: it has no class of its own for it."""
+    """Whether the engine needs the code, because it has no class for the model."""
     release = facts.releases()[0]
     if name == "config.json":
         model_type = text_of(facts.weights.config.value.get("model_type"))

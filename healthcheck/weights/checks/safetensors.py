@@ -21,11 +21,11 @@ MAX_REPORTED = 10
 )
 def safetensors(facts: WeightsFacts) -> Findings:
     """A safetensors file is eight bytes of length, a JSON header of that length, and the tensors. The header gives
-    each tensor's dtype, shape and range of bytes; the ranges have to fit dtype and shape, and to fill the file
-    without holes, overlaps or bytes left over. The header is at most 100,000,000 bytes long.
+    each tensor's dtype, shape and range of bytes. The ranges must match dtype and shape, and fill the file without
+    holes, overlaps or trailing bytes. The header has at most 100,000,000 bytes.
 
-    Only the headers are read. A length beyond all bounds usually means that the file is something else: a web page
-    with an error message, a zip file, a Git LFS pointer.
+    Only the headers are read. An impossible length usually means that the file is something else: a web page with
+    an error message, a zip file, a Git LFS pointer.
 
     To repair: download the file again, or write it again with safetensors.torch.save_file.
     """
@@ -77,7 +77,7 @@ def _fault(shard: Shard, loaded: set[str]) -> Finding:
 
 
 def _twice(weights: Weights) -> Iterator[Finding]:
-    """Tensors that two files hold, where no index says which one is meant."""
+    """Tensors that are in two files, without an index that assigns them."""
     if any(index.name.endswith(".safetensors.index.json") for index in weights.indices):
         return
     holders: dict[str, str] = {}

@@ -20,15 +20,15 @@ GIB_LIMIT = 100 * 2**30
     "The weights fit the size limit",
     stage=Stage.WEIGHTS,
     rule=contract.WEIGHT_LIMIT,
-    why="Above the limit the download of the weights fails, and the job with it.",
+    why="Above the limit the download of the weights fails, and so does the job.",
 )
 def size_limit(facts: WeightsFacts) -> Findings:
     """Everything in the weights folder counts: duplicates in another format, optimizer states, images. Files with
-    several names (hard links, links into the download cache) count once; the .git folder is left out, because a
-    download does not bring it.
+    several names (hard links, links into the download cache) count once. The .git folder does not count, because it
+    is not downloaded.
 
-    The service says "100 GB" and not which kind: read strictly that is 100,000,000,000 bytes. A folder between
-    that and 100 GiB (107,374,182,400 bytes) may pass there, but nothing says so, and the check fails it.
+    The service says "100 GB" and does not define the unit: read strictly, it is 100,000,000,000 bytes. A folder
+    between that and 100 GiB (107,374,182,400 bytes) fails here, although the service may accept it.
 
     To repair: delete what no engine loads (pytorch_model*.bin beside safetensors, original/, *.gguf, checkpoints),
     quantize (W8A8 halves bfloat16 weights), or submit a smaller model. --weight-limit sets another limit.
@@ -39,7 +39,7 @@ def size_limit(facts: WeightsFacts) -> Findings:
         yield warn(
             expected=f"at most {MAX_ENTRIES:,} files, so that all can be counted",
             seen=f"more than that; those that were counted take {gigabytes(total)}",
-            fix="remove what is no part of the model from the weights folder",
+            fix="remove files that are not part of the model from the weights folder",
         )
     if total > limit:
         yield fail(

@@ -25,19 +25,19 @@ NOT_GENERATING_TAGS = {
     why="The service sends the task's chat requests; a model of another kind answers none of them.",
 )
 def task_matches_weights(facts: WeightsFacts) -> Findings:
-    """All three tasks go over /v1/chat/completions, so the model has to generate text. text-generation needs no
-    more than that (a multimodal model does it too); image-text-to-text needs a model that takes images; any-to-any
-    one that takes or makes more than text, as Qwen2.5-Omni does.
+    """All three tasks use /v1/chat/completions, so the model must generate text. That is enough for
+    text-generation; image-text-to-text needs a model that takes images, and any-to-any a model that takes or makes
+    more than text, such as Qwen2.5-Omni.
 
-    What a model can do is read from config.json: its architecture, and the sub-models that it describes
-    (vision_config, audio_config, thinker_config …). Embedding, reward, ranking and classification models, encoders,
-    diffusion pipelines and speech recognition have no chat completions, whatever the task code says.
+    The kit reads a model's abilities from config.json: its architecture, and its sub-models (vision_config,
+    audio_config, thinker_config …). Embedding, reward, ranking and classification models, encoders, diffusion
+    pipelines and speech recognition have no chat completions, whatever the task code says.
 
     To repair: choose the task that the weights are for, or the weights that the task needs.
     """
     nature = facts.nature()
     if nature.family is Family.UNKNOWN:
-        raise NotApplicable(f"what the model is for cannot be told: {nature.because}")
+        raise NotApplicable(f"the kind of the model is unknown: {nature.because}")
     if nature.family is not Family.GENERATES:
         yield fail(
             expected="a model that answers chat completions",
@@ -53,7 +53,7 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
 
 
 def _card(facts: WeightsFacts) -> Findings:
-    """Chat was asked for, while the weights' own card calls them something else."""
+    """Warns if the weights' model card names a task other than chat."""
     tag = facts.weights.card.pipeline_tag
     if tag in NOT_GENERATING_TAGS:
         yield warn(

@@ -20,12 +20,12 @@ from healthcheck.weights.task import CODES, task_of
     why="Only three task codes have an evaluation.",
 )
 def task_supported(facts: WeightsFacts) -> Findings:
-    """The service evaluates text-generation, image-text-to-text and any-to-any, spelled exactly so. The task is
-    that of the weights: the kit takes it from --task, else from pipeline_tag in the front matter of the weights'
-    README.md, else from that of the adapter repository, else it says what the architecture suggests.
+    """The service evaluates text-generation, image-text-to-text and any-to-any, spelled exactly so. The kit takes
+    the task from --task, else from pipeline_tag in the front matter of the weights' README.md, else from that of
+    the adapter repository, else from the architecture.
 
     To repair: name one of the three codes with --task and in both front matters (pipeline_tag: text-generation).
-    A model whose task is another one, such as an embedding model, cannot be evaluated.
+    Models of other tasks, such as embedding models, cannot be evaluated.
     """
     code, source = task_of(facts)
     if facts.weights.card.error:

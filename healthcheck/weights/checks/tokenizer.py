@@ -58,21 +58,21 @@ def _conversation(roles: tuple[str, ...], *, parts: bool) -> list[dict[str, Json
 
 @check(
     "weights/tokenizer",
-    "The tokenizer is there, and its chat template renders",
+    "The tokenizer exists, and its chat template renders",
     stage=Stage.WEIGHTS,
     rule=contract.CHAT_REQUIRED,
     why="Without a chat template the engine answers every chat request with an error.",
     requires=("weights/present",),
 )
 def tokenizer(facts: WeightsFacts) -> Findings:
-    """The engine needs a vocabulary (tokenizer.json, tokenizer.model, vocab.json …) and a chat template: chat
-    requests are answered with an error without one. The template is looked for where the engine looks: the
+    """The engine needs a vocabulary (tokenizer.json, tokenizer.model, vocab.json …) and a chat template: without
+    one it answers chat requests with an error. The kit searches the template as the engine does: the
     --chat-template option of deploy.sh, chat_template.jinja, chat_template.json (of a processor), "chat_template"
-    in tokenizer_config.json; some architectures are encoded by the engine itself.
+    in tokenizer_config.json. For some architectures the engine has its own encoding.
 
-    The template is rendered as transformers does it, in a sandbox and a child process with limits: once for a
-    conversation like the evaluation client's (nine messages, user and assistant in turn, no system message), which
-    has to work, and once with a system message, whose refusal is only a warning.
+    The template is rendered as transformers renders it, in a sandboxed child process with limits. A conversation
+    like the evaluation client's (nine messages, user and assistant in turn, no system message) must render; an
+    error with a system message only warns.
 
     To repair: copy tokenizer files and chat_template.jinja from the instruction-tuned original (base models have no
     template), or ship a template and pass it with --chat-template.
@@ -81,7 +81,7 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     if weights.formats() == {Format.GGUF} and not read.vocabularies:
         raise NotApplicable("a GGUF file carries its own tokenizer and chat template")
     if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
-        raise NotApplicable("the weights are no chat model (see task/matches-weights)")
+        raise NotApplicable("the weights are not a chat model (see task/matches-weights)")
     yield from _files(facts)
     yield from _template(facts)
 
@@ -101,7 +101,7 @@ def _files(facts: WeightsFacts) -> Findings:
             expected="the tokenizer of the weights",
             seen=f"--tokenizer {shown(elsewhere)}, fetched from a hub: whether the service reaches one while the "
             "server starts is not documented",
-            fix="leave --tokenizer out, or put that tokenizer into the weights folder",
+            fix="remove --tokenizer, or put that tokenizer into the weights folder",
         )
     elif not read.vocabularies and not own_code:
         yield fail(
@@ -125,7 +125,7 @@ def _files(facts: WeightsFacts) -> Findings:
 
 
 def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
-    """Whether an option names "organisation/model" and no folder of the repository."""
+    """Whether an option names "organisation/model", and not a folder of the repository."""
     shipped = facts.submission.paths if facts.submission else ()
     return (
         name.count("/") == 1 and name[0] not in "/.~" and not any(path.startswith(f"{name}/") for path in shipped)
@@ -259,7 +259,7 @@ def _arguments(facts: WeightsFacts) -> dict[str, JsonValue]:
 
 
 def _better(plain: Rendered, parts: Rendered) -> Rendered:
-    """Engines give a template text, or a list of parts where it iterates over the content: the one that fits."""
+    """Engines pass text to a template, or a list of parts if it iterates over the content."""
     last = "asks: 6*7?"
     fits = not plain.error and last in plain.text
     return plain if fits or parts.error or last not in parts.text else parts
