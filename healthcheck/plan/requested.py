@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.plan.dry_run.sandbox.tools import FOLDER
+from healthcheck.plan.dry_run.stubs import pip_words
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 
-_NAME = re.compile(r"\s*(?:\S*[/+@])?([A-Za-z0-9][A-Za-z0-9._-]*)")
-_BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
-"""What follows a project's name in those of its archives and repositories."""
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)
 """A line of a list of packages that leads to packages which it does not name."""
@@ -22,9 +20,7 @@ _SYSTEM = {"apt", "apt-get", "yum", "dnf", "apk"}
 
 def packages(plan: LaunchPlan) -> frozenset[str]:
     """Their names as modules have them: lower case, underscores."""
-    words = [*plan.required, *_of_pip(plan)]
-    found = (match[1] for word in words if (match := _NAME.match(word)))
-    return frozenset(_BEHIND.sub("", name.lower()).replace("-", "_") for name in found)
+    return pip_words.packages([*plan.required, *_of_pip(plan)])
 
 
 def libraries() -> frozenset[str]:
@@ -52,13 +48,12 @@ def _fetches(command: RecordedCommand) -> bool:
 
 def is_install(command: RecordedCommand) -> bool:
     """Whether pip was told to install something, under whatever name it was called."""
-    words = command.argv[1:]
-    return "install" in words and (command.program.startswith("pip") or "pip" in words[:3])
+    return pip_words.to_install(command.program, command.argv[1:]) is not None
 
 
 def _of_pip(plan: LaunchPlan) -> Iterator[str]:
     for command in filter(is_install, plan.commands):
-        words = command.argv[command.argv.index("install") + 1 :]
+        words = pip_words.to_install(command.program, command.argv[1:]) or ()
         yield from (word for word in words if not word.startswith("-") and word not in command.texts)
         for text in command.texts.values():
             yield from (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-")))

@@ -6,15 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from healthcheck.plan.dry_run.stubs import image, made
+from healthcheck.plan.dry_run.stubs import image, made, pip_words
 
 _FILE_BYTES = 256 * 1024
-_FILES = ("-r", "--requirement")
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
-_NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
-_BEHIND = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
-"""What follows a project's name in those of its archives and repositories."""
 
 
 def names() -> frozenset[str]:
@@ -22,9 +18,8 @@ def names() -> frozenset[str]:
 
     A package that needs CUDA neither builds nor loads, whoever asks for it.
     """
-    words = [*_lines("requirements.txt"), *_of_installations()]
-    found = {_BEHIND.sub("", match[1].lower()) for word in words if (match := _NAME.match(word))}
-    plain = {name.replace("-", "_") for name in found if image.pip_name(name) not in image.cuda_only()}
+    found = pip_words.packages([*_lines("requirements.txt"), *_of_installations()])
+    plain = {name for name in found if image.pip_name(name) not in image.cuda_only()}
     return frozenset(
         plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
     )
@@ -40,13 +35,9 @@ def _lines(path: str) -> list[str]:
 
 def _of_installations() -> Iterator[str]:
     for folder, words in made.installations():
-        for word, after in zip(words, (*words[1:], ""), strict=True):
-            if word in _FILES:
-                yield from _lines(os.path.join(folder, after))
-            elif word.startswith(tuple(f"{option}=" for option in _FILES)):
-                yield from _lines(os.path.join(folder, word.partition("=")[2]))
-            elif not word.startswith("-"):
-                yield word.partition(" @ ")[0]
+        for place in pip_words.lists(words):
+            yield from _lines(os.path.join(folder, place))
+        yield from (word for word in words if not word.startswith("-"))
 
 
 def folders() -> Sequence[str]:

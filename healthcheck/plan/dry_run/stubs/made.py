@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from healthcheck.plan.dry_run.stubs import pip_words
+
 _RECORDS = f"{sys.argv[1] if len(sys.argv) > 1 else ''}/records"
 _RECORD_BYTES = 64 * 1024
 _PATTERN = re.compile(r"[*?]|\[[^\]]*\][\w.-]")
@@ -18,7 +20,6 @@ _MAKES_NOTHING = {
     "update-alternatives", "venv", "virtualenv", "ensurepip",
 }  # fmt: skip
 """Recorded programs that bring nothing into the submission's folder; what is not known to may have."""
-_PIP = re.compile(r"pip[\d.]*")
 _GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
 
 
@@ -34,9 +35,9 @@ class Step(NamedTuple):
 def installations() -> Iterator[tuple[str, list[str]]]:
     """Where pip was told to install, and what: the words behind `install`."""
     for step in _earlier():
-        of_python = step.program.startswith("python") and step.arguments[:2] == ["-m", "pip"]
-        if (of_python or _PIP.fullmatch(step.program)) and "install" in step.arguments:
-            yield step.folder, step.arguments[step.arguments.index("install") + 1 :]
+        words = pip_words.to_install(step.program, step.arguments)
+        if words is not None:
+            yield step.folder, list(words)
 
 
 def may_be_there(place: str) -> bool:
@@ -77,7 +78,7 @@ def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
     if program.startswith("python") and arguments[:1] == ["-m"] and len(arguments) > 1:
         return _may_make_files(kind, arguments[1], arguments[2:])
     command = next((word for word in arguments if not word.startswith("-")), "")
-    if _PIP.fullmatch(program):
+    if pip_words.PIP.fullmatch(program):
         return command in {"download", "wheel"} or any(map(_VERSION_CONTROL.search, arguments))
     if program == "git":
         return command not in _GIT_READS
