@@ -42,7 +42,7 @@ class Request:
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
         engine_python: the Python that has both, "" for the one that is found.
-        unconfined: where this system has no sandbox, deploy.sh is rehearsed with all that this user may do.
+        unconfined: where this system has no sandbox, deploy.sh runs with all that this user may do.
     """
 
     root: Path

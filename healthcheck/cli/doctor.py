@@ -40,7 +40,7 @@ class Part:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
-        {0: "everything that the kit needs is there", 1: "something that it needs is not", 2: "wrong usage"}
+        {0: "everything that the kit needs is there", 1: "something that it needs is missing", 2: "wrong usage"}
     )
     output.json_argument(parser, "the list")
 
@@ -92,7 +92,7 @@ def _shells() -> Iterator[Part]:
     for name in ("dash", "bash"):
         yield Part(
             name=name, found=_real_place(name), without=f"install {name}",
-            use="finding what only one of the two understands; which one is sh at the service is unknown",
+            use="finding what only one of the two understands; which of them the service has as sh is unknown",
         )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
     )
-    parser.add_argument("--defaults", action="store_true", help="ask nothing: defaults for what was not told")
+    parser.add_argument("--defaults", action="store_true", help="ask nothing: defaults for what was not given")
     parser.add_argument(
         "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
     )
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         missing = [question.name for question in scaffold.questions() if question.name not in answers]
         if options.template is not None or missing:
             raise UsageError(
-                f"no terminal to ask for {', '.join(missing) or 'answers'}: add --defaults or --data K=V"
+                f"no terminal to prompt for {', '.join(missing) or 'answers'}: add --defaults or --data K=V"
             )
     scaffold.create(options.destination, answers, template=options.template, ask=ask)
     place = shlex.quote(str(options.destination))

@@ -97,7 +97,7 @@ def lasting() -> Iterator[None]:
 
     Raises:
         SystemExit: at its end, with `KIT_FAILED`, where standard output could not be written. That a reader left
-            early, as `head` does, is no such loss: it had what it wanted.
+            early, as `head` does, is not such a loss: it had what it wanted.
     """
     out, err = sys.stdout, sys.stderr
     if out is not sys.__stdout__ or err is not sys.__stderr__:

@@ -29,9 +29,7 @@ def arguments(group: argparse._ActionsContainer) -> None:
     json_argument(group, "the report")
     group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
     loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument(
-        "--quiet", action="store_true", help="no progress; only what stands in the way, and the verdict"
-    )
+    loudness.add_argument("--quiet", action="store_true", help="no progress; only problems and the verdict")
     loudness.add_argument(
         "--verbose", action="store_true", help="every step and result as a line on standard error"
     )
@@ -139,7 +137,7 @@ def _exists(path: Path) -> bool:
 
 
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
-    """Print a result that is no report, and write it as JSON where asked; `-` has the JSON alone.
+    """Print a result that is not a report, and write it as JSON where asked; `-` has the JSON alone.
 
     Raises:
         KitFailure: the file cannot be written.

@@ -27,16 +27,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--npus", type=numbers.integer, metavar="N", help="how many NPU devices there must be (default: any)"
     )
     parser.add_argument(
-        "--allow-none", action="store_true", help="a machine without NPUs is meant: skip their checks"
+        "--allow-none", action="store_true", help="the machine is meant to have no NPUs: skip their checks"
     )
     parser.add_argument("--stack", default="", metavar="ROW",
                         help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
     output.arguments(parser)
     parser.add_argument("--save", type=new_place, metavar="FILE",
                         help="record the machine, without secrets and host names, for --replay")  # fmt: skip
-    parser.add_argument(
-        "--replay", type=place, metavar="FILE", help="look at a recorded machine instead of this one"
-    )
+    parser.add_argument("--replay", type=place, metavar="FILE", help="judge a recorded machine instead of this one")
 
 
 def run(options: argparse.Namespace) -> int:

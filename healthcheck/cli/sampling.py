@@ -21,10 +21,10 @@ def server_root(text: str) -> str:
     """The root of a server: what people copy from a client's configuration often ends in /v1.
 
     Raises:
-        UsageError: it is no address of a server.
+        UsageError: it is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
-        raise UsageError(f"{text!r} is no address of a server: write http://HOST:PORT")
+        raise UsageError(f"{text!r} is not the address of a server: write http://HOST:PORT")
     return text.rstrip("/").removesuffix("/v1")
 
 
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                      "unknown, its client's stock value is 0.01")  # fmt: skip
     how.add_argument("--max-tokens", type=numbers.count, metavar="N",
                      help="default: 4096, or what the context length leaves")  # fmt: skip
-    how.add_argument("--logprobs", action="store_true", default=None, help="ask for log-probabilities: "
+    how.add_argument("--logprobs", action="store_true", default=None, help="request log-probabilities: "
                      "Brier score, calibration error, best@n by likelihood")  # fmt: skip
     how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
                      "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
@@ -56,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verdict.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="how far below the reference is "
                          "degraded, up to which healthy, the error of either (default: .30,.05,.01)")  # fmt: skip
     verdict.add_argument("--threshold", type=numbers.share, metavar="T", help="least accuracy, from 0 to 1")
-    verdict.add_argument("--full", action="store_true", help="take every sample even when the verdict is clear")
+    verdict.add_argument("--full", action="store_true", help="take every sample even if the verdict is clear")
 
 
 def _rates(text: str) -> tuple[float, float]:

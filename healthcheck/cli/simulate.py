@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         {
             0: "it served until a signal came",
             2: "wrong usage",
-            3: "it cannot listen there: mostly, the port is taken",
+            3: "it cannot listen there: usually the port is in use",
         }
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="whose habits on the wire (--list shows all; default %(default)s)")  # fmt: skip
     parser.add_argument("--manner", default=Manner.PLAIN.value, choices=[manner.value for manner in Manner],
                         metavar="NAME",
-                        help="how the model talks (--list shows all; default %(default)s)")  # fmt: skip
+                        help="how the model writes (--list shows all; default %(default)s)")  # fmt: skip
     parser.add_argument("--fault", action="append", default=[], metavar="NAME",
                         help="may be given more than once (--list shows all)")  # fmt: skip
     parser.add_argument(

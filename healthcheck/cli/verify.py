@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", choices=STAGES, default=STAGES[-1], metavar="STAGE",
                         help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="ID", help="leave a check out; the report says so"
+        "--skip", action="append", default=[], metavar="ID", help="skip a check; the report says so"
     )
     parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first; "
                         "the exit status stays 1 until they are committed")  # fmt: skip
@@ -49,12 +49,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     output.arguments(parser)
     running = parser.add_argument_group("a server that already runs")
     running.add_argument(
-        "--url", default="", help="look at this server only, at no repository: the endpoint and the probe"
+        "--url", default="", help="check only this server and no repository: the endpoint and the probe"
     )
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
     launch.add_argument(
-        CONSENT_OPTION, action="store_true", help="rehearse deploy.sh with all that this user may do where this "
+        CONSENT_OPTION, action="store_true", help="run deploy.sh with all rights of this user if this "
         f"system can neither isolate nor confine it (also: {CONSENT_VARIABLE}=1); a launch does so anyway",
     )  # fmt: skip
     launch.add_argument("--deadline", type=numbers.positive, default=1800, metavar="S",
@@ -67,7 +67,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     deep = parser.add_argument_group(
         "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
     )
-    deep.add_argument("--deep", action="store_true", help="have the real vLLM and vllm-ascend build it: a minute")
+    deep.add_argument(
+        "--deep", action="store_true", help="have the real vLLM and vllm-ascend build it (one minute)"
+    )
     deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
     sampling.arguments(parser)
 
@@ -100,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_places(options: argparse.Namespace) -> None:
-    """What is to be looked at comes before what is missing to look at it."""
+    """Check the given paths first, so that a wrong path is reported before a missing option."""
     if options.repo and options.url:
         raise UsageError(
             f"--url looks at a running server and at no repository: leave {options.repo} away, or --url"
@@ -179,7 +181,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _waived(ids: list[str]) -> tuple[str, ...]:
-    """The ids, each of which has to exist: a slip of the pen must not leave out nothing in silence."""
+    """The ids, each of which has to exist: a misspelt one must not be ignored."""
     if not ids:
         return ()
     from healthcheck import catalogue  # noqa: PLC0415 - it imports every check of every stage

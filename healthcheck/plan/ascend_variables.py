@@ -1,4 +1,4 @@
-"""Environment variables with which a server does not come up on Ascend, whatever its command line says."""
+"""Environment variables that prevent a server from starting on Ascend, whatever its command line says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 
 _PATHS = {
-    "LD_LIBRARY_PATH": "the libraries of CANN and of the driver are found by it",
-    "PYTHONPATH": "CANN's Python modules (tbe) are found by it",
+    "LD_LIBRARY_PATH": "the libraries of CANN and of the driver are found through it",
+    "PYTHONPATH": "CANN's Python modules (tbe) are found through it",
 }
 """Source: CANN's set_env.sh, which puts its folders in front of both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
@@ -40,15 +40,15 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
     if line:
         yield warn(
-            expected=f"{name} extended: {use} where the image or set_env.sh has set it",
+            expected=f"{name} that keeps its previous value: {use}",
             seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” replaces what {name} was",
-            fix=f'keep what it was behind yours: {name}="…${{{name}:+:${name}}}"',
+            fix=f'append the previous value: {name}="…${{{name}:+:${name}}}"',
             where=f"{contract.ENTRY_POINT}:{line}",
         )
 
 
 def _replacing_line(text: str, name: str) -> int:
-    """The last line that sets it, 0 where the script uses what it was anywhere, or sources a file behind."""
+    """The last line that sets it; 0 if the script reads the previous value, or sources a file afterwards."""
     lines = list(deploy_sh.code_lines(text))
     kept = re.compile(rf"\$\{{?{name}\b")
     if any(kept.search(line) for _, line in lines):
@@ -69,9 +69,9 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     value = server.env.get("VLLM_PLUGINS")
     if value is not None and _PLATFORM_PLUGIN not in value.split(","):
         yield warn(
-            expected=f"{_PLATFORM_PLUGIN} among the plugins that vLLM loads: with it vllm-ascend brings the NPU",
-            seen=f"VLLM_PLUGINS={value[:200]}, so that it is left out and vLLM finds no NPU",
-            fix=f"do not set VLLM_PLUGINS, or write {_PLATFORM_PLUGIN} into it: VLLM_PLUGINS={_PLATFORM_PLUGIN},…",
+            expected=f"{_PLATFORM_PLUGIN} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
+            seen=f"VLLM_PLUGINS={value[:200]}, so vLLM does not load it and finds no NPU",
+            fix=f"do not set VLLM_PLUGINS, or add {_PLATFORM_PLUGIN} to it: VLLM_PLUGINS={_PLATFORM_PLUGIN},…",
             where=_line(plan, server, "VLLM_PLUGINS"),
         )
 
@@ -85,7 +85,7 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
     if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
         yield warn(
-            expected="graphs, which are on without --enforce-eager, or launches that block, not both",
+            expected="ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both",
             seen="ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
             "ASCEND_LAUNCH_BLOCKING=1”",
             fix="do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request",

@@ -1,4 +1,4 @@
-"""Whether the servers that run at the same time leave each other the memory that they ask for."""
+"""Servers that run at the same time must not over-commit the memory of a device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_DEVICES = 64
 
 
 def overcommitted(plan: LaunchPlan) -> Finding | None:
-    """The first device on which the servers together want more memory than there is, where that is sure."""
+    """The first device that the servers certainly over-commit, as a finding."""
     wanted: dict[str, list[tuple[float, ServerCommand]]] = {}
     for server in plan.servers:
         share = _share(server)
@@ -35,8 +35,8 @@ def overcommitted(plan: LaunchPlan) -> Finding | None:
         if len(shares) > 1 and total > 1 + _ROUNDING:
             parts = " and ".join(f"{share:g} by {command_text(server.argv[:6])} …" for share, server in shares)
             return fail(
-                expected="servers that leave each other room: together at most 1 of a device's memory",
-                seen=f"{len(shares)} servers on device {device} ask for {total:g} of its memory: {parts}; "
+                expected="servers that do not over-commit a device: at most 1 of its memory together",
+                seen=f"{len(shares)} servers on device {device} request {total:g} of its memory: {parts}; "
                 "the later one ends with “Free memory on device … is less than desired GPU memory utilization”",
                 fix="start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
                 "or lower --gpu-memory-utilization",
@@ -46,7 +46,7 @@ def overcommitted(plan: LaunchPlan) -> Finding | None:
 
 
 def _share(server: ServerCommand) -> float | None:
-    """The part of each of its devices that the server takes; None where it ended or that cannot be told."""
+    """The part of each of its devices that the server takes; None if it ended or if that is unknown."""
     ray = server.option("distributed-executor-backend") == "ray"
     ranked = any(name.startswith("VLLM_DP_") for name in server.env)
     otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
@@ -61,9 +61,9 @@ def _share(server: ServerCommand) -> float | None:
 
 
 def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
-    """The devices that it uses, none where they cannot be told; without a list of them, the first ones.
+    """The devices that it uses, none if they are unknown; without a list of them, the first ones.
 
-    A list that is made of those of the machine is another one at the service.
+    A list that is derived from the devices of this machine is different at the service.
     """
     sizes = [server.option(name) or "1" for name in _SIZE_OPTIONS]
     sizes.append(server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1")

@@ -1,4 +1,4 @@
-"""Whether the code and the engine that a server is started with come from anywhere."""
+"""Whether the engine of a server, and each module that it is told to load, is installed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _PACKAGES = {
     "llamafactory": "llamafactory", "trtllm": "tensorrt-llm", "litellm": "litellm", "aphrodite": "aphrodite-engine",
     "ktransformers": "ktransformers", "proxy": "", "tritonserver": "",
 }  # fmt: skip
-"""Engines that vllm-ascend's image has not, with the package that brings them, "" where pip has none."""
+"""Engines missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
 _OTHER_NAMES = {"swift": "swift", "llamafactory": "llama_factory", "llama.cpp": "llama_cpp"}
-_EXPECTED_CODE = "Python code that the repository, requirements.txt or the image brings"
+_EXPECTED_CODE = "Python code from the repository, requirements.txt or the image"
 
 _ON_THE_PATH = 'before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"'
 
 
 def missing_code(plan: LaunchPlan) -> Iterator[Finding]:
-    """Classes and modules on the server's command line that nothing is known to bring."""
+    """Classes and modules on the server's command line that nothing is known to install."""
     server = plan.server
     for spelled in server.missing_code if server else ():
         if top := _unknown_top(plan, spelled):
@@ -37,8 +37,7 @@ def missing_code(plan: LaunchPlan) -> Iterator[Finding]:
             yield say(
                 expected=_EXPECTED_CODE,
                 seen=f"{spelled[:NAME_CHARACTERS]}: no module {top} is in the repository, on PYTHONPATH or in "
-                "requirements.txt"
-                + ("; whether something that is installed brings it is unknown" if unsure else ""),
+                "requirements.txt" + ("; whether an installed package provides it is unknown" if unsure else ""),
                 fix=f"commit {top}.py and, {_ON_THE_PATH}; or name its package in requirements.txt",
                 where=_place(plan, spelled),
             )
@@ -46,15 +45,15 @@ def missing_code(plan: LaunchPlan) -> Iterator[Finding]:
         if top := _unknown_top(plan, spelled):
             yield warn(
                 expected=_EXPECTED_CODE,
-                seen=f"{spelled[:NAME_CHARACTERS]}: {top} is in the folder where it starts, and the program vllm "
-                "does not look for modules there unless PYTHONPATH says so",
+                seen=f"{spelled[:NAME_CHARACTERS]}: {top} is in the working directory, where the program vllm "
+                "looks for modules only if PYTHONPATH names it",
                 fix=_ON_THE_PATH,
                 where=_place(plan, spelled),
             )
 
 
 def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
-    """The first part of a module's name, "" where it is known to be brought."""
+    """The top-level name of a module, "" if it is known to be installed."""
     top = spelled.rsplit(maxsplit=1)[-1].partition(".")[0]
     known = (
         top in requested.libraries() or top in sys.stdlib_module_names or top.lower() in requested.packages(plan)
@@ -63,7 +62,7 @@ def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
 
 
 def foreign_engines(plan: LaunchPlan) -> Iterator[Finding]:
-    """Servers of engines that the image has not, as far as is known, and that nothing installs."""
+    """Servers whose engine is not in the image, as far as is known, and is not installed."""
     engines = {server.engine: server for server in reversed(plan.servers) if server.engine in _PACKAGES}
     for engine, server in engines.items():
         if not _is_installed(plan, engine):
@@ -86,8 +85,8 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
     return warn(
         expected="an engine that the image has, or that requirements.txt or deploy.sh installs",
         seen=f"{name} is started and nothing installs it: {server.command}; the official vllm-ascend image has "
-        "vLLM and not this one (that the service uses that image is inferred)",
-        fix=(f"name {package} in requirements.txt and install it in deploy.sh" if package else "bring it along")
+        "vLLM and not this engine (that the service uses this image is inferred)",
+        fix=("install it in deploy.sh" + (f", and name {package} in requirements.txt" if package else ""))
         + f", or: {contract.LAUNCH}",
         where=server.where,
     )

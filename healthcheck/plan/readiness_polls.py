@@ -1,4 +1,4 @@
-"""What deploy.sh itself asked of its server that the server does not have: another port, another model."""
+"""Requests of deploy.sh to its own server that fail: another port, another model."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from healthcheck.records import Finding
 
 
 def other_ports(plan: LaunchPlan) -> Iterator[Finding]:
-    """Ports that it asked again and again, and at which no server of its own listens."""
+    """Ports that it polled, on which none of its own servers listens."""
     own = plan.server.port if plan.server else None
     for asked in _behind(plan, REFUSED) if own else ():
         yield warn(
-            expected=f"deploy.sh asks where its server listens: port {own}",
-            seen=f"it asks port {asked} again and again, where nothing listens",
-            fix=f"ask port {own}, or end with exec and ask nothing",
+            expected=f"deploy.sh polls the port of its server: port {own}",
+            seen=f"it polls port {asked}, where nothing listens",
+            fix=f"poll port {own}, or drop the wait loop and start the server with exec",
             where=_where(plan, f":{asked}", asked),
         )
 
 
 def other_models(plan: LaunchPlan) -> Iterator[Finding]:
-    """Models that it asked for, and that its server answered with status 404."""
+    """Models that it requested, for which its server returned status 404."""
     for asked in map(unquote, _behind(plan, UNKNOWN_MODEL)):
         yield warn(
-            expected="deploy.sh asks for a model that its server has",
-            seen=f"it asks for {asked!r}, which is answered with status 404",
-            fix='write the name that is served, "$MODEL_PATH", or leave the request out',
+            expected="deploy.sh requests a model that its server has",
+            seen=f"it requests {asked!r}, and the server returns status 404",
+            fix='request the served name, "$MODEL_PATH", or remove the request',
             where=_where(plan, asked, "/v1/chat/completions"),
         )
 
 
-def in_vain(plan: LaunchPlan) -> str:
-    """The first thing that it asked in vain, which may be why it ended; "" where there is none."""
+def first_unanswered(plan: LaunchPlan) -> str:
+    """The first request that never succeeded, which may be why the script ended; "" if there is none."""
     ports, models = (next(_behind(plan, beginning), "") for beginning in (REFUSED, UNKNOWN_MODEL))
     return f"the model {unquote(models)!r}" if models else f"port {ports}" if ports else ""
 

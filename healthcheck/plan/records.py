@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCommand:
-    """One command that deploy.sh, or a program that it started, ran against a stand-in.
+    """One command that deploy.sh, or a program that it started, ran against a stub.
 
     Attributes:
         program: the base name that it was called by.
@@ -17,7 +17,7 @@ class RecordedCommand:
         cwd: the working directory, as the sandbox names it.
         where: "deploy.sh:7" where the line was found, else empty.
         source: "shell" for an executed program, "python" for a call that a Python launcher made.
-        alive: it still ran when the rehearsal ended.
+        alive: it still ran when the dry run ended.
         texts: the text of configuration files and lists of packages among its arguments, by the name given.
     """
 
@@ -91,9 +91,9 @@ class ShellRun:
     """How deploy.sh went under one shell.
 
     Attributes:
-        exit_status: None where it was still running when the rehearsal ended, as it is to be with a server.
+        exit_status: None if it was still running when the dry run ended, as a script with a server should.
         ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
-            "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is more than is rehearsed).
+            "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is too large for a dry run).
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
             with an error; empty where they are unknown.
@@ -129,7 +129,7 @@ class LaunchPlan:
         run: the run that the verdict rests on; `others` are those under other shells.
         loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
         script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
-        unresolved: what the rehearsal could not find out, in words.
+        unresolved: what the dry run could not determine, in words.
         notes: what a reader should know about the sandbox ("no network namespace: …").
         required: the packages, addresses and folders that requirements.txt asks for.
         unshipped: files that the author's working tree has and the committed tree has not.

@@ -37,7 +37,7 @@ _ENVIRONMENT = re.compile(
 
 
 def port(server: ServerCommand) -> str:
-    """How the server comes to listen on the service's port."""
+    """How to make this engine listen on the required port."""
     if server.engine == "mindie":
         return f'set "port" to {contract.PORT} in ServerConfig of MindIE\'s config.json'
     if server.option("uds") is not None:
@@ -52,7 +52,7 @@ def port(server: ServerCommand) -> str:
 
 
 def host(server: ServerCommand) -> str:
-    """How the server comes to listen on every interface."""
+    """How to make this engine listen on every interface."""
     if server.engine == "mindie":
         return f'set "ipAddress" to "{EVERYWHERE}" and "allowAllZeroIpListening" to true in MindIE\'s config.json'
     if _in_python(server):
@@ -63,7 +63,7 @@ def host(server: ServerCommand) -> str:
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
-    """How the model comes to be served under the weight path; `option` is the one that names it otherwise."""
+    """How to serve the model under the weight path; `option` is the one that gives it another name."""
     if server.engine == "mindie":
         return 'set "modelName" to the value of MODEL_PATH in MindIE\'s config.json'
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
@@ -74,7 +74,7 @@ def name(server: ServerCommand, option: str, model_path: str) -> str:
 
 
 def no_tls(server: ServerCommand) -> str:
-    """How the server comes to answer plain HTTP."""
+    """How to make this engine answer plain HTTP."""
     if server.engine == "mindie":
         return 'set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json'
     return "remove --ssl-certfile and --ssl-keyfile"
@@ -91,7 +91,7 @@ def _shipped_as(plan: LaunchPlan, name: str) -> str:
 def demanded(plan: LaunchPlan, name: str) -> str:
     """What to do about an environment variable that the service does not set."""
     if _SECRET.search(name):
-        return f"take out what demands and what uses {name}: the service gives no token and sends no key"
+        return f"remove every use of {name}: the service provides no token and sends no key"
     return f"give it a default: ${{{name}:-{_default(plan, name)}}}"
 
 
@@ -119,10 +119,10 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
             f"permission for {name}",
             f"git update-index --chmod=+x {shlex.quote(_shipped_as(plan, name))}, commit, or run it with sh",
         ),
-        "option": ("a line's end", "end the line before it with a backslash, and nothing behind that"),
+        "option": ("a line's end", "end the previous line with a backslash as its last character"),
         "syntax": (
-            "another syntax",
-            "correct the syntax there; sh -n deploy.sh (or bash -n) reads it and runs nothing",
+            "valid syntax",
+            "correct the syntax there; sh -n deploy.sh (or bash -n) checks it without running it",
         ),
     }[said.kind]
 
@@ -179,7 +179,7 @@ def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
 
 def _module(name: str) -> str:
     if packages.is_cuda_module(name.partition(".")[0]):
-        return "do without it: it is made for CUDA, and the service's image has none"
+        return "remove it: it is made for CUDA, which the service's image does not have"
     return "commit it, or name its package in requirements.txt"
 
 
@@ -201,11 +201,11 @@ def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     if unshipped:
         return f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
     if _ENVIRONMENT.search(name):
-        return f"an environment at a fixed place: {name}", "leave it out: the image's own Python is the one to use"
+        return f"an environment at a fixed place: {name}", "remove it: use the image's own Python"
     if is_of_the_image(plan, said):
         return (
             f"{name}, a place in the official vllm-ascend image",
-            "do without it: which image the service has is not documented",
+            "remove it: the image of the service is not documented",
         )
     if _is_written_to(plan, said):
         folder = str(PurePosixPath(name).parent)

@@ -57,7 +57,7 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     serves = plan.server is not None
     if said.kind == "file" and serves and not said.where and "python" not in said.text:
         if not deploy_sh.is_written(plan.script, said.name):
-            yield warn(expected=EXPECTED, seen=said.text, fix=f"commit {said.name}, or do without it")
+            yield warn(expected=EXPECTED, seen=said.text, fix=f"commit {said.name}, or remove its use")
     elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
         yield warn(expected=EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
     elif said.kind == "command" and (said.name in BASH_ONLY or serves):

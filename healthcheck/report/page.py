@@ -1,7 +1,7 @@
 """report.html: one file that needs no network, opens from a zip, prints, and runs nothing but its own script.
 
 Answers, prompts, names and logs come from others. They stand in the page as escaped text or as JSON in an element
-that is no script, and the page's policy allows no script, style or picture but those in it, by their digests.
+that is not a script, and the page's policy allows no script, style or picture but those in it, by their digests.
 """
 
 from __future__ import annotations

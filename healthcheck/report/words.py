@@ -37,7 +37,7 @@ def plain(text: str) -> str:
 
 
 def findings(result: CheckResult) -> tuple[Finding, ...]:
-    """The findings of a result, gravest first."""
+    """The findings of a result, most severe first."""
     return tuple(sorted(result.findings, key=lambda finding: ORDER.index(finding.level)))
 
 
@@ -57,7 +57,7 @@ def sentence(finding: Finding) -> str:
 
 
 def fix(result: CheckResult) -> str:
-    """The repairs, gravest first."""
+    """The repairs, most severe first."""
     return plain("\n".join(dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
 
 
@@ -110,7 +110,7 @@ def rule(result: CheckResult, finding: Finding) -> Rule | None:
 def headline(report: Report) -> str:
     """The verdict in one line; a simulated endpoint is named before anything else.
 
-    How deploy.sh was kept from this machine while it was rehearsed is told where it was not isolated.
+    The mode of the sandbox is named unless deploy.sh was isolated.
     """
     return "".join(labelled_headline(report))
 
@@ -171,7 +171,7 @@ def _when_ready(report: Report) -> str:
 
 
 def _placed_fix(result: CheckResult) -> str:
-    """The first line of the gravest repair, after its file and line where it has one; "" where there is none."""
+    """The first line of the most severe repair, after its file and line if it has one; "" if there is none."""
     for finding in findings(result):
         if finding.fix:
             where = f"{finding.where}: " if _PLACE.fullmatch(finding.where) else ""

@@ -19,7 +19,7 @@ def python(body: str) -> dict[str, str]:
 
 WRONG_ASKING: tuple[Case, ...] = (
     case("asks-another-model", bash(f"set -e\n{READY}curl -sf -d '{NAMED}' -H 'Content-Type: application/json' {CHAT}\nwait"), ENDS,
-         says="'warm-up', which is answered with status 404 [deploy.sh:5]", fix="correct the question for the model 'warm-up'"),
+         says="'warm-up', and the server returns status 404 [deploy.sh:5]", fix="correct the request for the model 'warm-up'"),
     case("asks-another-model-of-a-file", sh(f"{READY}curl --fail -s {CHAT} --data-binary @ask.json || exit 1\nwait"), ENDS,
          files={"ask.json": NAMED}),
     case("asks-another-model-by-its-input", sh(f"{READY}echo '{NAMED}' | curl -sS -f --json @- {CHAT} || exit 1\nwait"), ENDS),
@@ -44,7 +44,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         {SERVE} &
         for i in $(seq 900); do curl -sf localhost:8080/health && break; sleep 2; done
         wait
-        """), {"plan/readiness-poll": "warn"}, says="it asks port 8080 again and again, where nothing listens [deploy.sh:3]", fix="ask port 8000"),
+        """), {"plan/readiness-poll": "warn"}, says="it polls port 8080, where nothing listens [deploy.sh:3]", fix="poll port 8000"),
     case("asks-another-port-in-python", sh(f"{SERVE} &\npython3 warm.py\nwait"), {"plan/readiness-poll": "warn"}, files=python("""
         import time, urllib.request
         for _ in range(900):
@@ -58,7 +58,7 @@ WRONG_ASKING: tuple[Case, ...] = (
         {SERVE} &
         for i in 1 2 3 4 5 6; do curl -sf localhost:9000/health && exec sleep infinity; sleep 300; done
         exit 1
-        """), {"plan/readiness-poll": "warn", "plan/foreground": "fail"}, fix="correct the question for port 9000"),
+        """), {"plan/readiness-poll": "warn", "plan/foreground": "fail"}, fix="correct the request for port 9000"),
 )  # fmt: skip
 RIGHT_ASKING: tuple[Case, ...] = (
     case("asks-its-model", bash(f"set -e\n{READY}curl -sf -d {OWN} -H 'Content-Type: application/json' {CHAT}\nwait")),

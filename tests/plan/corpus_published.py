@@ -172,7 +172,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     ),
     case(
         "script-of-the-image", sh("set -e\ncd /vllm-workspace/vllm-ascend && bash examples/run.sh\n" + SERVE),
-        OF_THE_IMAGE, says="its folders are empty", fix="do without it",
+        OF_THE_IMAGE, says="its folders are empty", fix="remove it",
     ),
     *(
         case(f"{name}-of-the-image", sh(text), {"plan/self-contained": "warn"},
@@ -223,7 +223,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
         }.items()
     ),
     *(
-        case(f"processor-{name}", bash(f"{line}\n{SERVE}"), {"plan/self-contained": "warn"}, says="decides by it")
+        case(f"processor-{name}", bash(f"{line}\n{SERVE}"), {"plan/self-contained": "warn"}, says="depends on it")
         for name, line in {
             "tested": 'A=$(uname -m); [ "$A" = x ] && exit 1',
             "compared": "[[ $(uname -m) == x ]] && exit 1",

@@ -8,10 +8,10 @@ NEVER = {"plan/starts-server": "fail"}
 NEEDS = {"plan/starts-server": "fail", "plan/self-contained": "fail"}
 SERVE = '\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 TOKEN = "[ -f /srv/models/.token ] || exit 3"
-OPEN = "what the service has is unknown"
+OPEN = "the devices of the service are unknown"
 
 NOT_BLAMED: tuple[Case, ...] = tuple(
-    case(f"silent-beside-{name}", sh(f"{before}\n{TOKEN}{SERVE}"), NEVER, says="status 3 without a word, behind: [ -f /srv/models/.token ]")
+    case(f"silent-beside-{name}", sh(f"{before}\n{TOKEN}{SERVE}"), NEVER, says="status 3 without output, after: [ -f /srv/models/.token ]")
     for name, before in (
         ("a-default", "ascend=${ASCEND_ROOT:-/usr/local/lib}"),
         ("a-number", "TP=${TP:-1}"),

@@ -1,4 +1,4 @@
-"""Steps before the server that a rehearsal cannot do as the service's root does, or that fail and stop nothing."""
+"""Steps before the server that a dry run cannot do as the service's root does, or that fail and stop nothing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ REFUSED_HERE: tuple[Case, ...] = (
          says='File "<string>", line 1, in <module> / AttributeError: __build_number__; a Python program depends on what'),
     case("takes-a-stand-in-for-a-folder", bash(f"set -e\npython3 -c 'import os, transformers as t; print(os.path.join(t.utils.PLACE, str(1)))'{SERVE}")),
     case("looks-into-a-module", bash("set -e\nF=$(python3 -c 'import vllm; print(vllm.__file__)')\n"
-                                     f'grep -q rope "$F"{SERVE}'), UNKNOWN, says="may have that file, and here its folders are empty"),
+                                     f'grep -q rope "$F"{SERVE}'), UNKNOWN, says="may have that file, and its folders are empty in the dry run"),
     case("own-traceback", bash(f"set -e\npython3 -c 'raise ValueError(7)'{SERVE}"), {"plan/starts-server": "fail"}, says="ValueError: 7"),
     case("refused-own-program", bash(f"set -e\nprintf 'echo\\n' > step.sh\n./step.sh{SERVE}"), NEEDS, fix="chmod=+x step.sh"),
 )  # fmt: skip
@@ -133,7 +133,7 @@ FOREIGN: tuple[Case, ...] = (
     case("engine-sglang-installed", sh(f"pip install 'sglang[all]==0.5.4'\n{SGLANG}")),
     case("engine-sglang-required", sh(SGLANG), files={"requirements.txt": "sglang==0.5.4\n"}),
     case("engine-lmdeploy", sh('lmdeploy serve api_server "$MODEL_PATH" --server-port 8000'), WARNED,
-         says="that the service uses that image is inferred"),
+         says="that the service uses this image is inferred"),
     case("engine-llama", sh('llama-server --model "$MODEL_PATH/model.gguf" --alias "$MODEL_PATH" --host 0.0.0.0 --port 8000'),
          WARNED, fix="llama-cpp-python"),
     case("engine-llama-built", sh('git clone https://example.org/llama.cpp\nllama-server --model "$MODEL_PATH/model.gguf" '
@@ -150,11 +150,11 @@ IN_A_VARIABLE: tuple[Case, ...] = (
 NEVER = {"plan/starts-server": "fail"}
 MESSAGES: tuple[Case, ...] = (
     case("words-error-line", bash("echo starting >&2\necho 'ERROR: no licence' >&2\necho 'Run: tools/licence.sh' >&2\n"
-                                  f"exit 1{SERVE}"), NEVER, fix="see to “ERROR: no licence”"),
+                                  f"exit 1{SERVE}"), NEVER, fix="fix “ERROR: no licence”"),
     case("words-before-the-last-three", bash("echo 'FATAL: no licence'\nseq 5\nexit 1" + SERVE), NEVER,
          says="it said: FATAL: no licence"),
     case("words-in-colour", bash(f"printf '\\033[31mFATAL: no licence\\033[0m\\n' >&2\nexit 1{SERVE}"), NEVER,
-         fix="see to “FATAL: no licence”"),
+         fix="fix “FATAL: no licence”"),
     case("words-other-weights", bash(f'D=/data/w\n[ -d $D ] || {{ echo "Error: model not found in $D"; exit 1; }}{SERVE}'),
          NEVER, fix='the weights are in "$MODEL_PATH" alone', says="deploy.sh:3"),
     case("overwritten", bash('MODEL_PATH=${BASE_MODEL:-}\n[ -n "$MODEL_PATH" ] || { echo "BASE_MODEL is required"; exit 1; }'
@@ -175,7 +175,7 @@ MESSAGES: tuple[Case, ...] = (
                                              '  esac\ndone\nif [[ -z "$NAME" ]]; then\n    exit 1\nfi' + SERVE), NEEDS,
          says="seems to need arguments"),
     case("words-of-a-function", bash('die() { echo "[ERROR] $*" >&2; exit 1; }\n[ -f licence.txt ] || die "no licence"' + SERVE),
-         NEVER, fix="see to “[ERROR] no licence”"),
+         NEVER, fix="fix “[ERROR] no licence”"),
     case("asks-with-a-prompt", bash(f'read -p "Start? " -r\n[[ $REPLY == y ]] || exit 1{SERVE}'), NEEDS, says="input from a terminal"),
     case("demands-a-token", bash(f': "${{HF_TOKEN:?Set HF_TOKEN to a token}}"{SERVE}'), NEEDS, fix="what uses HF_TOKEN",
          says="Set HF_TOKEN to a token"),

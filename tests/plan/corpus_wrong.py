@@ -100,7 +100,7 @@ NAME: tuple[Case, ...] = (
     case("name-yaml", sh('vllm serve "$MODEL_PATH" --config c.yaml'), {"plan/served-name": "fail"},
          files={"c.yaml": "served-model-name: chat\n"}),
     case("name-link", sh('ln -s "$MODEL_PATH" model\nvllm serve model'), {"plan/served-name": "fail"}),
-    case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="take --load-format out"),
+    case("gguf-of-a-folder", sh('vllm serve "$MODEL_PATH" --load-format=gguf'), {"plan/model-path": "fail"}, fix="remove --load-format"),
     case("name-alias", sh('llama-server -m "$MODEL_PATH/model.gguf" -a tiny --host 0.0.0.0 --port 8000'),
          {"plan/served-name": "fail", "plan/self-contained": "warn"}),
     case("key-flag", sh('vllm serve "$MODEL_PATH" --api-key secret'), {"plan/no-api-key": "fail"}),
@@ -266,7 +266,7 @@ ENDS: tuple[Case, ...] = (
     case("ends-settings", sh('echo "adapter: adapter.toml: context is \'x\': expected a number" >&2; exit 2' + LATER),
          NEVER, fix="correct adapter.toml: context is 'x': expected a number"),
     case("ends-refused-for-the-machine", sh('echo "adapter: with 1 device(s) there is too little: take more" >&2; exit 2'), UNKNOWN,
-         says="what the service has is unknown", fix="take more; or verify without --until"),
+         says="the devices of the service are unknown", fix="take more; or verify without --until"),
     case("ends-crlf", sh("set -e" + LATER).replace("\n", "\r\n"), NEVER, says="deploy.sh:1", fix="s/\\r$//"),
     case("ends-crlf-helper", sh("set -e\n. ./env.sh" + LATER), NEVER, files={"env.sh": "A=1\r\nfrobnicate\r\n"},
          fix="sed -i 's/\\r$//' ./env.sh"),
@@ -283,11 +283,11 @@ ENDS: tuple[Case, ...] = (
     case("ends-model-path", sh('[ -f "$MODEL_PATH" ] || { echo "MODEL_PATH is no file" >&2; exit 1; }' + LATER), NEVER,
          says="deploy.sh:2", fix="the test that refuses MODEL_PATH"),
     case("ends-syntax", sh("if true; then" + LATER), NEVER, fix="sh -n deploy.sh"),
-    case("ends-time", sh("mkfifo never\ncat never" + LATER), NEVER, says="the time was up", fix="before anything that waits"),
+    case("ends-time", sh("mkfifo never\ncat never" + LATER), NEVER, says="at the time limit", fix="before anything that waits"),
     case("ends-own-words", sh('echo "licence.key has expired" >&2; exit 9' + LATER), NEVER, fix="licence.key has expired"),
     case("ends-silent", sh("set -e\nfalse" + LATER), NEVER, fix="sh -x deploy.sh"),
     *(
-        case(f"ends-of-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), UNKNOWN, says="what the service has is unknown")
+        case(f"ends-of-the-machine-{number}", sh(f"npu-smi info\necho '{words}' >&2; exit 1"), UNKNOWN, says="the devices of the service are unknown")
         for number, words in enumerate(
             ("needs 8 NPUs, found 1", "unsupported: Ascend910B3", "only the 910C will do", "Ascend 310P required", "没有NPU", "需要910B4芯片")
         )
@@ -322,7 +322,7 @@ REFUSES: tuple[Case, ...] = (
         )
     ),
     case("unknown-middleware", sh(f"export PYTHONPATH=$PWD:$PYTHONPATH\n{SERVE} --middleware auth.Check"), {"plan/chat-api": "warn"}, files={"auth.py": "class Check: ...\n"},
-         says="not rehearsed"),
+         says="the dry run does not execute"),
     case("host-name", sh('vllm serve "$MODEL_PATH" --host npu-node-1'), {"plan/host": "fail"}, says="npu-node-1"),
     case("host-brackets", sh('vllm serve "$MODEL_PATH" --host "[::]"'), {"plan/host": "fail"}),
     case("host-of-this-machine", sh('vllm serve "$MODEL_PATH" --host $(hostname)'), {"plan/host": "warn"}),

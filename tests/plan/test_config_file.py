@@ -17,7 +17,7 @@ from tests.plan.corpus import case, sh
     [
         ("c.yaml", "port: 8000\n  host: [\n", "c.yaml cannot be read"),
         ("c.yml", "- port\n", "c.yml holds no names with values"),
-        ("c.json", '{"port": 8000}', "c.json is no .yaml file"),
+        ("c.json", '{"port": 8000}', "c.json is not a .yaml file"),
         ("good.yaml", "port: 8000\n", ""),
     ],
 )
@@ -36,7 +36,7 @@ def test_a_file_that_is_too_long_is_said_to_be_unread(given: str, tmp_path: Path
     repository = case("long", sh(f'vllm serve "$MODEL_PATH" --config c.yaml {given}'), files={"c.yaml": text})
     plan, results = judged(write(repository, tmp_path / "repo"), weights)
     (unread,) = flags.run(plan)
-    assert "c.yaml is too long to be read here" in unread.seen
+    assert "c.yaml is too long to be read:" in unread.seen
     assert plan.server
     assert (plan.server.port, plan.server.host) == ((8000, "0.0.0.0") if given else (None, None))
     assert plan.server.served_names == (("mine",) if given else ())

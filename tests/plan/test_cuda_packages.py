@@ -48,7 +48,7 @@ def test_flashinfer_is_to_be_left_out_whether_or_not_its_package_is_named(
     _, results = judged(write(case("x", script, files=requirements(*named)), tmp_path / "repo"), weights)
     failed = [result for result in results.values() if result.outcome is Outcome.FAIL]
     found = [each for result in failed for each in result.findings if "flashinfer" in each.seen]
-    assert any("do without it" in each.fix for each in found)
+    assert any("remove it" in each.fix for each in found)
     assert not any("requirements.txt" in each.fix for each in found)
 
 

@@ -150,11 +150,11 @@ def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("accident", "an accident in vllm/engine/arg_utils.py"),
+        ("accident", "unexpected error in vllm/engine/arg_utils.py"),
         ("npu", "only an NPU has"),
         ("swallowed", "only an NPU has"),
         ("missing", "something is missing in the environment"),
-        ("no-config", "speaks of where it runs"),
+        ("no-config", "is about the environment"),
         ("gone", "as far as its stage “build”: ended with status -9"),
     ],
 )
@@ -265,7 +265,7 @@ def test_the_question_does_not_always_arise(ask: Ask, weights: Path, tmp_path: P
 
     assert because(plan_of(engine="sglang")) == "the server is sglang, not vLLM"
     assert "no build for 910A" in because(plan_of(), npu="910A")
-    assert "could not be told" in because(plan_of("--seed", "<unresolved: $RANDOM>"))
+    assert "could not determine" in because(plan_of("--seed", "<unresolved: $RANDOM>"))
     assert "Python code of a model" in because(plan_of("--trust-remote-code", "--hf-config-path", "./cfg"))
     (weights / "config.json").write_text('{"auto_map": {"AutoConfig": "sub/mod.C"}}')
     assert "Python code of a model" in because(plan_of("--trust-remote-code"))

@@ -37,9 +37,9 @@ def any_processor(plan: LaunchPlan) -> Findings:
     line = deploy_sh.processor_line(plan.script)
     if line:
         yield warn(
-            expected="the same on every processor: which one the service has is not documented",
-            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” decides by it, and the rehearsal saw "
+            expected="the same start on every processor: the processor of the service is not documented",
+            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” depends on it, and the dry run saw "
             f"{platform.machine()} alone",
-            fix="do without it, or make sure that every branch is right",
+            fix="remove it, or make sure that every branch is right",
             where=f"{contract.ENTRY_POINT}:{line}",
         )

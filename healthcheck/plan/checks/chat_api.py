@@ -11,10 +11,10 @@ from healthcheck.records import Stage
 
 _WITHOUT_TEXT = {
     "skip-tokenizer-init": "without a tokenizer every chat request is refused",
-    "tokens-only": "answers have token ids and no text",
+    "tokens-only": "completions have token ids and no text",
 }
 LEAST_CONTEXT = 1024
-"""Tokens; the stock request of the service's client asks for 512 behind a prompt with examples (inferred)."""
+"""Tokens; the stock request of the service's client requests 512 after a prompt with examples (inferred)."""
 
 
 @check(
@@ -34,8 +34,8 @@ def chat_api(plan: LaunchPlan) -> Findings:
     HTTP. Servers of your own need that route too. A server with TLS (`--ssl-certfile`) answers no plain HTTP
     request, one with --skip-tokenizer-init no chat, and one with --tokens-only has no text in its answers.
 
-    What may refuse single requests is a warning: --middleware, whose code the rehearsal does not run, and a
-    --max-model-len below 1024 tokens, as the service's client asks for 512 tokens behind its prompt (inferred).
+    An option that may refuse some requests is a warning: --middleware, whose code the dry run does not execute,
+    and a --max-model-len below 1024, as the service's client requests 512 tokens after its prompt (inferred).
 
     Example:
     ```sh
@@ -83,22 +83,22 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
             yield fail(
                 expected=f"a server of {contract.CHAT_PATH}",
                 seen=f"--{name}: {why}: {server.command}",
-                fix=f"take --{name} out",
+                fix=f"remove --{name}",
                 where=line_of(plan, name, name.replace("-", "_")),
             )
     if server.option("middleware") is not None:
         yield warn(
             expected="a server that answers every request",
-            seen=f"--middleware {server.option('middleware')}, whose code was not rehearsed",
-            fix="leave --middleware out, or verify without --until: the launch and endpoint stages settle it",
+            seen=f"--middleware {server.option('middleware')}, whose code the dry run does not execute",
+            fix="remove --middleware, or verify without --until: the launch and endpoint stages settle it",
             where=line_of(plan, "middleware"),
         )
     length = server.option("max-model-len") or ""
     if length.isdecimal() and 0 < int(length[:9]) < LEAST_CONTEXT:
         yield warn(
-            expected=f"room for a prompt and an answer: at least {LEAST_CONTEXT} tokens",
+            expected=f"room for a prompt and a completion: at least {LEAST_CONTEXT} tokens",
             seen=f"--max-model-len {length}: longer requests get status 400",
-            fix="raise --max-model-len, or leave it out",
+            fix="raise --max-model-len, or remove it",
             where=line_of(plan, "max-model-len", "max_model_len"),
             rule=contract.CLIENT_IS_AISBENCH,
         )

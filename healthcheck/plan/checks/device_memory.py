@@ -1,4 +1,4 @@
-"""plan/device-memory: servers on one device leave each other memory."""
+"""plan/device-memory: servers do not over-commit a device."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from healthcheck.records import Stage
 
 @check(
     "plan/device-memory",
-    "Servers on one device leave each other memory",
+    "Servers do not over-commit the memory of a device",
     stage=Stage.PLAN,
-    why="vLLM reserves its share of a device's memory at the start: the later server ends for want of memory.",
+    why="vLLM reserves its share of a device's memory at the start: the later server finds too little.",
     requires=STARTED,
 )
 def device_memory(plan: LaunchPlan) -> Findings:

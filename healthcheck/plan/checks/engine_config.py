@@ -1,4 +1,4 @@
-"""plan/engine-config: the configuration that vLLM and vllm-ascend themselves make of the recorded arguments."""
+"""plan/engine-config: vLLM and vllm-ascend themselves build a configuration from the recorded arguments."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ OF_THE_ENVIRONMENT = re.compile(
 )
 OF_THE_HUB = re.compile(r"Invalid repository ID or local directory specified: '(?![./])[\w.-]+(?:/[\w.-]+)?'")
 """A model that is named as the hub names one: nothing is downloaded here."""
-MAKE_ANEW = f"make the environment anew: {MAKE}"
-LEAVE_DEEP_OUT = "leave --deep out: the launch itself tells"
+RECREATE = f"recreate the environment: {MAKE}"
+LEAVE_DEEP_OUT = "verify without --deep: the launch itself decides this"
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
 """Options whose names are words of any message."""
@@ -43,12 +43,12 @@ _RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
 def engine_config(facts: EngineConfig) -> Findings:
     """Only with `verify --deep`. The real vLLM and vllm-ascend of the chosen row of the version matrix (0.23.0, if
     none is chosen) build the engine's configuration for the recorded arguments and the real config.json, in a
-    process of their own, beside stand-ins for torch_npu: no NPU is needed, and nothing is computed.
+    process of their own, with stubs for torch_npu: no NPU is needed, and nothing is computed.
 
     What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
     option that needs another, --quantization ascend for weights without quant_model_description.json. An option of
-    the submission that they set to another value warns. A failure of the environment or of the stand-ins says
-    nothing about the submission and leaves the check open. No Python code of a model or of the submission runs:
+    the submission that they set to another value warns. A failure of the environment or of the stubs says nothing
+    about the submission and leaves the check unsettled. No Python code of a model or of the submission runs:
     --trust-remote-code is not passed on, and the question is left out where such code may be wanted (an "auto_map"
     in config.json, or --hf-config-path, --tokenizer or --speculative-config beside that option).
 
@@ -108,32 +108,32 @@ def _judged(
 
 
 def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Trouble | None:
-    """Why the error is none of the submission's, and what helps; None where it is the submission's."""
+    """Why the error does not count against the submission, and a repair; None if it counts."""
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
-        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=MAKE_ANEW)
+        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=RECREATE)
     if error.stand_in:
-        return Trouble(
-            seen="a stand-in for torch_npu was asked for something that only an NPU has", fix=LEAVE_DEEP_OUT
-        )
+        return Trouble(seen="a stub of torch_npu was asked for a value that only an NPU has", fix=LEAVE_DEEP_OUT)
     if not error.deliberate:
-        return Trouble(seen=f"an accident in {error.raised_in or 'the engine'}, no refusal", fix=LEAVE_DEEP_OUT)
+        place = error.raised_in or "the engine"
+        return Trouble(seen=f"unexpected error in {place}, not a rejected argument", fix=LEAVE_DEEP_OUT)
     if "trust_remote_code" in error.text and facts.server and facts.server.option("trust-remote-code") is not None:
-        return Trouble(seen="no code of a model is run here", fix=LEAVE_DEEP_OUT)
+        return Trouble(seen="the dry run does not execute code of a model", fix=LEAVE_DEEP_OUT)
     if not meant:
-        return Trouble(seen=f"{error.raised_in} speaks of where it runs, not of the arguments", fix=LEAVE_DEEP_OUT)
+        seen = f"the error in {error.raised_in} is about the environment, not about the arguments"
+        return Trouble(seen=seen, fix=LEAVE_DEEP_OUT)
     return _excuse_of_what_is_there(error, environment, facts.row)
 
 
 def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) -> Trouble | None:
-    """Another transformers than the row's knows other models, and a missing package is no argument."""
+    """Errors caused by the environment (transformers version, missing package), not by the arguments."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
-        other = Trouble(seen=f"transformers {version} is not the row's", fix=MAKE_ANEW)
+        other = Trouble(seen=f"transformers {version} is not the row's", fix=RECREATE)
         return None if environment.has_transformers_of(row) else other
     if OF_THE_HUB.search(error.text):
-        return Trouble(seen="a model beside the weights, which is not downloaded here", fix=LEAVE_DEEP_OUT)
+        return Trouble(seen="a model that is not in the weights and is not downloaded here", fix=LEAVE_DEEP_OUT)
     if OF_THE_ENVIRONMENT.search(error.text):
         fix = f"install it for {environment.python.path}, or {LEAVE_DEEP_OUT}"
         return Trouble(seen="something is missing in the environment", fix=fix)
@@ -161,12 +161,12 @@ def _concerned(text: str, server: ServerCommand) -> str:
 
 
 def _reset(reset: Reset, server: ServerCommand) -> Finding:
-    now = f"the configuration has {reset.now}" if reset.now else "it is set back"
-    said = f": “{shortened(reset.said, TEXT_CHARS)}”" if reset.said else ", without a word"
+    now = f"the configuration has {reset.now}" if reset.now else "the engine resets it"
+    said = f": “{shortened(reset.said, TEXT_CHARS)}”" if reset.said else ", without a message"
     return warn(
         expected=f"{reset.option}, as it was given",
         seen=f"{now}{said}",
-        fix=f"remove {reset.option}, which has no effect, or give the value that the engine takes",
+        fix=f"remove {reset.option}, which has no effect, or pass the value that the engine uses",
         where=server.where or server.command,
         evidence={"option": reset.option, "given": reset.given, "now": reset.now},
     )

@@ -1,4 +1,4 @@
-"""plan/flags: vLLM takes every argument that the server is launched with."""
+"""plan/flags: vLLM accepts every argument that the server is launched with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from healthcheck.records import Stage
 
 @check(
     "plan/flags",
-    "vLLM takes every argument",
+    "vLLM accepts every argument",
     stage=Stage.PLAN,
     why="vLLM exits at once for an argument that it does not know or cannot read: there is no server then.",
     requires=("plan/starts-server",),
@@ -22,7 +22,7 @@ def flags(plan: LaunchPlan) -> Findings:
     The options, their types, choices, limits and keys come from catalogues that were made from the real releases
     (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the chosen row of the
     version matrix (0.23.0, if none is chosen) names one. What every catalogued release refuses fails; what the
-    row's release refuses and another takes warns, and names that release.
+    row's release refuses and another accepts warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range
@@ -49,15 +49,15 @@ def flags(plan: LaunchPlan) -> Findings:
         )
     if server.config_problem:
         yield fail(
-            expected=f"a YAML file of options behind {CONFIG}",
+            expected=f"a YAML file of options after {CONFIG}",
             seen=server.config_problem,
-            fix="write one `name: value` a line, in a file that ends in .yaml",
+            fix="write one `name: value` per line, in a file that ends in .yaml",
             where=server.where,
         )
     if server.unread_config:
         yield warn(
-            expected=f"a file of options behind {CONFIG} that can be read whole",
-            seen=f"{server.unread_config} is too long to be read here: the options in it were not judged",
+            expected=f"a file of options after {CONFIG}, short enough to be read",
+            seen=f"{server.unread_config} is too long to be read: the options in it were not judged",
             fix="keep the file to options and their values, or write them on the command line",
             where=server.where,
         )

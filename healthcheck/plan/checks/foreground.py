@@ -11,7 +11,7 @@ from healthcheck.plan.servers.served import STARTED, served
 from healthcheck.records import Stage
 
 _ENDED_BY_ITSELF = {-15, -9, 124, 137, 143}
-"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a rehearsal sends none."""
+"""SIGTERM and SIGKILL as Python and as shells count them, and the status of timeout: a dry run sends none."""
 _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 
 
@@ -26,7 +26,7 @@ _LONGER_THAN_ANY_EVALUATION_S = 7 * 86400
 def foreground(plan: LaunchPlan) -> Findings:
     """The server belongs in the foreground of deploy.sh.
 
-    A script that puts the server into the background (`&`, nohup, setsid) and ends leaves nothing behind that
+    A script that puts the server into the background (`&`, nohup, setsid) and ends leaves no process that
     the service could watch, and in a container everything ends with it. Background and `wait`, a pipe into
     `tee`, a loop that supervises the server, and best of all `exec` keep it.
 
@@ -60,8 +60,8 @@ def foreground(plan: LaunchPlan) -> Findings:
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         yield warn(
             expected="the server runs until the evaluation is over, and how long that takes is unknown",
-            seen=f"it is ended after {server.limit_s:g} s, whatever it is doing then: {server.command}",
-            fix="leave out the time limit (timeout …, timeout=…) around the server",
+            seen=f"it is ended after {server.limit_s:g} s, finished or not: {server.command}",
+            fix="remove the time limit (timeout …, timeout=…) around the server",
             where=server.where,
         )
 
@@ -70,15 +70,15 @@ def _stay(plan: LaunchPlan, where: str) -> str:
     """What keeps a deploy.sh that ended beside its server."""
     status = plan.run.exit_status
     if status in _ENDED_BY_ITSELF:
-        return "leave out what ends the server (a kill, a timeout)"
-    if status and (question := readiness_polls.in_vain(plan)):
-        return f"correct the question for {question}, or ask nothing: exec in front of the server's command"
+        return "remove what ends the server (a kill, a timeout)"
+    if status and (wrong := readiness_polls.first_unanswered(plan)):
+        return f"correct the request for {wrong}, or remove it: exec in front of the server's command"
     number = where.rpartition(":")[2]
     ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
     if ends:
         named = ", ".join(map(str, ends[:3]))
         return (
             f"write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the server's "
-            "command, no & behind it, and nothing after it"
+            "command, no & after it, and no further command"
         )
-    return "write exec in front of the server's command and no & behind it, or end deploy.sh with: wait"
+    return "write exec in front of the server's command and no & after it, or end deploy.sh with: wait"

@@ -90,7 +90,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _is_found_out(plan: LaunchPlan, host: str) -> bool:
-    """Whether the script asked the rehearsed machine; without namespaces it has this machine's name."""
+    """Whether the script asked the machine of the dry run; without namespaces it has this machine's name."""
     if host in {ADDRESS, HOST_NAME}:
         return True
     written = deploy_sh.find_line(plan.script, [f"--host {host}", f"--host={host}"])

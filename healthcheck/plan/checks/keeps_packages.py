@@ -68,7 +68,7 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
         again = next((each for each in later if is_install(each) and _installs_package(each, word)), None)
         say = warn if again else fail
         yield say(
-            expected=f"{word}, which the server needs and the image brings",
+            expected=f"{word}, which the server needs and the image provides",
             seen=f"it is removed: {command_text(command.argv)}"
             + (f"; and installed again: {command_text(again.argv)}" if again else ""),
             fix=f"leave {word} installed",

@@ -27,10 +27,10 @@ from healthcheck.records import Finding, Stage
 def model_path(plan: LaunchPlan) -> Findings:
     """The service puts the weights somewhere and says where in the environment variable MODEL_PATH.
 
-    deploy.sh is rehearsed twice: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
+    deploy.sh has two dry runs: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
     ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
-    script makes. A fixed path, a name on a model hub, or another variable is not there when it counts;
-    --load-format dummy makes weights up. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
+    script makes. A fixed path, a name on a model hub, or another variable is missing at the service;
+    --load-format dummy invents weights. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
     folder.
 
     Repair: write "$MODEL_PATH" (with the quotes) where the model is named, for example
@@ -57,8 +57,8 @@ def model_path(plan: LaunchPlan) -> Findings:
     if server.option("load-format") == "dummy":
         yield fail(
             expected="the weights in $MODEL_PATH",
-            seen=f"--load-format dummy: the engine makes up random weights: {server.command}",
-            fix="take --load-format out",
+            seen=f"--load-format dummy: the engine invents random weights: {server.command}",
+            fix="remove --load-format",
             where=line_of(plan, "dummy"),
         )
     found = list(_wrong_model(plan, server, models))
@@ -67,7 +67,7 @@ def model_path(plan: LaunchPlan) -> Findings:
         yield fail(
             expected=f"one .gguf file as the model of {server.engine}",
             seen=f"the folder of the weights: {server.command}",
-            fix='take --load-format out, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
+            fix='remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
             if server.engine == "vllm"
             else 'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
             where=line_of(plan, "MODEL_PATH"),
@@ -128,4 +128,4 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
 def _no_second(plan: LaunchPlan) -> str:
     run = plan.spaced_run
     last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
-    return f"no server was started; the last words were: {quoted(last)}"
+    return f"no server was started; the last lines were: {quoted(last)}"

@@ -56,9 +56,9 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
             yield fail(
-                expected="the weights come from MODEL_PATH, and nothing is fetched to start",
+                expected="the weights come from MODEL_PATH, and nothing is downloaded to start",
                 seen=f"a download from a hub: {said}",
-                fix='leave the download out and use "$MODEL_PATH"',
+                fix='remove the download and use "$MODEL_PATH"',
                 where=_call_place(plan) or command.where if command.program == "python:download" else command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )

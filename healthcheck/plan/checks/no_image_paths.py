@@ -1,4 +1,4 @@
-"""plan/no-image-paths: no directory of one certain image is used."""
+"""plan/no-image-paths: no directory of a particular image is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOL
 
 @check(
     "plan/no-image-paths",
-    "No directory of one certain image is used",
+    "No directory of a particular image is used",
     stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
     why="Which image the service runs is not documented.",
@@ -46,7 +46,7 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
         yield warn(
             expected=EXPECTED,
             seen=f"a place in the official vllm-ascend image: “{seen}”",
-            fix="do without it: which image the service has is not documented",
+            fix="remove it: the image of the service is not documented",
             where=place,
         )
 

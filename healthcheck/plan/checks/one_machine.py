@@ -34,7 +34,7 @@ _PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """Something that asks for another machine, in words; `sure` where it cannot be meant for one."""
+    """Evidence of a multi-node launch; `sure` if it cannot work on one node."""
 
     seen: str
     where: str
@@ -46,7 +46,7 @@ class Sign:
     "One machine is enough",
     stage=Stage.PLAN,
     rule=contract.STARTS_THE_SERVICE,
-    why="The evaluation service has one machine and runs deploy.sh on it; what waits for others never answers.",
+    why="The evaluation service has one machine; a server that waits for others never answers.",
 )
 def one_machine(plan: LaunchPlan) -> Findings:
     """The service starts the adapter with one script on one machine. Nobody starts a second part elsewhere, so a
@@ -83,7 +83,7 @@ def one_machine(plan: LaunchPlan) -> Findings:
             seen=sign.seen,
             fix=f"comment out {' and '.join(_GROUP_KEYS)} in {SETTINGS}"
             if sign.where.startswith(SETTINGS)
-            else "take this out for the submission; what one machine cannot hold, the service cannot evaluate",
+            else "remove this for the submission; the service cannot evaluate a model that needs several machines",
             where=sign.where,
         )
 

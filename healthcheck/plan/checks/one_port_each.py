@@ -1,4 +1,4 @@
-"""plan/one-port-each: no two servers want the same port."""
+"""plan/one-port-each: no two servers use the same port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from healthcheck.records import Stage
 
 @check(
     "plan/one-port-each",
-    "No two servers want the same port",
+    "No two servers use the same port",
     stage=Stage.PLAN,
     why="The second server on a port ends with an error, and which one is the second depends on timing.",
     requires=STARTED,

@@ -53,7 +53,7 @@ def port(plan: LaunchPlan) -> Findings:
 def _no_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
     return fail(
         expected=f"port {contract.PORT}",
-        seen=f"{server.port_source} is no port: {server.command}",
+        seen=f"{server.port_source} is not a port: {server.command}",
         fix=repairs.port(server),
         where=line_of(plan, server.port_source.split()[0].split("=")[0]),
     )

@@ -45,7 +45,7 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:
-    """A script that ends where the server is not ready soon enough."""
+    """A script that ends if the server is not ready soon enough."""
     run = plan.loading_run
     if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
         return
@@ -54,8 +54,8 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     stop = trace.stopped(plan.script, behind)
     line = deploy_sh.line_at(plan.script, stop.line) or stop.command
     yield warn(
-        expected="deploy.sh stays while the server loads, and how long up to 100 GB take is unknown",
-        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} where the server is not "
+        expected="deploy.sh waits while the server loads; how long up to 100 GB take is unknown",
+        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} if the server is not "
         f"ready by then: “{line}”",
         fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
         where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,

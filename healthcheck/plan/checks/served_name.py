@@ -1,4 +1,4 @@
-"""plan/served-name: the model is served under the name that the service asks for."""
+"""plan/served-name: the model is served under the name that the service requests."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SHOWN_NAMES = 8
 
 @check(
     "plan/served-name",
-    "The model is served under the name that the service asks for",
+    "The model is served under the name that the service requests",
     stage=Stage.PLAN,
     rule=contract.SERVED_NAME,
-    why="The service asks for the model by the path of its weights; a server with another name answers 404.",
+    why="The service requests the model by the path of its weights; a server with another name returns 404.",
     requires=STARTED,
 )
 def served_name(plan: LaunchPlan) -> Findings:
-    """The service asks for a model whose name is the weight path, the value of MODEL_PATH to the letter.
+    """The service requests the model by the weight path, exactly the value of MODEL_PATH.
 
     vLLM serves a model under the path that it was given unless `--served-model-name` says otherwise, and
-    answers 404 to any other name. So leave that option away, or have "$MODEL_PATH" among its values. A link to
-    the weights, or a slash behind the path, is another name. llama.cpp calls the option `--alias`; some servers
+    answers 404 to any other name. So remove that option, or have "$MODEL_PATH" among its values. A link to
+    the weights, or a slash after the path, is another name. llama.cpp calls the option `--alias`; some servers
     have a fixed name by default.
 
     Example:

@@ -28,11 +28,11 @@ _SETTLED_LATER = "verify without --until: the launch stage settles it"
     requires=("repo/deploy-sh-present",),
 )
 def starts_server(plan: LaunchPlan) -> Findings:
-    """deploy.sh is run in a sandbox as the service runs it, and has to come to the command that starts a server.
+    """deploy.sh is run in a sandbox as the service runs it, and has to reach the command that starts a server.
 
     It runs from a clean export of the commit, with no arguments, no terminal, no input, MODEL_PATH set and little
     else in the environment, under the shell that its first line names and under sh. The programs that it starts
-    (vllm, python3, pip, npu-smi, curl …) are stand-ins that record how they were called; nothing is installed,
+    (vllm, python3, pip, npu-smi, curl …) are stubs that record how they were called; nothing is installed,
     downloaded or really launched.
 
     If no server is recorded, the message says how the script ended and what it printed last.
@@ -73,8 +73,8 @@ def _never(plan: LaunchPlan) -> Finding:
     if run.ended_by == "copy":
         return unsettled(
             expected=_EXPECTED,
-            seen=f"deploy.sh was not rehearsed: what is to be copied for that has {'; '.join(plan.notes)}",
-            fix="keep data and what is built out of the commit; or verify without --until where the NPUs are: the "
+            seen=f"there was no dry run of deploy.sh: what it has to copy has {'; '.join(plan.notes)}",
+            fix="keep data and build results out of the commit; or verify without --until where the NPUs are: the "
             "launch stage settles it",
         )
     said = complaints(run.stderr, plan.script)
@@ -82,11 +82,11 @@ def _never(plan: LaunchPlan) -> Finding:
     seen = _ended(plan)
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) == len(said) and (excused or is_refused(plan)):
-        seen += f"; {WITHOUT_NAMESPACES}, and what this user may not change stays as it is"
+        seen += f"; {WITHOUT_NAMESPACES}, and this user may not change files of the machine"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
-        seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
+        seen += f"; a Python program depends on the real {', '.join(guessed.argv[2:])}"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER)
     cause = ending(plan, said)
     if cause.open_because:
@@ -109,17 +109,17 @@ def _never(plan: LaunchPlan) -> Finding:
 
 
 def _ended(plan: LaunchPlan) -> str:
-    """How deploy.sh ended, with its last words."""
+    """How deploy.sh ended, with its last lines."""
     run = plan.run
     seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
     last, tells = " / ".join(last_lines(run)), error_line(run)
     if tells not in last:
         seen += f"; it said: {tells}"
     if last:
-        seen += f"; its last words: {last}"
+        seen += f"; its last lines: {last}"
     elif run.ended_by == "exit" and run.exit_status:
         command = trace.stop(plan).command
-        seen += f" without a word{f', behind: {command}' if command else ''}"
+        seen += f" without output{f', after: {command}' if command else ''}"
     return seen
 
 
@@ -128,6 +128,6 @@ def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
     return warn(
         expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
         seen=f"under {run.shell} no server is started: {last}",
-        fix="write deploy.sh without what only bash knows, or keep it executable: which shell runs it is unknown",
+        fix="write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown",
         where=f"{contract.ENTRY_POINT}:1",
     )

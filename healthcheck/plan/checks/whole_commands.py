@@ -44,8 +44,8 @@ def whole_commands(plan: LaunchPlan) -> Findings:
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
             yield fail(
                 expected="one command over several lines",
-                seen=f"line {number} ends in a backslash and a space, so {following!r} is no part of the command",
-                fix="delete the space behind the backslash",
+                seen=f"line {number} ends in a backslash and a space, so {following!r} is not part of the command",
+                fix="delete the space after the backslash",
                 where=f"{contract.ENTRY_POINT}:{number}",
             )
             return
@@ -53,6 +53,6 @@ def whole_commands(plan: LaunchPlan) -> Findings:
         yield fail(
             expected="one command over several lines",
             seen=f"{each.text}: the option is a command of its own",
-            fix="end the line before it with a backslash, and nothing behind that",
+            fix="end the previous line with a backslash as its last character",
             where=each.where,
         )

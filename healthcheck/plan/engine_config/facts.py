@@ -25,9 +25,9 @@ class Raised:
 
     Attributes:
         kinds: names of the error's type and of those that it derives from, nearest first.
-        raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" where that is unknown.
-        deliberate: a statement that raises stands there, or a declared type was not met; else it was an accident.
-        stand_in: a stand-in for torch_npu was asked for something that it does not have.
+        raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" if unknown.
+        deliberate: a statement that raises stands there, or a declared type was not met.
+        stand_in: a stub of torch_npu was asked for a value that it does not have.
     """
 
     kinds: tuple[str, ...]
@@ -49,7 +49,7 @@ class Reset:
     Attributes:
         option: as it was given.
         given, now: the two values; `now` is "" where it is unknown.
-        said: vllm-ascend's words, "" where it did so in silence.
+        said: vllm-ascend's words, "" if there was no message.
     """
 
     option: str
@@ -149,7 +149,7 @@ def gather_engine_config(question: Question) -> EngineConfig:
         seen = f"the environment's answer cannot be read ({told.trouble or error})"
         return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
     if answer.stage != "done" and answer.error is None:
-        seen = f"building came as far as its stage “{answer.stage}”: {told.trouble or 'it ended without a word'}"
+        seen = f"building came as far as its stage “{answer.stage}”: {told.trouble or 'it ended without output'}"
         return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
     return replace(found, environment=environment, answer=answer)
 
@@ -173,8 +173,8 @@ def _unread(server: ServerCommand) -> Trouble | None:
     if not server.unread_config:
         return None
     seen = f"{server.unread_config} is too long to be read here, and its options belong to the question"
-    return Trouble(seen=seen, fix="keep the file to options and their values, or leave --deep out")
+    return Trouble(seen=seen, fix="keep the file to options and their values, or verify without --deep")
 
 
 def _again(python: Interpreter) -> str:
-    return f"run it once more when the machine is less busy, or make the environment {python.named_by} anew: {MAKE}"
+    return f"run it once more when the machine is less busy, or recreate the environment {python.named_by}: {MAKE}"

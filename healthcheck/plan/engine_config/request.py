@@ -39,7 +39,7 @@ KEPT_BACK = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where things are here that the rehearsal had elsewhere: the submission and its weights."""
+    """The paths on this machine that the dry run had elsewhere: the submission and its weights."""
 
     root: Path
     weights: Path
@@ -54,7 +54,7 @@ def obstacle(plan: LaunchPlan, place: Place, npu: Npu) -> str:
         return f"vllm-ascend has no build for {npu.name}"
     unknown = next((word for word in server.argv if UNRESOLVED in word), "")
     if unknown:
-        return f"{unknown} among the arguments could not be told from a rehearsal"
+        return f"the dry run could not determine {unknown} among the arguments"
     if not (place.weights / "config.json").is_file():
         return f"{place.weights} has no config.json to build from"
     if server.option("trust-remote-code") is not None and _may_bring_code(server, place.weights / "config.json"):
@@ -109,7 +109,7 @@ def _span(argument: Argument, words: tuple[str, ...]) -> range:
 
 
 def _moved(word: str, plan: LaunchPlan, server: ServerCommand, place: Place) -> str:
-    """The word with the paths of this machine in place of the rehearsal's."""
+    """The word with the paths of this machine in place of those of the dry run."""
     for there, here in ((plan.model_path, place.weights), (plan.root, place.root)):
         pattern = rf"(?<![\w/]){re.escape(there)}(?=[/\"',}}]|$)"
         word = re.sub(pattern, str(here).replace("\\", r"\\"), word)

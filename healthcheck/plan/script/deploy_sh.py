@@ -72,9 +72,9 @@ def quote(words: Sequence[str]) -> str:
 
 
 def folder_at(text: str, number: int, name: str) -> str:
-    """The absolute folder in which a line comes to a name, as far as the `cd` before tell; "" where none is known.
+    """The working directory at a line, from the `cd` commands before it; "" if it is unknown.
 
-    What a subshell or a function changed does not count behind it.
+    What a subshell or a function changed does not count after it.
     """
     lines = text.splitlines(keepends=True)
     place = sum(map(len, lines[: number - 1])) + max(0, "".join(lines[number - 1 : number]).find(name))

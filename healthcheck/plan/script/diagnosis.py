@@ -1,4 +1,4 @@
-"""Why deploy.sh ended without a server, as its last words tell it, and the repair that fits."""
+"""Why deploy.sh ended without a server, read from its last lines, and the repair."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from healthcheck.plan.script.stderr import Complaint
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
 LIMITS = {
     "time": (
-        "it was still busy without a server when the time was up",
+        "it was still running without a server at the time limit",
         "start the server before anything that waits or computes for long",
     ),
-    "processes": ("it started processes without end", "leave out what starts process after process"),
-    "memory": ("it used more memory than a start script can need", "leave out what takes the memory"),
-    "output": ("it printed without end", "leave out what prints without end"),
-    "disk": ("it filled the disk", "leave out what fills the disk; the weights are read where MODEL_PATH is"),
-    "lost": ("it killed the sandbox that it ran in", "leave out what kills processes that it did not start"),
+    "processes": ("it started processes without limit", "remove what starts process after process"),
+    "memory": ("it used more memory than a start script can need", "remove what takes the memory"),
+    "output": ("it printed without limit", "remove what prints without limit"),
+    "disk": ("it filled the disk", "remove what fills the disk; read the weights at MODEL_PATH"),
+    "lost": ("it killed the sandbox that it ran in", "remove what kills processes that it did not start"),
 }
-"""By how a rehearsal ended: what was seen, and the repair."""
+"""By how a dry run ended: what was seen, and the repair."""
 _WEIGHTS_MISSING = re.compile(
     r"(?:model|weight|checkpoint|\u6a21\u578b|\u6743\u91cd).*"
     r"(?:not found|not exist|missing|no such|\u672a\u627e\u5230|\u4e0d\u5b58\u5728)",
@@ -36,10 +36,10 @@ _WEIGHTS_MISSING = re.compile(
 _MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
-_OTHER_MACHINE = "the rehearsed machine has one 910B3 of 64 GB, and what the service has is unknown"
-_FEW_RIGHTS = "the rehearsal may change little outside the submission, and root in the service's image may"
-_NOT_THE_REAL_ONE = "what raised it stands in for a library, and the real one may do otherwise"
-_EMPTY_FOLDER = "the official vllm-ascend image may have that file, and here its folders are empty"
+_OTHER_MACHINE = "the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown"
+_FEW_RIGHTS = "the dry run has few rights outside the submission, while root in the service's image may change more"
+_NOT_THE_REAL_ONE = "the stub of a library raised it, and the real library may not"
+_EMPTY_FOLDER = "the official vllm-ascend image may have that file, and its folders are empty in the dry run"
 _OF_DEVICES = re.compile(
     r"\b(?:(?<!left on )devices?(?! or resource)|NPUs?|cards?|chips?)\b|\u5361|\u82af\u7247"
     r"|(?<![\w.])(?:Ascend[ _-]?(?:910|310|950)\w*|910(?:[ABCP_]\w*)?|310[BP]\w*|950(?:PR|DT)\w*)(?!\w|\.\w)",
@@ -60,7 +60,7 @@ class Ending:
 
     Attributes:
         told: whether plan/self-contained says what was missing, in its words.
-        open_because: what the rehearsal cannot know about the service, so that nothing is settled; "" where it is.
+        open_because: what the dry run cannot know about the service, which leaves the check unsettled; else "".
     """
 
     fix: str
@@ -92,7 +92,7 @@ def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """The template's own adapter says what is wrong and, behind the last colon, what to do."""
+    """The template's own adapter says what is wrong and, after the last colon, what to do."""
     lines = plan.run.stderr.rstrip().splitlines()[-TAIL_LINES:]
     found = next(filter(None, map(_REFUSAL.match, reversed(lines))), None)
     if found is None:
@@ -112,7 +112,7 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     line = trace.stop(plan).line
     return Ending(
-        fix="leave that step out where the server does without it",
+        fix="remove that step if the server works without it",
         where=f"{contract.ENTRY_POINT}:{line}" if line else "",
         open_because=_FEW_RIGHTS,
     )
@@ -130,7 +130,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """An error inside what stands in for a library: the real one may do otherwise."""
+    """An error raised by the stub of a library: the real library may not raise it."""
     lines = plan.run.stderr.rstrip().splitlines()
     frames = list(filter(None, map(_FRAME.match, lines)))
     raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
@@ -138,16 +138,16 @@ def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
     place = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
-    return Ending(fix=f"see to what raises {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
+    return Ending(fix=f"fix the cause of: {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A question about what is in a library's folder, of which the rehearsal has hardly a file."""
+    """A script that inspects the files of a library, of which the dry run has hardly any."""
     stop = trace.stop(plan)
     if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.command:
         return None
     return Ending(
-        fix="do without it: which files the service's libraries have is not documented",
+        fix="remove it: the files of the service's libraries are not documented",
         where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else "",
         open_because=_EMPTY_FOLDER,
     )
@@ -164,7 +164,7 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """A test of MODEL_PATH behind a line that gives it another value."""
+    """A test of MODEL_PATH after a line that gives it another value."""
     stop = trace.stop(plan)
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if not plan.run.exit_status or not number or number > max(stop.lines, default=0):
@@ -192,14 +192,14 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    """A script that asked for the NPUs and did not like the one 910B3 that a rehearsal has."""
+    """A script that queried the NPUs and refused those that the dry run shows."""
     words = last_lines(plan.run)
     if said or not plan.run.exit_status or not trace.asked_for_devices(plan):
         return None
     if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
         return None
     return Ending(
-        fix="start with the NPUs that are there: their number and kind on the service are not documented",
+        fix="accept the NPUs that are there: their number and kind at the service are not documented",
         open_because=_OTHER_MACHINE,
     )
 
@@ -209,7 +209,7 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not refused_weights(plan, words[-1]):
         return None
     return Ending(
-        fix="change a copy: cp what is changed to a folder of your own",
+        fix="change a copy: cp the file to a folder of your own",
         open_because="whether the service lets anything be written below MODEL_PATH is unknown",
     )
 
@@ -225,7 +225,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     return Ending(
-        fix=f"{f'see to “{words}”{rest}' if words else find}, so that it comes to: {contract.LAUNCH}",
+        fix=f"{f'fix “{words}”{rest}' if words else find}, so that the script reaches: {contract.LAUNCH}",
         where=f"{contract.ENTRY_POINT}:{line}" if line else "",
     )
 

@@ -42,10 +42,10 @@ def refused_weights(plan: LaunchPlan, line: str) -> bool:
 
 
 def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> frozenset[Complaint]:
-    """What a sandbox without namespaces is to blame for, and what followed from it.
+    """Errors caused by a sandbox without namespaces, and their consequences.
 
     It has the machine's own programs at absolute paths, not the service's; its user may write to few folders; and
-    its stand-ins are lost with the search path. Where a `cd` failed for that, relative paths lead elsewhere then.
+    its stubs are lost with the search path. If a `cd` failed for that, relative paths lead elsewhere.
     """
     excused: set[Complaint] = set()
     if WITHOUT_NAMESPACES not in plan.notes:

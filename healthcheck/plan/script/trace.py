@@ -1,4 +1,4 @@
-"""On which line a deploy.sh stopped that started no server, and what that line asks for."""
+"""On which line a deploy.sh stopped that started no server, and what that line depends on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from healthcheck.plan.script import deploy_sh
 _TRACED = re.compile(r"\++ (?P<command>\S.*)$")
 _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
 _ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b|cat$")
-"""What comes behind a test that has failed."""
+"""Commands that usually follow a failed test."""
 _WORD = re.compile(r"[^\s;\"']+")
 _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")
 """A command that runs a program of the submission."""
@@ -83,7 +83,7 @@ def _lines_of(text: str, command: str) -> tuple[int, ...]:
 
 
 def asks(plan: LaunchPlan, where: Stop, source: re.Pattern[str]) -> bool:
-    """Whether a line at which the run may have ended uses the source, or what was made of it."""
+    """Whether a candidate exit line reads the source or a variable derived from it."""
     names = _made_of(plan.script, source)
     lines = (deploy_sh.line_at(plan.script, number) for number in where.lines)
     return any(source.search(line) or names & set(_names(line)) for line in lines)
@@ -113,7 +113,7 @@ def tested_variable(plan: LaunchPlan, where: Stop) -> str:
 
 
 def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
-    """Variables and functions into which a source goes, itself or by others."""
+    """Names that receive the value, directly or through other names."""
     names: set[str] = set()
     blocks = list(_blocks(text))
     others = {name for block in blocks if not _ARGUMENT_LOOP.match(block) for name in _filled(block)}
@@ -130,7 +130,7 @@ def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
 
 
 def _filled(block: str) -> Iterator[str]:
-    """The variables that a block gives a value which is not empty."""
+    """Variables assigned a non-empty value in the block."""
     empty = set(_EMPTY.findall(block))
     yield from (name for found in _GIVEN.findall(block) for name in found if name and name not in empty)
 

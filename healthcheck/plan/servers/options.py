@@ -12,7 +12,7 @@ from typing import Any
 
 DATA = Path(__file__).parents[2] / "data"
 UNRESOLVED = "<unresolved:"
-"""Begins a word that a rehearsal could not find out."""
+"""Begins a word that the dry run could not determine."""
 _SWITCH = re.compile(
     r"(no|enable|disable|enforce|skip|use|trust|allow|return|log|is)-|.*-only$|headless$|reload$|debug$"
 )

@@ -23,7 +23,7 @@ _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _ADDRESS = re.compile(r"(.+):(\d{2,5})")
 _POOLING_TASKS = {"embed", "embedding", "classify", "score", "reward", "pooling", "encode", "token_classify"}
 _OPEN_ENDED = re.compile(r":path|<path:|\{tail|\.\*|\.\+|<unresolved:")
-"""A route that takes paths of any form, or that could not be told."""
+"""A route that takes paths of any form, or that is unknown."""
 _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngineArgs|EngineArgs|Llama|Engine)$")
 
 
@@ -147,7 +147,7 @@ def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
     if engine.name != "vllm" or text is None:
         return ""
     if not name.endswith((".yaml", ".yml")):
-        return f"{name} is no .yaml file"
+        return f"{name} is not a .yaml file"
     if _unread(line, record):
         return ""
     data = _document(name, text)

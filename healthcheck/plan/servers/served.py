@@ -32,7 +32,7 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     server = served(plan)
     return warn(
         expected=expected,
-        seen=f"{what} could not be told from a rehearsal; recorded: {server.command}",
+        seen=f"the dry run could not determine {what}; recorded: {server.command}",
         fix=_SETTLED_LATER,
         where=server.where,
     )

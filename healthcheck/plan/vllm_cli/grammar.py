@@ -24,7 +24,7 @@ class Argument:
         at: its place in the argument vector.
         written: the option as it was written.
         flag: the spelling in the catalogue; differs from `written` for an abbreviation.
-        key: for a dotted option, what stands behind the first dot.
+        key: for a dotted option, what follows the first dot.
         values: what follows it.
     """
 
@@ -104,16 +104,16 @@ class _Splitter:
         before = self.arguments[-1] if self.arguments else None
         if before and before.at == at - 1 and before.option.kind == "switch":
             self._refuse(at, before.written, f"{before.written} alone: it is a switch", f"{before.written} {word}",
-                         f"write {before.written}, or leave it out")  # fmt: skip
+                         f"write {before.written}, or remove it")  # fmt: skip
         elif word.startswith("-") and " " in word:
             self._refuse(at, word.split()[0], "the option and its value as two words", f"one word “{word}”",
                          'take away the quotes around both; an array needs "${args[@]}"')  # fmt: skip
         elif not word.strip():
-            self._refuse(at, "", "no empty word", "an empty or blank argument, which vLLM refuses",
-                         "look for a quoted variable that is empty, or a blank behind a backslash")  # fmt: skip
+            self._refuse(at, "", "no empty argument", "an empty argument, which vLLM refuses",
+                         "look for a quoted variable that is empty, or a space after a backslash")  # fmt: skip
         else:
             self._refuse(at, "", "options and their values after the model", f"the stray word “{word[:80]}”",
-                         "take it out, or put quotes around the value that it belongs to")  # fmt: skip
+                         "remove it, or put quotes around the value that it belongs to")  # fmt: skip
 
     def _option(self, at: int, word: str) -> None:
         written, equals, explicit = _spelled(word).partition("=")
@@ -136,7 +136,7 @@ class _Splitter:
         )
 
     def _resolve(self, at: int, word: str, written: str) -> tuple[str, str]:
-        """The catalogue's spelling of an option, and the rest behind a dot; "" where there is none."""
+        """The catalogue's spelling of an option, and the rest after a dot; "" where there is none."""
         if self.catalogue.find(written):
             return written, ""
         base, dot, key = written.partition(".")
@@ -169,7 +169,7 @@ class _Splitter:
         name = word.partition("=")[0]
         if option.kind == "switch":
             if explicit is not None:
-                self._refuse(at, name, f"{name} alone: it is a switch", word, f"write {name}, or leave it out")
+                self._refuse(at, name, f"{name} alone: it is a switch", word, f"write {name}, or remove it")
             return ()
         if explicit is not None:
             return explicit
@@ -179,7 +179,7 @@ class _Splitter:
         else:
             values = self._values(option.nargs)
         if not values and option.nargs != "?":
-            self._refuse(at, name, f"a value behind {name}", "nothing", f"write {name} VALUE")
+            self._refuse(at, name, f"a value after {name}", "nothing", f"write {name} VALUE")
         return values
 
     def _values(self, nargs: str | None) -> tuple[str, ...]:

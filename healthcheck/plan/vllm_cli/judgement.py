@@ -18,30 +18,30 @@ _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start it, which takes --model as it stands."""
 MAX_FINDINGS = 12
 GONE = {
-    "--swap-space": "take it out: vLLM has no swap space any more",
-    "--disable-log-requests": "take it out: requests are not logged by default",
+    "--swap-space": "remove it: vLLM has no swap space any more",
+    "--disable-log-requests": "remove it: requests are not logged by default",
     "--rope-scaling": """write --hf-overrides '{"rope_scaling": …}'""",
     "--rope-theta": """write --hf-overrides '{"rope_theta": …}'""",
-    "--task": "take it out for a chat model; --runner and --convert replace it",
-    "--device": "take it out: the platform is found by itself",
-    "--enable-reasoning": "take it out: --reasoning-parser alone is enough",
+    "--task": "remove it for a chat model; --runner and --convert replace it",
+    "--device": "remove it: the platform is found by itself",
+    "--enable-reasoning": "remove it: --reasoning-parser alone is enough",
     "--worker-use-ray": "write --distributed-executor-backend ray",
-    "--engine-use-ray": "take it out",
+    "--engine-use-ray": "remove it",
     "--guided-decoding-backend": """write --structured-outputs-config '{"backend": …}'""",
     "--speculative-model": """write --speculative-config '{"model": …, "num_speculative_tokens": …}'""",
     "--num-speculative-tokens": """write --speculative-config '{"num_speculative_tokens": …}'""",
-    "--num-scheduler-steps": "take it out: there is no multi-step scheduling any more",
-    "--multi-step-stream-outputs": "take it out: there is no multi-step scheduling any more",
-    "--use-v2-block-manager": "take it out: there is no other one any more",
-    "--preemption-mode": "take it out",
-    "--max-seq-len-to-capture": "write --max-cudagraph-capture-size, or take it out",
-    "--max-context-len-to-capture": "write --max-cudagraph-capture-size, or take it out",
+    "--num-scheduler-steps": "remove it: there is no multi-step scheduling any more",
+    "--multi-step-stream-outputs": "remove it: there is no multi-step scheduling any more",
+    "--use-v2-block-manager": "remove it: there is no other one any more",
+    "--preemption-mode": "remove it",
+    "--max-seq-len-to-capture": "write --max-cudagraph-capture-size, or remove it",
+    "--max-context-len-to-capture": "write --max-cudagraph-capture-size, or remove it",
     "--cuda-graph-sizes": "write --cudagraph-capture-sizes",
-    "--disable-async-output-proc": "take it out",
+    "--disable-async-output-proc": "remove it",
     "--disable-mm-preprocessor-cache": "write --mm-processor-cache-gb 0",
-    "--enable-prompt-adapter": "take it out: prompt adapters are gone",
-    "--num-lookahead-slots": "take it out",
-    "--lora-extra-vocab-size": "take it out",
+    "--enable-prompt-adapter": "remove it: prompt adapters are gone",
+    "--num-lookahead-slots": "remove it",
+    "--lora-extra-vocab-size": "remove it",
     "--override-pooler-config": "write --pooler-config",
     "--full-cuda-graph": """write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'""",
 }
@@ -50,7 +50,7 @@ GONE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argv:
-    """What vLLM's parser gets: the command line, and behind it what a configuration file adds."""
+    """What vLLM's parser gets: the command line, followed by what a configuration file adds."""
 
     words: tuple[str, ...]
     written: int
@@ -108,7 +108,7 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
 
 
 def whole_argv(server: ServerCommand, chosen: Catalogue) -> Argv:
-    """The arguments, with those of a --config file that the command line does not override behind them."""
+    """The arguments, with those of a --config file that the command line does not override after them."""
     given = parse(server.argv, chosen)
     words = list(server.argv)
     if any(argument.option.name == CONFIG for argument in given.arguments):

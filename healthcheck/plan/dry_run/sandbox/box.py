@@ -38,10 +38,10 @@ _CONFINED = "confined by the kernel (Landlock): little of this machine can be re
 _UNCONFINED = "not confined: it can read and change all that this user can"
 _NETWORK = "the network is not cut off"
 NO_SANDBOX = (
-    "deploy.sh was not rehearsed: here no program can be isolated (no user namespaces) or confined (no Landlock, "
-    "which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run --security-opt "
-    f"seccomp=unconfined …); give {CONSENT_OPTION}, or set {CONSENT_VARIABLE}=1, and it runs with all that this "
-    "user may do; verify to the stage service or further, which launches it here anyway"
+    "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or confined "
+    "(no Landlock, which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run "
+    f"--security-opt seccomp=unconfined …); give {CONSENT_OPTION}, or set {CONSENT_VARIABLE}=1, and it runs "
+    "with all that this user may do; verify to the stage service or further, which launches it here anyway"
 )
 Box = Callable[["Setting"], tuple[Job, Recording]]
 
