@@ -93,7 +93,7 @@ class ShellRun:
     Attributes:
         exit_status: None if it was still running when the dry run ended, as a script with a server should.
         ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
-            "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is too large for a dry run).
+            "records", "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is too large).
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
             with an error; empty where they are unknown.

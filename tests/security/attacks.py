@@ -15,12 +15,19 @@ STEAL = "cat {HOST}/id_rsa; cp {HOST}/id_rsa {HOST}/STOLEN; echo > {HOST}/NEW; (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One submission: its deploy.sh, more files, and what of its records would be a lie."""
+    """One submission: its deploy.sh, more files, and what must not come of it.
+
+    Attributes:
+        no_server: it never has one, whatever it says. none_stays: nor has it at the end.
+        ends: how it may end, any way where there is none.
+    """
 
     name: str
     body: str
     files: dict[str, str] = field(default_factory=dict)
     no_server: bool = False
+    none_stays: bool = False
+    ends: tuple[str, ...] = ()
 
     @property
     def deploy(self) -> str:
@@ -39,17 +46,18 @@ def python(code: str) -> str:
 def _switching_off() -> dict[str, str]:
     """What made an earlier sandbox give up and run the script again without one."""
     broken = (
-        "rm -rf $K/napping", "rm -rf $K/records", "rm -rf $K/ports", "rm -f $K/asked; mkdir $K/asked",
-        "rm -f $K/serving; mkdir $K/serving", "mkdir -p $K/ports/8000", "rm -rf $K/ports; echo > $K/ports",
-        "chmod 000 $K/records", "chmod 000 $K", "mv $K $K.gone", "rm -rf $K", "rm -rf $K/lib $K/py",
-        "rm -rf $K/bin", "rm -f $K/forever; echo > $K/forever", "rm -rf $K/*", "ln -sfn /proc/self $K/records",
-        "for i in $(seq 1500); do : > $K/records/$i.x.done; done", "mkfifo $K/records/1.done",
-        "mkfifo $K/records/zz; : > $K/records/zz.done", "mkfifo $K/slept", "mkfifo $K/refused", "mkfifo $K/limit.7",
-        "ln -s /dev/zero $K/slept", "ln -s /dev/zero $K/refused", "ln -s /dev/zero $K/records/a; : > $K/records/a.done",
-        "head -c 20000000 /dev/zero | tr '\\0' '7' > $K/slept", "yes 8000 | head -c 40000000 > $K/refused",
-        "printf 'server\\0%s\\0/\\0vllm\\0' 99999999999999999999 > $K/records/b; : > $K/records/b.done",
-        "printf '\\0\\0\\0\\0\\0' > $K/records/c; : > $K/records/c.done",
-        "printf 'server\\0١٢\\0/\\0vllm\\0' > $K/records/d; : > $K/records/d.done",
+        "rm -rf $K/run", "rm -f $K/run/recorder", "rm -f $K/run/notes; mkdir $K/run/notes", "chmod 000 $K/run/recorder",
+        "rm -f $K/run/serving; mkdir $K/run/serving", "mkdir -p $K/run/ports/8000", "mv $K/run $K/gone; echo > $K/run",
+        "chmod 000 $K/run", "chmod 000 $K", "mv $K $K.gone", "rm -rf $K", "rm -rf $K/lib $K/py",
+        "rm -rf $K/bin", "rm -f $K/forever; echo > $K/forever", "rm -rf $K/*", "ln -sfn /proc/self $K/run",
+        "for i in $(seq 1500); do echo exec > $K/run/notes; done", "mkfifo $K/run/1",
+        "exec 7<> $K/run/noted; for i in $(seq 900); do echo; done >&7", "cat $K/run/noted & cat $K/run/notes &",
+        "rm -f $K/run/notes; ln -s /dev/zero $K/run/notes", "rm -f $K/run/recorder; mkfifo $K/run/recorder",
+        "rm -f $K/run/passed; ln -s /dev/zero $K/run/passed", "rm -f $K/run/done; ln -s /dev/zero $K/run/done",
+        "head -c 300000 /dev/zero > $K/run/notes", "yes refused | head -c 400000 > $K/run/notes",
+        "printf 'slept\\037%s\\037%s\\n' 99999999999999999999 99999999999999999999 > $K/run/notes",
+        "printf '\\0\\0\\0\\037\\037\\n\\n\\n' > $K/run/notes", "printf 'naps\\037١٢\\nlimit\\n' > $K/run/notes",
+        "for i in 1 2 999; do printf 'limit\\037%s\\0370.1\\n' {BYSTANDER} {KIT} $$; done > $K/run/notes",
         "kill -STOP 1; kill -9 1; kill -9 $PPID", "echo 1 > /proc/sys/kernel/panic; echo b > /proc/sysrq-trigger",
         "cd /tmp; n=0; while [ $n -lt 4000 ]; do : > f$n; n=$((n+1)); done",
         "ulimit -n 3; ulimit -u 1; ulimit -v 1000", "exec 0<&- 1>&- 2>&-", "trap '' TERM HUP INT QUIT; kill -9 -$$",
@@ -105,11 +113,11 @@ WRITES = {
         'libc.syscall(316, -100, b"deploy.sh", -100, b"{HOST}/data.txt", 2)\nlibc.syscall(316, -100, b"{HOST}/id_rsa", -100, b"{HOST}/n", 0)'
     ),
     "link-in": "ln deploy.sh {HOST}/NEW; cp -l deploy.sh {HOST}/NEW; ln -s $PWD/x {HOST}/NEW",
-    "port-file": "rm -f $K/ports/8000; ln -s {HOST}/data.txt $K/ports/8000; ln -s {HOST}/NEW $K/ports/8080; " + B,
-    "serving-file": 'ln -s {HOST}/NEW $K/serving; ln -s {HOST}/NEW2 $K/asked; vllm serve "$MODEL_PATH" & sleep 0.5; curl -s localhost:8000/health; wait',
-    "ports-folder": "rm -rf $K/ports; ln -s {HOST} $K/ports; " + B,
+    "port-file": "rm -f $K/run/ports; ln -s {HOST}/data.txt $K/run/ports; " + B,
+    "serving-file": 'ln -sf {HOST}/NEW $K/run/serving; ln -sf {HOST}/NEW2 $K/run/done; vllm serve "$MODEL_PATH" & sleep 0.5; curl -s localhost:8000/health; wait',
+    "ports-folder": "rm -rf $K/run/ports; ln -s {HOST} $K/run/ports; " + B,
     "kit-folder": "mv $K ${K}x; ln -s {HOST} $K; sleep 0.2; " + B,
-    "records-folder": "rm -rf $K/records; ln -s {HOST} $K/records; " + B,
+    "run-folder": "rm -rf $K/run; ln -s {HOST} $K/run; " + B,
     "weights": 'echo x > "$MODEL_PATH/config.json"; rm -rf "$MODEL_PATH"/*; chmod -R 000 "$MODEL_PATH"; touch "$MODEL_PATH/NEW"; truncate -s 0 "$MODEL_PATH"/*',
     "weights-by-handle": python(
         'os.open(os.environ["MODEL_PATH"] + "/config.json", os.O_TRUNC)\nos.fchmod(os.open(os.environ["MODEL_PATH"] + "/config.json", 0), 0)\nos.truncate(os.environ["MODEL_PATH"] + "/config.json", 0)'
@@ -198,7 +206,7 @@ REACHES = {
     "ring": python(
         "print(libc.syscall(425, 8, ctypes.create_string_buffer(200)))\nprint(libc.syscall(437, -100, b'{HOST}/id_rsa', struct.pack('QQQ', 0, 0, 0), 24))"
     ),
-    "records-a-port": 'mkdir -p $K/ports; echo {PORT} > $K/ports/9999; curl -s http://127.0.0.1:9999/; vllm serve "$MODEL_PATH" --port {PORT} & sleep 0.5; curl -s http://127.0.0.1:{PORT}/x; wait',
+    "records-a-port": 'echo 9999 {PORT} >> $K/run/ports; curl -s http://127.0.0.1:9999/; vllm serve "$MODEL_PATH" --port {PORT} & sleep 0.5; curl -s http://127.0.0.1:{PORT}/x; wait',
     "agent": "SSH_AUTH_SOCK=/tmp/ssh-x ssh-add -l; docker ps; systemd-run --user touch {HOST}/NEW; busctl list; dbus-send --session --dest=a b c.d",
 }
 KERNEL = {
@@ -240,12 +248,107 @@ FILLS = {
     "records": "while :; do git status; done",
     "time": "while :; do :; done",
 }
+FORGER = """
+import array, os, socket, sys, time
+K, how = sys.argv[1], sys.argv[2]
+def packed(*words):
+    data = b"".join(os.fsencode(word) + b"\\0" for word in words)
+    return len(data).to_bytes(4, "big") + data
+def connected():
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect("./recorder")
+    return connection
+here = os.getcwd()
+os.chdir(K + "/run")
+server = packed("server", here, "vllm", "serve", os.environ["MODEL_PATH"], "--port", "8000")
+if how == "record":
+    a = connected(); a.sendall(server)
+elif how == "twice":
+    a = connected(); a.sendall(server + server); b = connected(); b.sendall(server)
+elif how == "with-a-pid":
+    a = connected(); a.sendall(packed("server", sys.argv[3], here, "vllm", "serve", os.environ["MODEL_PATH"]))
+elif how == "credentials":
+    a = connected(); a.sendmsg([server], [(socket.SOL_SOCKET, 2, array.array("i", [int(sys.argv[3]), 0, 0]))])
+elif how == "bytes":
+    for data in (b"", b"\\0", b"\\0\\0\\0\\0", b"\\xff" * 4, b"\\0\\0\\0\\5serve", packed("server"), packed("", "", ""),
+                 packed("server", "/", "\\udcff"), packed("python", here, "python:model", "x")):
+        a = connected(); a.sendall(data)
+elif how == "half":
+    held = []
+    while len(held) < 400:
+        try:
+            held.append(connected()); held[-1].send(server[:30])
+        except OSError:
+            break
+elif how == "slow":
+    a = connected()
+    for byte in server:
+        a.send(bytes([byte])); time.sleep(0.3)
+elif how == "oversize":
+    a = connected(); a.sendall(b"\\x7f\\xff\\xff\\xff")
+    while True:
+        a.sendall(b"x" * 65536)
+elif how == "largest":
+    while True:
+        a = connected(); a.sendall((512 * 1024).to_bytes(4, "big") + b"\\0" * 512 * 1024)
+elif how == "early":
+    for _ in range(300):
+        a = connected(); a.sendall(server); a.close()
+elif how == "flood":
+    while True:
+        a = connected(); a.close()
+elif how == "handles":
+    handles = array.array("i", [os.open("/dev/zero", 0) for _ in range(100)])
+    for _ in range(50):
+        a = connected(); a.sendmsg([server], [(socket.SOL_SOCKET, 1, handles)])
+elif how == "given-away":
+    sys.path.insert(0, K + "/lib")
+    a = connected(); a.sendall(server); a.recv(1)
+    os.fork() and os._exit(0)
+time.sleep(30)
+"""
+"""Run by a Python that no stub runs in: what it connects to, and says there, is what a stub would."""
+_FORGE = "$K/py/bin/python3 -I -S forger.py $K"
+_PERL = """perl -MSocket -e '
+    my $d = join("", map { "$_\\0" } "server", "/", "vllm", "serve", $ENV{MODEL_PATH}); chdir "$ARGV[0]/run";
+    socket(my $s, AF_UNIX, SOCK_STREAM, 0); connect($s, pack_sockaddr_un("./recorder"));
+    syswrite($s, pack("N", length $d) . $d); sleep 30' $K"""
 FORGES = {
-    "record": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0--host\\0000.0.0.0\\0--port\\08000\\0' $$ \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; exec sleep infinity",
-    "record-of-another": "sleep infinity & printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' $! \"$PWD\" \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; wait",
+    "record": f"exec {_FORGE} record",
+    "record-by-perl": _PERL,
+    "record-twice": f"{_FORGE} twice",
+    "record-of-another": f"sleep infinity & {_FORGE} with-a-pid $!",
+    "record-of-nobody": f"{_FORGE} with-a-pid 1",
+    "record-with-credentials": f"sleep infinity & {_FORGE} credentials $!",
+    "record-of-a-daemon": f"setsid sh -c '{_FORGE.replace('$K', '$0')} record & sleep 30' $K & sleep 2; exit 0",
+    "record-from-a-shell": "printf 'server\\037%s\\037%s\\037vllm\\037serve\\037%s\\n' $$ \"$PWD\" \"$MODEL_PATH\" > $K/run/notes; exec sleep infinity",
+    "record-in-the-old-way": "mkdir $K/records; printf 'server\\0%s\\0/\\0vllm\\0serve\\0%s\\0' $$ \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; exec sleep infinity",
+    "bytes": f"{_FORGE} bytes",
+    "half-messages": f"{_FORGE} half",
+    "slow-message": f"{_FORGE} slow",
+    "oversize": f"{_FORGE} oversize; exec sleep infinity",
+    "early-end": f"{_FORGE} early",
+    "handles": f"{_FORGE} handles",
+    "posing-by-name": "exec -a $K/py/bin/python3 /usr/bin/perl -e 'sleep 30' -I -S",
+    "posing-by-words": "cp $K/py/bin/python3 p; PYTHONPATH= exec -a $K/py/bin/python3 ./p -I -S -B -X utf8 $K/lib/healthcheck/plan/dry_run/stubs/../stubs/server.py $K vllm serve",
+    "posing-by-a-script": "mkdir -p lib; cp forger.py server.py; exec $K/py/bin/python3 -I -S -B -X utf8 server.py $K record",
+    "posing-by-a-link": "ln -s forger.py python.py; exec $K/py/bin/python3 -I -S -B -X utf8 ./python.py $K record",
+    "serving-file": "echo 1 > $K/run/serving; echo '8000 {PORT}' > $K/run/ports; echo '9999 {PORT}' >> $K/run/ports; curl -s localhost:8000; curl -s localhost:9999; sleep 1; exec sleep infinity",
     "name": "exec -a vllm /bin/sleep 30",
-    "record-of-nobody": "printf 'server\\0%s\\0%s\\0vllm\\0serve\\0%s\\0' 1 / \"$MODEL_PATH\" > $K/records/z; : > $K/records/z.done; sleep infinity",
 }  # fmt: skip
+PRETENDS = {
+    "dies": 'vllm serve "$MODEL_PATH" & sleep 0.5; kill -9 $!; sleep 0.5; exec sleep infinity',
+    "dies-and-is-replayed": f'vllm serve "$MODEL_PATH" --port 8000 & sleep 0.5; kill -9 $!; exec {_FORGE} record',
+    "is-given-away": "PYTHONPATH= python3 forger.py $K given-away; exec sleep infinity",
+    "is-told-of-by-a-program": "exec /usr/bin/python3 -I forger.py $K record",
+    "is-replaced": "python3 - <<'PY'\nimport os, threading, time, vllm\nthreading.Thread(target=lambda: vllm.entrypoints.cli.main.main(), daemon=True).start()\ntime.sleep(0.5)\nos.execv('/bin/sleep', ['vllm', '30'])\nPY",
+}  # fmt: skip
+FLOODS = {
+    "connections": f"{_FORGE} flood",
+    "largest": f"{_FORGE} largest",
+    "notes": "yes slept > $K/run/notes",
+    "long-notes": "tr '\\0' x < /dev/zero > $K/run/notes",
+}
 
 
 def _all() -> tuple[Attack, ...]:
@@ -255,7 +358,14 @@ def _all() -> tuple[Attack, ...]:
     }  # fmt: skip
     found = [Attack(name, body) for name, body in _switching_off().items()]
     found += [Attack(f"{group}-{name}", body) for group, table in groups.items() for name, body in table.items()]
-    return (*found, *(Attack(f"forges-{name}", body, no_server=True) for name, body in FORGES.items()))
+    files = {"forger.py": FORGER}
+    found += [Attack(f"forges-{name}", body, files, no_server=True) for name, body in FORGES.items()]
+    found += [Attack(f"pretends-{name}", body, files, none_stays=True) for name, body in PRETENDS.items()]
+    ends = ("records", "time")
+    return (
+        *found,
+        *(Attack(f"floods-{name}", body, files, no_server=True, ends=ends) for name, body in FLOODS.items()),
+    )
 
 
 ATTACKS = _all()

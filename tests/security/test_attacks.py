@@ -110,7 +110,12 @@ def test_the_host_is_as_it_was(
         assert not world.left()
         assert SECRET not in str(shown.told)
     if each.no_server:
+        assert not shown.told["servers"], shown
+    if each.no_server or each.none_stays:
         assert not shown.told["alive"], shown
+        assert shown.told["ended_by"] != "server", shown
+    if each.ends:
+        assert shown.told["ended_by"] in each.ends, shown
 
 
 def test_there_are_many_attacks() -> None:

@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import re
+import socket
+import sys
 import tempfile
 import warnings
 import zipfile
@@ -16,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
+from healthcheck.plan.dry_run.sandbox.channel import Channel
 from healthcheck.plan.dry_run.sandbox.job import Job, Mode
 from healthcheck.plan.dry_run.sandbox.records import Records
-from healthcheck.plan.dry_run.sandbox.timers import Timers
 from healthcheck.probe.aisbench.archive import open_reports
 from healthcheck.repo import git, requirements
 from healthcheck.repo.facts import read_submission
@@ -42,7 +44,17 @@ PARTS = st.one_of(
 RECORD = st.one_of(
     st.binary(max_size=300), st.lists(PARTS, max_size=12).map(lambda parts: b"".join(p + b"\0" for p in parts))
 )
-NAMES = st.text("0123456789.ax+-", min_size=1, max_size=12).filter(lambda name: name.strip("."))
+NOTE = st.one_of(
+    st.binary(max_size=300),
+    st.lists(
+        st.one_of(
+            st.binary(max_size=12),
+            st.sampled_from([b"exec", b"sleep", b"slept", b"limit", b"naps", b"woke", b"refused", b"waited", b"asked",
+                             b"1", b"8000", b"5m", b"1e9", b"9" * 30, b"/", b"git", "\u0661".encode()]),
+        ),
+        max_size=7,
+    ).map(lambda words: b"\x1f".join(words) + b"\n"),
+)  # fmt: skip
 
 
 def job(kit: str) -> Job:
@@ -54,26 +66,27 @@ def job(kit: str) -> Job:
 
 
 @MANY
-@given(st.dictionaries(NAMES, RECORD, max_size=4), RECORD, RECORD)
-def test_records_of_any_bytes(records: dict[str, bytes], slept: bytes, refused: bytes) -> None:
+@given(st.lists(st.tuples(st.booleans(), RECORD), max_size=6), st.lists(NOTE, max_size=6))
+def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         kit = Path(scratch, "kit")
-        for name in ("records", "napping", "ports"):
-            (kit / name).mkdir(parents=True)
-        for name, data in records.items():
-            (kit / "records" / name).write_bytes(data)
-            (kit / "records" / f"{name}.done").touch()
-            (kit / "napping" / name).touch()
-            (kit / f"limit.{name}").write_bytes(data)
-        (kit / "slept").write_bytes(slept)
-        (kit / "refused").write_bytes(refused)
-        found = Records(job(scratch))
-        found.collect()
-        assert found.slept_s() >= 0
-        found.napping()
-        found.unanswered()
-        assert not Timers(str(kit)).next_is_over((), ())
-        assert not [record for record in found.servers() if record.pid == os.getpid()]
+        (kit / "py/bin").mkdir(parents=True)
+        (kit / "py/bin/python3").symlink_to(sys.executable)
+        with contextlib.ExitStack() as sent:
+            channel = sent.enter_context(contextlib.closing(Channel(str(kit / "run"), 100)))
+            found = Records(job(scratch), channel)
+            for framed, data in records:
+                client = sent.enter_context(socket.socket(socket.AF_UNIX))
+                client.connect(str(kit / "run/recorder"))
+                client.sendall((len(data).to_bytes(4, "big") if framed else b"") + data)
+            for note in notes:
+                (kit / "run/notes").write_bytes(note)
+            for _ in range(4):
+                found.listen(0.002)
+            assert not found.servers()
+            assert found.notes.slept_s >= 0
+            assert not found.notes.timers.next_is_over((), ())
+            found.unanswered()
 
 
 @MANY

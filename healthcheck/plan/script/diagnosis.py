@@ -25,6 +25,7 @@ LIMITS = {
     "memory": ("it used more memory than a start script can need", "remove what takes the memory"),
     "output": ("it printed without limit", "remove what prints without limit"),
     "disk": ("it filled the disk", "remove what fills the disk; read the weights at MODEL_PATH"),
+    "records": ("it ran commands without limit", "remove what runs command after command"),
     "lost": ("it killed the sandbox that it ran in", "remove what kills processes that it did not start"),
 }
 """By how a dry run ended: what was seen, and the repair."""

@@ -142,8 +142,13 @@ class Job:
 
     @property
     def kit(self) -> str:
-        """Where the stand-ins and their records are."""
+        """Where the stubs are."""
         return KIT if self.isolated else f"{self.scratch}/kit"
+
+    @property
+    def script_folders(self) -> tuple[str, ...]:
+        """What the script may change of its scratch folder, where it is not isolated."""
+        return f"{self.scratch}/srv", f"{self.scratch}/home", f"{self.kit}/packages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from healthcheck import files
 from healthcheck.plan.dry_run.sandbox import kernel, landlock, safely, tools
 from healthcheck.plan.dry_run.sandbox.job import STANDARD_PATH, Job, Mode
+from healthcheck.plan.dry_run.stubs.note import NOTES, RUN
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
@@ -54,7 +55,8 @@ def build(job: Job, copy: safely.Copy) -> None:
     os.makedirs(f"{job.kit}/hook")
     shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
     if job.stranger >= 0:
-        safely.give(job.scratch, job.stranger)
+        for folder in job.script_folders:
+            safely.give(folder, job.stranger)
 
 
 def copies_weights(job: Job) -> bool:
@@ -129,7 +131,9 @@ def confine(job: Job) -> None:
     etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else ["/etc"]
     rights = dict.fromkeys(landlock.existing([*_READ, *etc, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()
-    rights |= dict.fromkeys(landlock.existing([*shared, *(f"/dev/{name}" for name in _DEVICES), job.scratch]), True)
+    rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
+    changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")
+    rights |= dict.fromkeys(landlock.existing(changed), True)
     landlock.restrict_files(rights)
 
 

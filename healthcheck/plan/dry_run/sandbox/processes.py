@@ -83,6 +83,28 @@ def handles(pid: int) -> set[str]:
     return found
 
 
+def parent(pid: int) -> int:
+    """The parent, 0 where the process is gone."""
+    process = _read(pid)
+    return process.parent if process else 0
+
+
+def waits(pid: int) -> bool:
+    """Whether a process waits for something, or is gone."""
+    process = _read(pid)
+    return process is None or process.state not in "RD"
+
+
+def command(pid: int, most_bytes: int) -> list[str]:
+    """The words that a process was started with; none where they cannot be read, or are more."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            data = file.read(most_bytes + 1)
+    except OSError:
+        return []
+    return [os.fsdecode(word) for word in data.split(b"\0")[:-1]] if len(data) <= most_bytes else []
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment that a process was started with; empty where it cannot be read."""
     try:

@@ -1,17 +1,24 @@
-"""Reads what the stand-ins recorded, while the processes are still there to be asked."""
+"""Takes what the stubs record, while the processes are still there to be asked."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import re
-from collections import Counter
+import time
+from collections.abc import Container, Sequence
 from urllib.parse import quote
 
-from healthcheck.plan.dry_run.sandbox import answers, processes, python_path, safely, stubs
+from healthcheck.plan.dry_run.sandbox import answers, processes, python_path, safely
+from healthcheck.plan.dry_run.sandbox.channel import Channel, Message
 from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, REFUSED, UNKNOWN_MODEL, Job, Record
+from healthcheck.plan.dry_run.sandbox.notes import Notes, number
+from healthcheck.plan.dry_run.sandbox.stubs import Stubs
+from healthcheck.plan.dry_run.stubs.note import BETWEEN, DONE, END, PORTS, SERVING
 
-_RECORD_BYTES = 512 * 1024
+_NOTED_KINDS = ("exec", "sleep")
+"""What a shell stub notes in one line."""
+_LEAST_PARTS, _SHOWN_CHARACTERS = 3, 64 * 1024
 _CONFIG_BYTES = 256 * 1024
 _CONFIG_NAME = re.compile(r"\.(ya?ml|json|toml|cfg|conf|ini)$", re.IGNORECASE)
 _OWN_CONFIGURATION = {
@@ -20,84 +27,93 @@ _OWN_CONFIGURATION = {
 }
 """Configuration files that a server reads without being told to."""
 _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
-_MOST_NAMES, _NOTED_BYTES = 20_000, 1 << 18
-_REFUSED_OFTEN = 6
-"""So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
 
 
 class Records:
     """The records of a rehearsal so far; a recorded server answers on its port from then on."""
 
-    def __init__(self, job: Job) -> None:
-        self._kit, self._limit, self._isolated = job.kit, job.limits.records, job.isolated
-        self._answers = job.answers
+    def __init__(self, job: Job, channel: Channel) -> None:
+        self._channel, self._isolated, self._answers = channel, job.isolated, job.answers
+        self._stubs, self._most = Stubs(job.kit), job.limits.records
         self._weights, self._model_path = Weights(job.model_path), job.model_path
-        self._seen: set[str] = set()
         self._listening: set[int] = set()
         self._real_ports: dict[int, int] = {}
         self._unknown_models: set[str] = set()
+        self.notes = Notes(channel, loading=not job.answers)
         self.found: list[Record] = []
-        self.notes: set[str] = set()
 
-    def collect(self) -> int:
-        """Read what is new; how many records that was."""
-        names = set(safely.names(f"{self._kit}/records", _MOST_NAMES)) - self._seen
-        self.notes |= {name for name in names if name.startswith(("atb-", "cann-"))}
-        done = sorted((name for name in names if name.endswith(".done")), key=self._age)
-        if len(self._seen) + len(done) > self._limit:
-            return 0
-        for name in done:
-            self._seen |= {name, name.removesuffix(".done")}
-            record = self._read(name.removesuffix(".done"))
-            if record:
-                self.found.append(record)
-                if record.kind == "server":
-                    self._serve(record)
-        return len(done)
+    def listen(self, seconds: float) -> int:
+        """Take what comes within this time; how many records that was."""
+        until, before = time.monotonic() + seconds, len(self.found)
+        while not self.flooded and (left_s := until - time.monotonic()) > 0:
+            messages, notes = self._channel.wait(left_s)
+            for word, *more in notes:
+                if word in _NOTED_KINDS:
+                    self._take_noted(word, more)
+                else:
+                    self.notes.read(word, more)
+            for message in messages:
+                self._take(message)
+        self.notes.pass_time()
+        return len(self.found) - before
+
+    @property
+    def flooded(self) -> bool:
+        """Whether more was recorded than any start script has to say."""
+        return self._channel.flooded or len(self.found) > self._most
 
     def servers(self) -> list[Record]:
         return [record for record in self.found if record.kind == "server"]
 
-    def napping(self) -> set[int]:
-        """Processes that sleep for the moment that a longer sleep was cut to."""
-        return {int(name) for name in safely.names(f"{self._kit}/napping", _MOST_NAMES) if _is_pid(name)}
+    def serving(self) -> set[int]:
+        """The processes that serve, as far as their connection goes."""
+        return self._channel.staying()
 
-    def slept_s(self) -> float:
-        """How long the program meant to sleep in total."""
-        text = self._noted("slept")
-        units = {"s": 1, "m": 60, "h": 3600}
-        total = 0.0
-        for value in text.split()[-10_000:]:
-            number = value.rstrip("smh")
-            if re.fullmatch(r"\d+(\.\d*)?|\.\d+", number):
-                total += float(number) * units.get(value[-1], 1)
-        return total
+    def is_there(self, record: Record, living: Container[int]) -> bool:
+        """Whether what was recorded still runs; a server, whether it still holds its connection."""
+        return record.pid in living and (record.kind != "server" or record.pid in self.serving())
 
-    def asked(self) -> bool:
-        """Whether a program asked a recorded server, or one that loads for ever."""
-        return safely.exists(f"{self._kit}/asked")
+    def _take(self, message: Message) -> None:
+        """Take a record from a stub, and a server only from one that is there to serve."""
+        pid = self._stubs.author(message.pid)
+        if not pid or len(message.parts) < _LEAST_PARTS:
+            message.connection.close()
+            return
+        kind, cwd, *argv = message.parts
+        serves = kind == "server"
+        if serves and not self._stubs.is_a_server(message.pid, argv):
+            message.connection.close()
+            return
+        record = self._add(kind, pid, cwd, argv)
+        if serves:
+            self._serve(record)
+            self._channel.keep(message)
+        else:
+            self._channel.take(message)
 
-    def _age(self, name: str) -> int:
-        try:
-            return os.lstat(f"{self._kit}/records/{name}").st_mtime_ns
-        except OSError:
-            return 0
+    def _take_noted(self, kind: str, words: Sequence[str]) -> None:
+        """A command that came and went: whoever notes one could as well run it."""
+        if len(words) < _LEAST_PARTS or not number(words[0]):
+            return
+        pid, cwd, *argv = words
+        self._add(kind, number(pid), cwd, argv)
+        self.notes.answer(number(pid))
 
-    def _read(self, name: str) -> Record | None:
-        data = safely.read(f"{self._kit}/records/{name}", _RECORD_BYTES)
-        parts = [part.decode("utf-8", "surrogateescape") for part in data.split(b"\0")][:-1]
-        if len(parts) < 4 or not _is_pid(parts[1]):
-            return None
-        kind, pid, cwd, *argv = parts
-        if kind == "server" and not stubs.is_a_server(int(pid), argv, self._kit):
-            return None
-        environment = processes.environment(int(pid)) if kind != "exec" else {}
+    def _add(self, kind: str, pid: int, cwd: str, argv: list[str]) -> Record:
+        record = self._record(kind, pid, cwd, argv)
+        self.found.append(record)
+        told = BETWEEN.join((str(pid), kind, cwd, *argv))[:_SHOWN_CHARACTERS]
+        self._channel.shown.add(DONE, f"{told}{END}")
+        return record
+
+    def _record(self, kind: str, pid: int, cwd: str, argv: list[str]) -> Record:
+        environment = processes.environment(pid) if kind in {"server", "python"} else {}
         named = {environment[name] for name in FILE_VARIABLES & environment.keys()}
         read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
         texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
         return Record(
             kind=kind,
-            pid=int(pid),
+            pid=pid,
             cwd=cwd,
             argv=tuple(argv),
             env=environment,
@@ -110,25 +126,14 @@ class Records:
         )
 
     def _note_asked(self, unknown_model: str) -> None:
-        safely.leave(f"{self._kit}/asked")
+        self.notes.asked = True
         if unknown_model and len(self._unknown_models) < _UNKNOWN_MODELS:
             self._unknown_models.add(unknown_model[:_NAME_CHARACTERS])
 
     def unanswered(self) -> list[str]:
         """Notes on what was asked of servers and is not there."""
         models = (f"{UNKNOWN_MODEL}{quote(name)}" for name in sorted(self._unknown_models))
-        return [*self._refused(), *models]
-
-    def _refused(self) -> list[str]:
-        """Ports at which a program asked in vain, again and again, once a server was there."""
-        asked = Counter(self._noted("refused").split()[-10_000:])
-        often = sorted(port for port, count in asked.items() if count >= _REFUSED_OFTEN and _is_pid(port))
-        return [f"{REFUSED}{port}" for port in often if int(port) not in self._listening]
-
-    def _noted(self, name: str) -> str:
-        """The end of a file that stand-ins write notes to, from a whole line on."""
-        data = safely.last(f"{self._kit}/{name}", _NOTED_BYTES)
-        return (data.partition(b"\n")[2] if len(data) == _NOTED_BYTES else data).decode("ascii", "replace")
+        return [*(f"{REFUSED}{port}" for port in self.notes.refused(self._listening)), *models]
 
     def port_of(self, port: int) -> int | None:
         """Where a recorded server of this port really listens."""
@@ -141,8 +146,8 @@ class Records:
             real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)
             if real:
                 self._real_ports[port] = real
-                safely.leave(f"{self._kit}/ports/{port}", str(real).encode())
-        safely.leave(f"{self._kit}/serving")
+                self._channel.shown.add(PORTS, f"{port} {real}\n")
+        self._channel.shown.add(SERVING, "1")
 
 
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
@@ -225,7 +230,3 @@ def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
             if data is not None:
                 found[value] = data
     return found
-
-
-def _is_pid(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10

@@ -46,7 +46,7 @@ def build(job: Job, new_root: str, copy: safely.Copy) -> None:
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
     data = f"size={size},nr_inodes={files},mode=755"
-    kernel.mount("rehearsal", new_root, "tmpfs", kernel.MS_NOSUID, data)
+    kernel.mount("tmpfs", new_root, "tmpfs", kernel.MS_NOSUID, data)
     for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
         os.makedirs(f"{new_root}/{folder}")
     for folder in IMAGE_FOLDERS:
@@ -92,8 +92,7 @@ def give_away(job: Job, new_root: str) -> None:
     """Give the program's user what root may change in an image."""
     for tree in (job.root, "/usr/local/Ascend", IMAGE_PACKAGES, *IMAGE_FOLDERS):
         safely.give(new_root + tree.rstrip("/"), job.stranger)
-    places = (KIT, *(f"{KIT}/{name}" for name in ("forever", "records", "ports", "napping")), IMAGE_SOURCES)
-    for place in (*places, *(f"/{name}" for name in OF_ROOT)):
+    for place in (IMAGE_SOURCES, *(f"/{name}" for name in OF_ROOT)):
         safely.give_one(new_root + place.rstrip("/"), job.stranger)
 
 

@@ -13,10 +13,11 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from healthcheck.plan.dry_run.sandbox import processes, seccomp, syscalls
+from healthcheck.plan.dry_run.stubs.note import RECORDER
 
 _RECEIVE, _SEND, _ADD_HANDLE = 0xC0502100, 0xC0182101, 0x40182103
 _REQUEST_BYTES, _CONTINUE, _REPLACE = 80, 1, 1
@@ -47,12 +48,20 @@ class Supervisor:
     """Answers on a listener, in a thread of its own, until the last program is gone.
 
     Args:
-        root: the folder in which the program may change modes.
+        folders: those in which the program may change modes.
         ports: where the recorded server of a port really listens.
+        admit: takes the other end of a connection, with the process that asked for it.
     """
 
-    def __init__(self, listener: int, root: str, ports: Callable[[int], int | None]) -> None:
-        self._listener, self._root, self._ports = listener, os.path.realpath(root), ports
+    def __init__(
+        self,
+        listener: int,
+        folders: Iterable[str],
+        ports: Callable[[int], int | None],
+        admit: Callable[[int, socket.socket], None],
+    ) -> None:
+        self._listener, self._ports, self._admit = listener, ports, admit
+        self._folders = tuple(os.path.realpath(folder) for folder in folders)
         names = {number: name for name, number in syscalls.numbers().items()}
         self._names = names
         threading.Thread(target=self._run, daemon=True).start()
@@ -121,7 +130,8 @@ class Supervisor:
         data = _memory(asked.thread, address, min(length, 128))
         family = struct.unpack_from("H", data)[0] if len(data) >= 2 else socket.AF_UNSPEC
         if family == socket.AF_UNIX:
-            raise OSError(errno.ECONNREFUSED, "no local socket outside")
+            self._record(asked, handle, data[2:].partition(b"\0")[0])
+            return False
         if family == socket.AF_NETLINK:
             return True
         if family == socket.AF_INET and len(data) >= 8:
@@ -133,6 +143,24 @@ class Supervisor:
         with self._reached(family, host, port) as connection:
             self._replace(asked, handle, connection)
         return False
+
+    def _record(self, asked: Question, handle: int, path: bytes) -> None:
+        """Connect a stub with who watches, which the path alone would not let it.
+
+        Raises:
+            OSError: it is some other path.
+        """
+        if not path.endswith(f"/{RECORDER}".encode()):
+            raise OSError(errno.ECONNREFUSED, "no local socket outside")
+        pid = asked.process
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._replace(asked, handle, theirs)
+                self._admit(pid, ours)
+            except OSError:
+                ours.close()
+                raise
 
     def _reached(self, family: int, host: str, port: int) -> socket.socket:
         """A connection to a server of the rehearsal.
@@ -177,7 +205,7 @@ class Supervisor:
         handle = os.open(place, os.O_PATH | os.O_CLOEXEC)
         try:
             real = os.readlink(f"/proc/self/fd/{handle}")
-            if real != self._root and not real.startswith(f"{self._root}/"):
+            if not any(real == folder or real.startswith(f"{folder}/") for folder in self._folders):
                 raise OSError(errno.EPERM, "no file of the rehearsal")
             os.chmod(f"/proc/self/fd/{handle}", mode & 0o1777)
         finally:

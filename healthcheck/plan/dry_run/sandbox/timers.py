@@ -7,46 +7,67 @@ import re
 import signal
 from collections.abc import Collection
 
-from healthcheck.plan.dry_run.sandbox import safely
+from healthcheck.plan.dry_run.sandbox import processes
 
-_LIMIT_BYTES = 64
-_MOST_NAMES = 20_000
+_MOST = 200
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class Timers:
-    """Lets time pass for the stand-in of timeout, which notes its process and its limit in the kit's folder."""
+    """Lets time pass for the stub of timeout, which notes its process and its limit."""
 
-    def __init__(self, kit: str) -> None:
-        self._kit = kit
+    def __init__(self) -> None:
+        self._limits: dict[int, float] = {}
+        self._slept: dict[int, float] = {}
         self._over: set[int] = set()
+        self._due: set[int] = set()
         self.passed_s = 0.0
+
+    def note(self, pid: int, limit: str) -> None:
+        """Something waits under this limit from now on; 0 is none."""
+        if seconds_of(limit) and len(self._limits) < _MOST:
+            self._limits[pid] = seconds_of(limit)
+
+    def passes(self, pid: int, seconds: float, limit_s: float) -> bool:
+        """Something slept under this limit; whether its time is up, which it is told as soon as it waits."""
+        if not pid or not limit_s or len(self._slept) >= _MOST:
+            return False
+        self._slept[pid] = self._slept.get(pid, 0.0) + seconds
+        if self._slept[pid] < limit_s or pid not in processes.family(os.getpid()):
+            return False
+        self._due.add(pid)
+        return True
+
+    def ring(self) -> None:
+        """Tell those whose time is up; one that has only just started its program would end without a word."""
+        for pid in [pid for pid in self._due if processes.waits(pid)]:
+            self._due.remove(pid)
+            _ring(pid)
 
     def next_is_over(self, running: Collection[int], apart: Collection[int]) -> bool:
         """Tell the running one with the shortest limit that its time is up; whether there was one.
 
         `apart` are those whose limit is not for a wait.
         """
-        waiting = {pid: limit_s for pid, limit_s in self._noted().items() if pid in running and pid not in apart}
+        done = {*apart, *self._over}
+        waiting = {pid: limit_s for pid, limit_s in self._limits.items() if pid in running and pid not in done}
         if not waiting:
             return False
         pid = min(waiting, key=lambda each: waiting[each])
         self._over.add(pid)
         self.passed_s += waiting[pid]
-        try:
-            os.kill(pid, signal.SIGALRM)  # as its own timer would
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+        return _ring(pid)
 
-    def _noted(self) -> dict[int, float]:
-        found = {}
-        for name in safely.names(self._kit, _MOST_NAMES):
-            prefix, _, number = name.partition("limit.")
-            if prefix or not number.isdecimal() or len(number) > 9 or int(number) in self._over:
-                continue
-            noted = safely.read(f"{self._kit}/{name}", _LIMIT_BYTES).decode("utf-8", "replace")
-            match = re.fullmatch(r"(\d{1,9}(?:\.\d*)?)([smhd]?)\s*", noted)
-            if match and float(match[1]):
-                found[int(number)] = float(match[1]) * _UNITS_S[match[2]]
-        return found
+
+def _ring(pid: int) -> bool:
+    """Send what its own timer would, to a process of the rehearsal; whether it is one."""
+    if pid not in processes.family(os.getpid()):
+        return False
+    processes.send(pid, signal.SIGALRM)
+    return True
+
+
+def seconds_of(text: str) -> float:
+    """A duration as sleep and timeout read it; 0 for anything else."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{0,12})?|\.\d{1,12})([smhd]?)", text, re.ASCII)
+    return float(match[1]) * _UNITS_S[match[2]] if match else 0.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from healthcheck.plan.dry_run.sandbox.job import HOST, Job
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
-from healthcheck.plan.dry_run.stubs.note import ADDRESS
+from healthcheck.plan.dry_run.stubs.note import ADDRESS, BETWEEN
 
 FOLDER = Path(__file__).resolve().parent.parent / "stubs"
 PACKAGE = FOLDER.parents[2]
@@ -94,7 +94,7 @@ _REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stand-ins to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
-    for folder in ("bin", "records", "ports", "napping", "lib/healthcheck/plan/dry_run"):
+    for folder in ("bin", "lib/healthcheck/plan/dry_run"):
         os.makedirs(f"{kit}/{folder}", exist_ok=True)
     for package in ("lib/healthcheck", "lib/healthcheck/plan", "lib/healthcheck/plan/dry_run"):
         Path(f"{kit}/{package}/__init__.py").touch()
@@ -114,6 +114,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
             .replace("@HOST@", HOST)
             .replace("@ADDRESS@", ADDRESS)
             .replace("@VLLM@", job.image.versions.get("vllm", UNKNOWN_VERSION))
+            .replace("@BETWEEN@", BETWEEN)
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user
@@ -125,8 +126,6 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                 place = f"{folder}/{name}"
                 if not os.path.lexists(place):
                     os.symlink(f"{job.kit}/{script_name}", place)
-    for writable in ("records", "ports", "napping"):
-        os.chmod(f"{kit}/{writable}", 0o1777)  # noqa: S103 - as above
 
 
 def lay_out(folder: str) -> None:

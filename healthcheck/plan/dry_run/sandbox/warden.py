@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
+from healthcheck.plan.dry_run.sandbox.channel import Channel
 from healthcheck.plan.dry_run.sandbox.job import Job, Recording
 from healthcheck.plan.dry_run.sandbox.watch import Output, Watch
-from healthcheck.plan.dry_run.stubs.note import HOST_NAME
+from healthcheck.plan.dry_run.stubs.note import HOST_NAME, RUN
 
 Started = Callable[[], None]
 
@@ -30,6 +31,7 @@ def nothing(ended_by: str, why: str) -> Recording:
 
 def work(job: Job, started: Started) -> Recording:
     """Build, start, watch, end. `started` is called when the program is let go."""
+    os.umask(0o022)
     copy = safely.Copy(job.limits.copied_files, job.limits.copied_bytes)
     try:
         copy.measure(job.source)
@@ -47,13 +49,15 @@ def work(job: Job, started: Started) -> Recording:
     except (OSError, RecursionError) as error:
         return nothing("copy", str(error))
     try:
+        channel = Channel(f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records)
         if job.isolated:
+            kernel.bind_read_only(job.scratch + job.kit, job.scratch + job.kit)
             root.show_processes(job.scratch)
             kernel.enter_root(job.scratch)
         else:
             kernel.adopt_orphans()
             outside.confine(job)
-        running = _Running(job, proc, real_root=real_root)
+        running = _Running(job, proc, channel, real_root=real_root)
     except OSError as error:
         return nothing("setup", str(error))
     started()
@@ -83,7 +87,7 @@ def _fill(job: Job, copy: safely.Copy, *, real_root: bool) -> None:
 class _Running:
     """The program, from its first moment to its last."""
 
-    def __init__(self, job: Job, proc: int | None, *, real_root: bool) -> None:
+    def __init__(self, job: Job, proc: int | None, channel: Channel, *, real_root: bool) -> None:
         """Start it up to the point where only the word is missing; whoever watches has given up all rights then.
 
         Raises:
@@ -112,9 +116,9 @@ class _Running:
         self._drop()
         kept = job.limits.kept_output_bytes
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
-        self._watch = Watch(job, self._child, self._outputs)
+        self._watch = Watch(job, self._child, self._outputs, channel)
         if listener is not None:
-            supervise.Supervisor(listener, job.scratch, self._watch.records.port_of)
+            supervise.Supervisor(listener, job.script_folders, self._watch.records.port_of, channel.admit)
         self._network = not job.isolated and listener is None
 
     def _map(self, proc: int | None) -> None:
@@ -151,7 +155,9 @@ class _Running:
         watch = self._watch
         ending = watch.until_known()
         said = (self._outputs[0].text(), self._outputs[1].text())
-        records = tuple(replace(record, alive=record.pid in ending.pids) for record in watch.records.found)
+        records = tuple(
+            replace(record, alive=watch.records.is_there(record, ending.pids)) for record in watch.records.found
+        )
         after = watch.afterwards() if ending.ended_by == "server" else ""
         processes.end_all(os.getpid())
         return Recording(
@@ -160,10 +166,10 @@ class _Running:
             stdout=said[0],
             stderr=said[1],
             records=records,
-            notes=(*sorted(watch.records.notes), *watch.records.unanswered()),
+            notes=(*sorted(watch.records.notes.marks), *watch.records.unanswered()),
             seconds=time.monotonic() - self._began,
             stderr_after=after,
-            asked=watch.records.asked(),
+            asked=watch.records.notes.asked,
             slept_s=watch.slept_s(),
             network=self._network,
         )

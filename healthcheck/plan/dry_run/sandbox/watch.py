@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 
 from healthcheck.plan.dry_run.sandbox import outside, processes
+from healthcheck.plan.dry_run.sandbox.channel import Channel
 from healthcheck.plan.dry_run.sandbox.job import Job, Limits
 from healthcheck.plan.dry_run.sandbox.records import Records
-from healthcheck.plan.dry_run.sandbox.timers import Timers
 
 _POLL_S = 0.01
 _LOOK_S = 0.1
@@ -84,9 +84,9 @@ class _Clock:
 class Watch:
     """One rehearsed program and everything that it started."""
 
-    def __init__(self, job: Job, child: int, outputs: tuple[Output, Output]) -> None:
+    def __init__(self, job: Job, child: int, outputs: tuple[Output, Output], channel: Channel) -> None:
         self._job, self._child, self._outputs = job, child, outputs
-        self.records, self._timers = Records(job), Timers(job.kit)
+        self.records = Records(job, channel)
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
         self._slept_before_s = self._measured_s = 0.0
@@ -98,17 +98,16 @@ class Watch:
     def until_known(self) -> Ending:
         """Wait until it is clear how the program ends."""
         while True:
-            time.sleep(_POLL_S)
+            new = self.records.listen(_POLL_S)
             self._clock.look()
             for output in self._outputs:
                 output.drain()
             self._reap()
-            new = self.records.collect()
             family = processes.below(os.getpid())
             now = self._clock.now_s
             self._note_calm(family, now, busy=new > 0)
             if self.records.servers() and not self._served_at:
-                self._served_at, self._slept_before_s = now, self.records.slept_s()
+                self._served_at, self._slept_before_s = now, self.records.notes.slept_s
             why = self._exceeded(family, now) or self._settled(family, now)
             if why:
                 for output in self._outputs:
@@ -126,14 +125,14 @@ class Watch:
                 processes.end(process.pid)
         until = time.monotonic() + _AFTERWARDS_S
         while time.monotonic() < until and self._status is None:
-            time.sleep(_POLL_S)
+            self.records.listen(_POLL_S)
             self._reap()
         self._outputs[1].drain()
         return self._outputs[1].text()
 
     def slept_s(self) -> float:
         """How long the program meant to sleep, or to wait under a limit that time was made to reach."""
-        return self.records.slept_s() + self._timers.passed_s
+        return self.records.notes.slept_s + self.records.notes.timers.passed_s
 
     def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
         if self.slept_s() - self._slept_before_s >= PATIENCE_S:
@@ -143,7 +142,7 @@ class Watch:
         noted = {record.env.get("REHEARSED_TIMER", "") for record in self.records.servers()}
         limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
         self._calm_since = self._clock.now_s
-        return not self._timers.next_is_over(pids, limited)
+        return not self.records.notes.timers.next_is_over(pids, limited)
 
     def _reap(self) -> None:
         try:
@@ -158,9 +157,10 @@ class Watch:
 
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
         processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
-        signature = (self.records.slept_s(), *processes_now)
-        napping = self.records.napping()
-        running = any(p.state in "RD" or p.pid in napping for p in family)
+        notes = self.records.notes
+        signature = (notes.slept_s, *processes_now)
+        notes.forget_all_but({process.pid for process in family})
+        running = any(p.state in "RD" or p.pid in notes.napping for p in family)
         if busy or running or signature != self._signature:
             self._signature, self._calm_since = signature, now
 
@@ -172,6 +172,8 @@ class Watch:
             return "memory"
         if sum(output.count for output in self._outputs) > limits.output_bytes:
             return "output"
+        if self.records.flooded:
+            return "records"
         if self._disk_is_full(elapsed_s):
             return "disk"
         return "time" if elapsed_s > limits.wall_s else ""
@@ -191,12 +193,12 @@ class Watch:
         if self._status is not None:
             gone_s = now - self._exited_at
             return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
-        servers = {record.pid for record in self.records.servers()}
+        servers = self.records.serving()
         # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
         if pids == {self._child} and self._child in servers and calm_s > 0:
             return "server"
         if pids & servers:
-            supervised_s = self.records.slept_s() - self._slept_before_s
+            supervised_s = self.records.notes.slept_s - self._slept_before_s
             if not self._job.answers:
                 return "server" if self._waits_for_long(pids, calm_s) else ""
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:

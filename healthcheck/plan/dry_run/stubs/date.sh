@@ -2,14 +2,8 @@
 for argument; do
     case $argument in -d | -r | -s | --date* | --reference* | --set*) asked=other ;; esac
 done
-passed=0
-if [ -e @KIT@/slept ] && [ -z "${asked:-}" ]; then
-    while read -r seconds; do
-        number=${seconds%[smh]}
-        number=${number%%.*}
-        case $seconds in *m) number=$((${number:-0} * 60)) ;; *h) number=$((${number:-0} * 3600)) ;; esac
-        passed=$((passed + ${number:-0}))
-    done <@KIT@/slept
+if [ -s @KIT@/run/passed ] && [ -z "${asked:-}" ]; then
+    read -r passed <@KIT@/run/passed
     set -- -d "now + $passed seconds" "$@"
 fi
 for real in @HOST@/usr/bin/date @HOST@/bin/date /usr/bin/date /bin/date; do

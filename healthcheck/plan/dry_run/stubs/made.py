@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from healthcheck.plan.dry_run.stubs import pip_words
+from healthcheck.plan.dry_run.stubs import note, pip_words
 
-_RECORDS = f"{sys.argv[1] if len(sys.argv) > 1 else ''}/records"
-_RECORD_BYTES = 64 * 1024
 _PATTERN = re.compile(r"[*?]|\[[^\]]*\][\w.-]")
 _VERSION_CONTROL = re.compile(r"\b(?:git|hg|svn|bzr)\+")
 _ASKS = {"--version", "-V", "-v", "version", "--help", "-h", "help"}
@@ -59,13 +56,9 @@ def _in_the_submission(place: str) -> bool:
 
 
 def _earlier() -> Iterator[Step]:
-    for slot in os.listdir(_RECORDS):
-        if slot.endswith(".done") or slot.startswith(f"{os.getpid()}."):
-            continue
-        with open(f"{_RECORDS}/{slot}", encoding="utf-8", errors="replace") as file:
-            parts = file.read(_RECORD_BYTES).split("\0")
-        if len(parts) > 4:
-            yield Step(parts[0], parts[2], parts[3], parts[4:-1])
+    for pid, kind, folder, program, *arguments in note.recorded():
+        if pid != str(os.getpid()):
+            yield Step(kind, folder, program, arguments)
 
 
 def _step_may_make_files(step: Step) -> bool:

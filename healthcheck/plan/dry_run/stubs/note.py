@@ -1,16 +1,27 @@
-"""Writes records from inside a stand-in Python, in the layout that the shell stand-ins use."""
+"""Tells who watches what a stub does: records over a socket, short notes through a FIFO."""
 
 from __future__ import annotations
 
+import _socket
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 ADDRESS = "10.213.37.2"
 """Of the rehearsed machine: private, and one that nobody writes into a script."""
-HOST_NAME = "rehearsed-machine"
+HOST_NAME = "6d1f0c9be27a"
+"""As a container has it."""
+RUN, RECORDER, NOTES, NOTED = "run", "recorder", "notes", "noted"
+"""The folder that a stub may only read, its socket, the FIFO of notes, and the one of answers to them."""
+SERVING, PORTS, PASSED, WAITED, DONE = "serving", "ports", "passed", "waited", "done"
+"""Files there in which who watches tells the stubs what is so by now; an empty one tells nothing."""
+BETWEEN, END = "\x1f", "\x1e"
+"""Between the words of a note or of a record, and behind a record: no word of a command has them."""
+RECORD_BYTES = 512 * 1024
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
+_ADDRESS_BYTES = 100
+_PATIENCE_S = 30.0
 _A_DAY_S = 80_000
 """As long as a sleep that is meant to keep a program there for good."""
 _VAIN_WAITS = 3
@@ -21,32 +32,97 @@ _passed_s = 0.0
 
 
 def record(kind: str, name: str, *arguments: str) -> None:
-    """Record a command ("server", "exec") or a call ("python")."""
-    slot = f"{_KIT}/records/{os.getpid()}.{name.replace('/', '.')[:40]}"
-    while os.path.exists(slot):
-        slot += "+"
-    parts = [kind, str(os.getpid()), os.getcwd(), name, *arguments]
-    with open(slot, "wb") as file:
-        file.write(b"".join(part.encode("utf-8", "surrogateescape") + b"\0" for part in parts))
-    with open(f"{slot}.done", "wb"):
+    """Record a command ("exec") or a call ("python")."""
+    connection = _tell(kind, name, arguments)
+    if connection:
+        connection.close()
+
+
+def _tell(kind: str, name: str, arguments: Sequence[str]) -> _socket.socket | None:
+    """Send one record, and wait until it is taken; None where nobody takes it.
+
+    A server is there as long as its connection is.
+    """
+    data = b"".join(part.encode("utf-8", "surrogateescape") + b"\0" for part in (kind, _here(), name, *arguments))
+    data = data[: data.rfind(b"\0", 0, RECORD_BYTES) + 1]
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_PATIENCE_S)
+        _connect(connection)
+        connection.sendall(len(data).to_bytes(4, "big") + data)
+        if connection.recv(1):
+            return connection
+    except OSError:
         pass
+    connection.close()
+    return None
+
+
+def _connect(connection: _socket.socket) -> None:
+    place = f"{_KIT}/{RUN}/{RECORDER}"
+    if len(os.fsencode(place)) < _ADDRESS_BYTES:
+        connection.connect(place)
+        return
+    folder = os.open(f"{_KIT}/{RUN}", os.O_PATH)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/{RECORDER}")
+    finally:
+        os.close(folder)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _note(*words: str) -> None:
+    """Leave a note: what is of use only together with what else is seen."""
+    handle = os.open(f"{_KIT}/{RUN}/{NOTES}", os.O_WRONLY)
+    try:
+        os.write(handle, f"{BETWEEN.join(words)}\n".encode("ascii", "replace"))
+    finally:
+        os.close(handle)
+
+
+def _shown(name: str) -> str:
+    """What a file says that only who watches writes."""
+    try:
+        with open(f"{_KIT}/{RUN}/{name}", encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def serve(name: str, arguments: Sequence[str]) -> None:
     """Record a server and be one: say what a server says, then stay."""
-    record("server", name, *arguments)
+    connection = _tell("server", name, arguments)
     for line in (
         ()
         if os.path.exists(f"{_KIT}/loading")
         else (
             f"INFO: Started server process [{os.getpid()}]",
+            "INFO: Waiting for application startup.",
             "INFO: Application startup complete.",
             "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)",
         )
     ):
         print(line, file=sys.stderr, flush=True)
-    while True:
-        _really_sleep(3600)
+    try:
+        while True:
+            _really_sleep(3600)
+    finally:
+        if connection:
+            connection.close()
+
+
+def recorded() -> Iterator[list[str]]:
+    """What was recorded so far: process id, kind, folder, program, arguments."""
+    for line in _shown(DONE).split(END):
+        words = line.split(BETWEEN)
+        if len(words) > 4:
+            yield words
 
 
 def keep_time() -> None:
@@ -64,20 +140,18 @@ def slept(seconds: float) -> None:
     """Note how long the program meant to sleep."""
     global _passed_s  # noqa: PLW0603 - there is one time
     _passed_s += seconds
-    with open(f"{_KIT}/slept", "a", encoding="ascii") as file:
-        file.write(f"{float(seconds):f}\n")
+    _note("slept", f"{float(seconds):f}")
 
 
 def sleep(seconds: float) -> None:
     """Stand in for time.sleep: a moment for others to start, and nothing once a server runs."""
     slept(seconds)
-    nap = f"{_KIT}/napping/{os.getpid()}"
-    if not is_serving() and seconds < _A_DAY_S:
-        with open(nap, "wb"):
-            pass
+    naps = not is_serving() and seconds < _A_DAY_S
+    if naps:
+        _note("naps", str(os.getpid()))
     _really_sleep(nap_s(seconds))
-    if os.path.exists(nap):
-        os.unlink(nap)
+    if naps:
+        _note("woke", str(os.getpid()))
 
 
 def nap_s(seconds: float) -> float:
@@ -89,31 +163,29 @@ def nap_s(seconds: float) -> float:
 
 def is_serving() -> bool:
     """Whether a recorded server answers by now."""
-    return os.path.exists(f"{_KIT}/serving")
+    return bool(_shown(SERVING))
 
 
 def waited_in_vain() -> None:
     """Note that a question waited for a server to start, and none did."""
-    with open(f"{_KIT}/waited", "ab") as file:
-        file.write(b".")
+    _note("waited")
 
 
 def has_patience() -> bool:
     """Whether questions still wait for a server to start: a script may ask often before it starts one."""
-    return not os.path.exists(f"{_KIT}/waited") or os.path.getsize(f"{_KIT}/waited") < _VAIN_WAITS
+    return len(_shown(WAITED)) < _VAIN_WAITS
 
 
 def refused(port: object) -> None:
     """Note that nothing listens at a port though a server is there."""
     if is_serving() and not os.path.exists(f"{_KIT}/loading"):
-        with open(f"{_KIT}/refused", "a", encoding="ascii") as file:
-            file.write(f"{port}\n")
+        _note("refused", str(port))
 
 
 def real_port(port: int) -> int:
     """Where a recorded server's port really is: elsewhere in a sandbox without a network of its own."""
-    try:
-        with open(f"{_KIT}/ports/{port}", encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return port
+    for line in _shown(PORTS).splitlines():
+        asked, _, real = line.partition(" ")
+        if asked == str(port):
+            return int(real)
+    return port

@@ -26,10 +26,4 @@ case "$name:${1:-}" in
         record exec "$@"
         exit 0 ;;
 esac
-record server "$@"
-if [ -e @KIT@/loading ]; then read -r forever <@KIT@/forever; fi
-echo "INFO: Started server process [$$]" >&2
-echo "INFO: Waiting for application startup." >&2
-echo "INFO: Application startup complete." >&2
-echo "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)" >&2
-read -r forever <@KIT@/forever
+exec @KIT@/py/bin/python3 -I -S -B -X utf8 @KIT@/lib/healthcheck/plan/dry_run/stubs/server.py @KIT@ "$name" "$@"

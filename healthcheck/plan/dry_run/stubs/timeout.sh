@@ -9,7 +9,7 @@ for argument; do
         value:*) after= ;;
         *)
             export REHEARSED_TIME_LIMIT="$argument" REHEARSED_TIMER=$$
-            if [ -e @KIT@/loading ]; then echo "$argument" >"@KIT@/limit.$$"; fi
+            if [ -e @KIT@/loading ]; then printf '%s\n' "limit@BETWEEN@$$@BETWEEN@$argument" >>@KIT@/run/notes; fi
             break ;;
     esac
 done

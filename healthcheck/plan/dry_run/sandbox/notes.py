@@ -1,0 +1,97 @@
+"""What short notes add up to. Any program in the sandbox can write one; none of them makes a server appear."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Container, Sequence
+
+from healthcheck.plan.dry_run.sandbox import processes
+from healthcheck.plan.dry_run.sandbox.channel import Channel
+from healthcheck.plan.dry_run.sandbox.timers import Timers, seconds_of
+from healthcheck.plan.dry_run.stubs import note
+
+_REFUSED_OFTEN = 6
+"""So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
+_MOST = 200
+_MARKS = ("atb-under-u", "cann-without-bash")
+_ENDS_S = 1.0
+"""A sleep whose limit of time is over waits so long for the signal that ends it."""
+
+
+class Notes:
+    """Sleeps, limits of time, questions that nobody answered.
+
+    Args:
+        loading: no server ever gets ready, and the clocks of the script go on as it sleeps.
+    """
+
+    def __init__(self, channel: Channel, *, loading: bool) -> None:
+        self._channel, self._loading = channel, loading
+        self._refused: Counter[int] = Counter()
+        self._ending: deque[tuple[float, int]] = deque(maxlen=_MOST)
+        self.timers = Timers()
+        self.napping: set[int] = set()
+        self.marks: set[str] = set()
+        self.slept_s = 0.0
+        self.asked = False
+
+    def read(self, word: str, more: Sequence[str]) -> None:
+        """Add up one note."""
+        first = number(more[0]) if more else 0
+        if word == "slept":
+            self._slept(*[*more, "", "", "", "", ""][:5])
+        elif word == "limit":
+            self.timers.note(first, "".join(more[1:2]))
+        elif word == "naps" and len(self.napping) < _MOST:
+            self.napping.add(first)
+        elif word == "woke":
+            self.napping.discard(first)
+        elif word == "refused" and len(self._refused) < _MOST:
+            self._refused[first] += 1
+        elif word == "waited":
+            self._channel.shown.add(note.WAITED, ".")
+        elif word == "asked":
+            self.asked = True
+        elif word in _MARKS:
+            self.marks.add(word)
+
+    def _slept(self, text: str, naps: str, pid: str, timer: str, limit: str) -> None:
+        seconds = seconds_of(text)
+        self.slept_s += seconds
+        if number(naps) and len(self.napping) < _MOST:
+            self.napping.add(number(naps))
+        if not self._loading:
+            return
+        self._channel.shown.pass_s(self.slept_s)
+        if self.timers.passes(number(timer), seconds, seconds_of(limit)):
+            self.napping.add(number(pid))
+            self._ending.append((time.monotonic() + _ENDS_S, number(pid)))
+        else:
+            self.answer(number(pid))
+
+    def answer(self, pid: int) -> None:
+        """Have the writer of a note go on, if it is still there to read that."""
+        if pid and processes.exists(pid):
+            self._channel.answer_note()
+
+    def pass_time(self) -> None:
+        """Ring timers that are due; have sleeps go on that those should have ended."""
+        self.timers.ring()
+        while self._ending and self._ending[0][0] < time.monotonic():
+            self.answer(self._ending.popleft()[1])
+
+    def forget_all_but(self, running: Container[int]) -> None:
+        """Forget what is known of processes that are gone."""
+        self.napping = {pid for pid in self.napping if pid in running}
+
+    def refused(self, listening: Container[int]) -> list[int]:
+        """Ports at which a program asked again and again in vain, once a server was there."""
+        often = sorted(port for port, count in self._refused.items() if port and count >= _REFUSED_OFTEN)
+        return [port for port in often if port not in listening]
+
+
+def number(text: str) -> int:
+    """A process id or a port; 0 for anything else."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,8}", text) else 0
