@@ -35,7 +35,7 @@ class Ledger:
         return self._results[id]
 
     def settle(self, stage: Stage, because: str) -> None:
-        """A dearer stage has shown what the checks of this one had to leave open: warnings now, with the reason."""
+        """Turn the unsettled results of a stage into warnings once a later stage has settled them."""
         for result in self._results.values():
             if result.stage is stage and not result.settled and result.outcome is Outcome.SKIP:
                 settled = replace(result, outcome=Outcome.WARN, settled=True, because=because)

@@ -103,7 +103,7 @@ def _interview(run: Run, url: str, task: Task) -> Interview:
 
 
 def _reach(url: str) -> None:
-    """Nobody at the address is no fault of a server.
+    """A refused connection is inconclusive, not a failure of the server.
 
     Raises:
         Blocked: no connection can be made.

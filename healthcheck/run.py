@@ -16,7 +16,7 @@ from healthcheck.redact import redacted, redactor
 
 TITLES = {
     Stage.REPO: "what is committed",
-    Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stand-ins)",
+    Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stubs)",
     Stage.WEIGHTS: "the weights and the task",
     Stage.SERVICE: "launching deploy.sh",
     Stage.ENDPOINT: "the chat endpoint",

@@ -45,7 +45,7 @@ LIMITED_TOKENS = 8
 OPENING_TOKENS = 32
 HOT_TOKENS = 128
 FAR_TOKENS = 5000
-"""Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without a word."""
+"""Longer than the 512 to 4096 tokens at which servers are known to cut a prompt without an error."""
 _OUTER = 6
 _FEWEST_FAR_UNITS = 5
 _FREED: tuple[dict[str, JsonValue], ...] = (

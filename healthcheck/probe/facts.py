@@ -113,7 +113,7 @@ def _usable(settings: ProbeSettings) -> None:
     if settings.threshold is not None and not 0 <= settings.threshold <= 1:
         raise UsageError(f"a threshold lies between 0 and 1, not at {settings.threshold}")
     if not settings.url.startswith(("http://", "https://")):
-        raise UsageError(f"{settings.url!r} is no http:// URL")
+        raise UsageError(f"{settings.url!r} is not an http:// URL")
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:

@@ -97,11 +97,11 @@ def stored(folder: Path) -> Stored:
         UsageError: the folder holds no run.
     """
     if not (folder / SETTINGS).is_file():
-        raise UsageError(f"{folder} is no run of `npu-adapter probe`: {_instead(folder)}")
+        raise UsageError(f"{folder} is not a run of `npu-adapter probe`: {_instead(folder)}")
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
-        raise UsageError(f"{folder / SETTINGS} is no record of a probe run: {error}") from error
+        raise UsageError(f"{folder / SETTINGS} is not a record of a probe run: {error}") from error
 
 
 def _instead(folder: Path) -> str:

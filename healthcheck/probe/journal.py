@@ -36,7 +36,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _CAREFUL, 0o644)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise UsageError(f"{path} is no file")
+                raise UsageError(f"{path} is not a file")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._file, _whole_lines(path))
         except BlockingIOError as error:

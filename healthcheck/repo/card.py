@@ -38,7 +38,7 @@ def read_card(readme: bytes | None) -> Card:
     if data is None:
         return Card(present=True)
     if not isinstance(data, dict):
-        return Card(present=True, error="the front matter is no mapping")
+        return Card(present=True, error="the front matter is not a mapping")
     return Card(present=True, pipeline_tag=_word(data.get("pipeline_tag")) or _word(data.get("task")))
 
 

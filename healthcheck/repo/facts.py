@@ -41,7 +41,7 @@ class Kind(enum.Enum):
 class Uncommitted(enum.Enum):
     """Why a submission has no commit, in the words of the report."""
 
-    NO_REPOSITORY = "the folder is no git repository of its own"
+    NO_REPOSITORY = "the folder is not a git repository of its own"
     NO_GIT = "this machine has no git to read the commit with"
     NO_COMMIT = "nothing is committed yet"
 
@@ -61,7 +61,7 @@ class Submission:
 
     Attributes:
         root: the repository's root, absolute.
-        commit: the hash of HEAD, "" where the folder is no git repository of its own or has no commit; the files
+        commit: the hash of HEAD, "" where the folder is not a git repository of its own or has no commit; the files
             are then those of the folder.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
         uncommitted: why there is no commit, None where there is one.

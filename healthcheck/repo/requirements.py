@@ -209,7 +209,7 @@ def _entry(path: str, line: int, content: str) -> Entry:
     hashes = tuple(value for name, value in options if name == "--hash")
     bad = next((value for value in hashes if not HASH.fullmatch(value)), None)
     if bad is not None:
-        return replace(blank, problem=f"--hash={bad[:80]} is no sha256, sha384 or sha512 in hexadecimal digits")
+        return replace(blank, problem=f"--hash={bad[:80]} is not a sha256, sha384 or sha512 in hexadecimal digits")
     ignored = tuple(name for name, _ in options if name not in OF_A_REQUIREMENT)
     return replace(_requirement(blank, body), hashes=hashes, ignored=ignored)
 
@@ -297,7 +297,7 @@ def _reason(body: str, said: str) -> str:
     if re.match(r"(?:!?\s*(?:python3? -m )?pip3?|conda|uv|apt|apt-get)\s+\w+", body):
         return "it is a command, and a requirements file names packages"
     if re.match(r"[\w.\[\]-]+\s*=[^=]", body):
-        return "a single = is no operator; pip pins with =="
+        return "a single = is not an operator; pip pins with =="
     if body.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "it is a mark of an unresolved merge"
     return said

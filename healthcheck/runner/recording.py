@@ -82,9 +82,9 @@ def load(path: Path) -> Recording:
         data = read_bounded(path, MAX_FILE_BYTES)
         recording = json_text.load_as(data, Recording)
         if _has_a_number_of_no_machine(json_text.load(data)):
-            raise UsageError(f"{path} is no recorded machine: it has a number beyond 64 bits")
+            raise UsageError(f"{path} is not a recorded machine: it has a number beyond 64 bits")
     except JsonError as error:
-        raise UsageError(f"{path} is no recorded machine: {error}") from error
+        raise UsageError(f"{path} is not a recorded machine: {error}") from error
     if recording.schema != SCHEMA:
         raise UsageError(f"{path} has schema {recording.schema}; this kit reads schema {SCHEMA}")
     return recording

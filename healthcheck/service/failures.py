@@ -118,7 +118,7 @@ def _exited(launch: Launch) -> tuple[str, str]:
 def _memory(launch: Launch) -> str:
     killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
     if launch.oom_kills:
-        return f"; the kernel killed {launch.oom_kills} processes for want of memory meanwhile"
+        return f"; the kernel killed {launch.oom_kills} processes meanwhile because memory ran out"
     if killed:
         return "; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9"
     return ""

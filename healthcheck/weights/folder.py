@@ -238,7 +238,7 @@ def _allowed_roots(root: Path) -> tuple[str, ...]:
 def _what(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "is a link to a folder, and is not followed"
-    return "is no regular file (a pipe, a socket or a device)"
+    return "is not a regular file (a pipe, a socket or a device)"
 
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -141,7 +141,7 @@ def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
     for name, described in value.items():
         if name == "__metadata__":
             if not isinstance(described, dict) or not all(isinstance(text, str) for text in described.values()):
-                faults.append("has __metadata__ that is no map of texts")
+                faults.append("has __metadata__ that is not a map of texts")
             continue
         try:
             yield _tensor(name, described)
@@ -158,7 +158,7 @@ def _tensor(name: str, described: object) -> Tensor:
     dimensions = _naturals(shape, "shape")
     bounds = _naturals(offsets, "data_offsets")
     if len(bounds) != 2 or bounds[0] > bounds[1]:
-        raise FormatError(f"data_offsets {list(bounds[:4])} are no range")
+        raise FormatError(f"data_offsets {list(bounds[:4])} are not a range")
     tensor = Tensor(name=name, dtype=dtype, shape=dimensions, start=bounds[0], end=bounds[1])
     bits = tensor.elements * BITS[dtype]
     if bits % 8 or bits // 8 != tensor.end - tensor.start:
@@ -170,10 +170,10 @@ def _tensor(name: str, described: object) -> Tensor:
 
 def _naturals(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
-        raise FormatError(f"{what} is no list of at most {MAX_DIMENSIONS} numbers")
+        raise FormatError(f"{what} is not a list of at most {MAX_DIMENSIONS} numbers")
     for item in value:
         if not isinstance(item, int) or isinstance(item, bool) or not 0 <= item < MAX_EXTENT:
-            raise FormatError(f"{what} holds {_brief(item)}, which is no size")
+            raise FormatError(f"{what} holds {_brief(item)}, which is not a size")
     return tuple(value)
 
 

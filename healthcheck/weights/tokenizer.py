@@ -94,7 +94,7 @@ def _tokenizer_error(folder: Folder) -> str:
     except Unreadable as error:
         return str(error)
     except json_text.JsonError as error:
-        return f"is no tokenizer: {error}"
+        return f"is not a tokenizer: {error}"
     return ""
 
 

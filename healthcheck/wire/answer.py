@@ -78,7 +78,7 @@ class Answer:
         return self._taken + self._batched
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the connection. What comes after a whole text is no fault.
+        """Take the next bytes of the connection. Bytes after a complete response are ignored.
 
         Raises:
             ConnectionError: they are no HTTP response, or not compressed as it says.

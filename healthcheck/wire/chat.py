@@ -220,7 +220,7 @@ class Reader:
             _note(self._faults, f"not JSON after `data:` ({error}): {_quoted(block.text)}")
             return
         if not isinstance(event, dict):
-            _note(self._faults, f"an event that is no JSON object: {_quoted(data)}")
+            _note(self._faults, f"an event that is not a JSON object: {_quoted(data)}")
             return
         self.events += 1
         self._event(event)
@@ -259,11 +259,11 @@ class Reader:
         self._name(event.get("id"))
         usage = event.get("usage")
         if usage and not isinstance(usage, dict):
-            _note(self._faults, f"`usage` is no object: {_quoted(usage)}")
+            _note(self._faults, f"`usage` is not an object: {_quoted(usage)}")
         self._usage = usage or self._usage
         choices = event.get("choices", [])
         if not isinstance(choices, list) and choices not in ({}, ""):
-            _note(self._faults, f"`choices` is no list: {_quoted(choices)}")
+            _note(self._faults, f"`choices` is not a list: {_quoted(choices)}")
         for choice in choices if isinstance(choices, list) else []:
             self._choice(choice)
 
@@ -274,7 +274,7 @@ class Reader:
 
     def _choice(self, choice: JsonValue) -> None:
         if not isinstance(choice, dict):
-            _note(self._faults, f"a choice that is no object: {_quoted(choice)}")
+            _note(self._faults, f"a choice that is not an object: {_quoted(choice)}")
             return
         index = choice.get("index")
         self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
@@ -282,7 +282,7 @@ class Reader:
             self._finish = _words(finish)
         delta = choice.get("delta")
         if not isinstance(delta, dict):
-            kind = "a choice without `delta`" if "delta" not in choice else "`delta` is no object"
+            kind = "a choice without `delta`" if "delta" not in choice else "`delta` is not an object"
             _note(self._faults, f"{kind}: {_quoted(choice)}")
             return
         self._weigh(choice.get("logprobs"))
@@ -303,7 +303,7 @@ class Reader:
         if not piece:
             return False
         if not isinstance(piece, str):
-            _note(self._faults, f"`{name}` is no text: {_quoted(piece)}")
+            _note(self._faults, f"`{name}` is not text: {_quoted(piece)}")
             return False
         plain = _plain(piece)
         if plain != piece:

@@ -156,7 +156,7 @@ class Connections:
 def _address(url: SplitResult) -> tuple[str, int, str]:
     """Host and port to connect to, and the Host header."""
     if url.scheme not in {"http", "https"} or not url.hostname:
-        raise ValueError(f"{url.geturl()!r} is no http:// URL of a server")
+        raise ValueError(f"{url.geturl()!r} is not an http:// URL of a server")
     if "@" in url.netloc:
         raise ValueError("a user or password in the URL: the service sends none")
     port = (443 if url.scheme == "https" else 80) if url.port is None else url.port

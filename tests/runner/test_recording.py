@@ -140,18 +140,18 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no recorded machine"),
-        ("[]", "no recorded machine"),
+        ("", "not a recorded machine"),
+        ("[]", "not a recorded machine"),
         ('{"commands": {"npu-smi info": {"status": "0"}}}', "Expected `int | null`"),
         ('{"files": {"/x": "text"}}', "files"),
         ('{"schema": 2}', "schema 2"),
-        ('{"schema": 1', "no recorded machine"),
-        ('{"spaces": {".": {"total_bytes": 1e400, "free_bytes": 1}}}', "no recorded machine"),
-        ('{"spaces": {".": {"total_bytes": 99999999999999999999999, "free_bytes": 1}}}', "no recorded machine"),
-        ('{"paths": {"/dev/x": [null]}}', "no recorded machine"),
-        ('{"variables": {"HOME": "\\ud800"}}', "no recorded machine"),
-        ("\x00\x7fELF", "no recorded machine"),
-        ("[" * 100_000, "no recorded machine"),
+        ('{"schema": 1', "not a recorded machine"),
+        ('{"spaces": {".": {"total_bytes": 1e400, "free_bytes": 1}}}', "not a recorded machine"),
+        ('{"spaces": {".": {"total_bytes": 99999999999999999999999, "free_bytes": 1}}}', "not a recorded machine"),
+        ('{"paths": {"/dev/x": [null]}}', "not a recorded machine"),
+        ('{"variables": {"HOME": "\\ud800"}}', "not a recorded machine"),
+        ("\x00\x7fELF", "not a recorded machine"),
+        ("[" * 100_000, "not a recorded machine"),
     ],
 )
 def test_what_is_no_recording_is_refused_in_words(tmp_path, text, words):

@@ -111,7 +111,7 @@ def test_pipes_and_devices_are_named_and_never_opened(tmp_path: Path) -> None:
     os.mkfifo(folder / "config.json")
     (folder / "zero.safetensors").symlink_to("/dev/zero")
     results = judge(folder, task="text-generation")
-    assert "no regular file" in said(results, "weights/config")
+    assert "not a regular file" in said(results, "weights/config")
     assert "is not followed" in said(results, "weights/complete")
 
 

@@ -12,7 +12,7 @@ from healthcheck.records import Stage
 
 @check(
     "endpoint/bad-request",
-    "The server is right after a malformed request",
+    "The server recovers from a malformed request",
     stage=Stage.ENDPOINT,
     why="One malformed request, from anybody, must not end the service for the job.",
     rule=contract.CHAT_STREAMING,
@@ -46,7 +46,7 @@ def bad_request(interview: Interview) -> Findings:
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:
         yield warn(
-            expected="status 400 for a body that is no JSON",
+            expected="status 400 for a body that is not JSON",
             seen=what_came(broken),
             fix="refuse what cannot be parsed: an answer to it is made up",
         )

@@ -46,7 +46,7 @@ def concurrency(interview: Interview) -> Findings:
         yield fail(
             expected=f"{len(crowd.lines)} streams at once, all answered",
             seen=f"{len(lost)} of {len(streams)} were not: {what_came(lost[0])}",
-            fix="look for a lock, a pool or a slot that is never given back: each request must have its turn"
+            fix="look for a lock or slot that is not released"
             if lost[0].error
             else "queue requests instead of refusing them: the evaluation client does not ask again",
             where=asked(lost[0]),

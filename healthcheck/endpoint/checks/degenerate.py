@@ -28,12 +28,12 @@ _FIX = (
 )
 def degenerate(interview: Interview) -> Findings:
     """Answers at temperature 1 that ended by themselves or at max_tokens are looked at for signs that no model's
-    weakness explains: one character over and over, the same piece again and again, bytes that are no text, letters
+    weakness explains: one character over and over, the same piece again and again, bytes that are not text, letters
     of four scripts. A long story and a small problem must both show one for a failure: a model that was made for
     one kind of prompt may loop on another, and is as it should be.
 
     Answers at temperature 0 and beyond their end (ignore_eos) do not count: small sound models loop there. Words
-    that make no sense are no sign either: a weak model says such. How often such answers occur among hundreds is
+    that make no sense are not a sign either: a weak model says such. How often such answers occur among hundreds is
     for probe/degenerate.
 
     Repair: try these in this order, and keep the first that ends it: --dtype bfloat16, no quantisation,

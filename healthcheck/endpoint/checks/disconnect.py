@@ -1,4 +1,4 @@
-"""endpoint/disconnect: the server is right after a client went away."""
+"""endpoint/disconnect: the server recovers from a client disconnect."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from healthcheck.records import Stage
 
 @check(
     "endpoint/disconnect",
-    "The server is right after a client went away",
+    "The server recovers from a client disconnect",
     stage=Stage.ENDPOINT,
-    why="A job that is stopped, or a time-out, leaves streams behind; the next ones must not suffer.",
+    why="A job that is stopped, or a time-out, leaves streams open; the next ones must not suffer.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )

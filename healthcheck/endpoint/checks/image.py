@@ -14,7 +14,7 @@ from healthcheck.wire.client import Exchange
 
 @check(
     "endpoint/image",
-    "Pictures are seen",
+    "Images affect the answer",
     stage=Stage.ENDPOINT,
     why="For this task code the service sends pictures in chat messages.",
     rule=contract.TASK_TYPES,

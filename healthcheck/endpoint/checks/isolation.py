@@ -15,7 +15,7 @@ from healthcheck.wire.client import Exchange
 
 @check(
     "endpoint/isolation",
-    "No request hears what another one said",
+    "No request sees the text of another one",
     stage=Stage.ENDPOINT,
     why="The client asks many problems at a time: a shared history puts one into the prompt of another.",
     rule=contract.CHAT_STREAMING,

@@ -1,4 +1,4 @@
-"""endpoint/long-prompt: a long prompt is taken whole or refused."""
+"""endpoint/long-prompt: a long prompt is processed whole or refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIX = "raise the limit on input tokens (--max-model-len), and refuse what is lo
 
 @check(
     "endpoint/long-prompt",
-    "A long prompt is taken whole or refused",
+    "A long prompt is processed whole or refused",
     stage=Stage.ENDPOINT,
     why="A prompt that is cut in silence loses its question or its examples; the answer is scored all the same.",
     rule=contract.CHAT_STREAMING,
@@ -111,7 +111,7 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
             return fail(
                 expected=f"about {counts[0] + more:.0f} prompt tokens: {each:.1f} for each of {step.units} units",
-                seen=f"{count}: the rest of the prompt was cut without a word",
+                seen=f"{count}: the rest of the prompt was cut without an error",
                 fix=_FIX,
                 where=asked(step.exchange),
             )

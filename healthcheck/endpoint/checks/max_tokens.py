@@ -1,4 +1,4 @@
-"""endpoint/max-tokens: max_tokens is obeyed, and truncation is told."""
+"""endpoint/max-tokens: max_tokens is honoured and truncation reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHARE = 0.25
 
 @check(
     "endpoint/max-tokens",
-    "max_tokens is obeyed, and truncation is told",
+    "max_tokens is honoured and truncation reported",
     stage=Stage.ENDPOINT,
     why="An answer that the server cuts short is scored as wrong, and the report does not say that it was cut.",
     rule=contract.CHAT_STREAMING,

@@ -16,7 +16,7 @@ _WORDS = 3
 
 @check(
     "endpoint/multi-turn",
-    "Every turn is heard",
+    "Earlier turns reach the model",
     stage=Stage.ENDPOINT,
     why="The service's sample task gives four worked examples as earlier turns of a conversation.",
     rule=contract.CLIENT_IS_AISBENCH,

@@ -11,7 +11,7 @@ from healthcheck.records import Stage
 
 @check(
     "endpoint/no-auth",
-    "The endpoint asks for no API key",
+    "The endpoint requires no API key",
     stage=Stage.ENDPOINT,
     why="The service sends no key: with one required, every request is refused.",
     rule=contract.CHAT_STREAMING,

@@ -20,7 +20,7 @@ _CHANCE = 1e-6
 
 @check(
     "endpoint/sampling",
-    "Temperature has its effect",
+    "Temperature takes effect",
     stage=Stage.ENDPOINT,
     why="The service asks each problem five times; five equal answers make pass@5 no more than accuracy.",
     rule=contract.REPEATS,

@@ -22,7 +22,7 @@ def stream(interview: Interview) -> Findings:
     """A POST to /v1/chat/completions with "stream": true must answer 200 with a stream of events that carry text.
 
     The evaluation client takes what comes: an error event inside a stream, a stream without text and an answer that
-    is all in the reasoning field are scored as answers, wrong ones, without a word in its report. A status other
+    is all in the reasoning field are scored as answers, wrong ones, and its report does not say so. A status other
     than 200 is final, and a redirect loses the request.
 
     Repair: try the request that is quoted with curl, and look into the server's log at that moment. For an answer

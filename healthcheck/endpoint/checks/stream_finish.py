@@ -12,7 +12,7 @@ from healthcheck.records import Stage
 
 @check(
     "endpoint/stream-finish",
-    "Every stream ends as it should",
+    "Every stream ends correctly",
     stage=Stage.ENDPOINT,
     why="The client scores a stream that was cut as if it were whole.",
     rule=contract.CHAT_STREAMING,
@@ -48,7 +48,7 @@ def stream_finish(interview: Interview) -> Findings:
         yield fail(
             expected="an answer to every request",
             seen=f"{len(silent)} had none, while the others were answered: {what_came(silent[0])}",
-            fix="look for a request that is dropped: a lock, a slot or a worker that is never given back",
+            fix="look for a request that is dropped: a lock, a slot or a worker that is never released",
             where=asked(silent[0]),
         )
     if refused := broken_off(interview):

@@ -1,4 +1,4 @@
-"""endpoint/stream-incremental: text arrives while it is made."""
+"""endpoint/stream-incremental: text is streamed incrementally."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TELLING_CHARACTERS = 200
 
 @check(
     "endpoint/stream-incremental",
-    "Text arrives while it is made",
+    "Text is streamed incrementally",
     stage=Stage.ENDPOINT,
-    why="An answer that comes in one burst at its end is no stream: a proxy's time-out cuts the long ones.",
+    why="An answer that comes in one burst at its end is not streamed: a proxy's time-out cuts the long ones.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )

@@ -1,4 +1,4 @@
-"""endpoint/system-role: the system message is heard."""
+"""endpoint/system-role: the system message reaches the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from healthcheck.records import Stage
 
 @check(
     "endpoint/system-role",
-    "The system message is heard",
+    "The system message reaches the model",
     stage=Stage.ENDPOINT,
     why="Some data sets instruct the model in a system message.",
     rule=contract.CLIENT_IS_AISBENCH,

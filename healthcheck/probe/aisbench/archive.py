@@ -125,7 +125,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     if not path.stat().st_size:
         raise UsageError(f"{path} is an empty file: download it again")
     if not _begins_like_a_zip(path):
-        raise UsageError(f"{path} is no zip file; {EXPECTED}")
+        raise UsageError(f"{path} is not a zip file; {EXPECTED}")
     try:
         with Sparing(path, MAX_TOTAL_BYTES + 1) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
@@ -139,7 +139,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     left -= len(data)
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
-        raise UsageError(f"{path} is no whole zip file ({error}): download it again") from error
+        raise UsageError(f"{path} is not a complete zip file ({error}): download it again") from error
 
 
 def _begins_like_a_zip(path: Path) -> bool:

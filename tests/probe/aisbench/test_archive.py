@@ -125,8 +125,8 @@ def test_a_damaged_entry_costs_only_itself(tmp_path: Path) -> None:
     ("name", "data", "said"),
     [
         ("nothing", None, "nothing of that name"),
-        ("notes.txt", b"hello", "is no zip file; expected is the zip file"),
-        ("text.zip", b"hello", "is no zip file; expected is the zip file"),
+        ("notes.txt", b"hello", "is not a zip file; expected is the zip file"),
+        ("text.zip", b"hello", "is not a zip file; expected is the zip file"),
         ("none.zip", b"", "is an empty file: download it again"),
         ("empty.zip", b"PK\x05\x06" + bytes(18), "none of a report's folders"),
     ],

@@ -119,11 +119,11 @@ class Supervisor:
         if name == "kill" and target < 0:
             if any(processes.group(pid) == -target for pid in family):
                 return True
-            raise OSError(errno.ESRCH, "no such group of the rehearsal")
+            raise OSError(errno.ESRCH, "no such group of the dry run")
         leader = processes.leader(target) if name == "tkill" else target
         if leader in family or not processes.exists(target):
             return True
-        raise OSError(errno.EPERM, "no process of the rehearsal")
+        raise OSError(errno.EPERM, "no process of the dry run")
 
     def _connect(self, asked: Question) -> bool:
         handle, address, length = _signed(asked.arguments[0]), asked.arguments[1], asked.arguments[2]
@@ -172,7 +172,7 @@ class Supervisor:
             raise OSError(errno.ENETUNREACH, "there is no network")
         real = self._ports(port) if family == socket.AF_INET else None
         if real is None and not _listens(port, processes.family(os.getpid())):
-            raise OSError(errno.ECONNREFUSED, "no server of the rehearsal")
+            raise OSError(errno.ECONNREFUSED, "no server of the dry run")
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
             connection.settimeout(_CONNECT_S)
@@ -206,7 +206,7 @@ class Supervisor:
         try:
             real = os.readlink(f"/proc/self/fd/{handle}")
             if not any(real == folder or real.startswith(f"{folder}/") for folder in self._folders):
-                raise OSError(errno.EPERM, "no file of the rehearsal")
+                raise OSError(errno.EPERM, "no file of the dry run")
             os.chmod(f"/proc/self/fd/{handle}", mode & 0o1777)
         finally:
             os.close(handle)
