@@ -1,4 +1,4 @@
-"""Rehearses deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
+"""Dry runs of deploy.sh: under its own shell, under sh, and with a MODEL_PATH that needs quotes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
 TIME_LIMIT = "REHEARSED_TIME_LIMIT"
-"""The variable in which the stand-ins tell a server how long it may run."""
+"""The variable in which the stubs tell a server how long it may run."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000

@@ -1,4 +1,4 @@
-"""A recorded server answers whoever asks it, as far as its command line tells how it would."""
+"""HTTP server for a recorded launch: health checks, model list and chats, as its command line tells."""
 
 from __future__ import annotations
 

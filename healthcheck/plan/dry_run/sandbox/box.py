@@ -48,7 +48,7 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What is rehearsed: a script of the tree `source`, under a shell, with weights shown by a chosen name.
+    """What a dry run executes: a script of the tree `source`, under a shell, with weights shown by a chosen name.
 
     Without `answers`, a server that is started never gets ready.
     """
@@ -66,7 +66,7 @@ class Setting:
 def chosen(*, consent: bool = False) -> Box:
     """The strictest sandbox that this system has, tried on a script that does nothing.
 
-    Every rehearsal of a submission uses the one that was chosen before anything of it ran.
+    Every dry run of a submission uses the one that was chosen before anything of it ran.
 
     Args:
         consent: where there is neither namespaces nor Landlock, run it with all that this user may do.
@@ -91,7 +91,7 @@ def chosen(*, consent: bool = False) -> Box:
 def unavailable(mode: Mode) -> str:
     """Why this system has no such sandbox, "" where it has one."""
     with tempfile.TemporaryDirectory(prefix=files.prefix(), dir=outside.room()) as folder:
-        os.chmod(folder, 0o755)  # noqa: S103 - the rehearsed program may be another user
+        os.chmod(folder, 0o755)  # noqa: S103 - the sandboxed program may be another user
         Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
         setting = Setting(  # noqa: S604 - a description; no process is started here
             source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
@@ -132,7 +132,7 @@ def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
     scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
     file = Path(f"{scratch}.json")
     try:
-        os.chmod(scratch, 0o755)  # noqa: S103 - the rehearsed program may be another user
+        os.chmod(scratch, 0o755)  # noqa: S103 - the sandboxed program may be another user
         job = _job(setting, scratch, mode)
         file.write_bytes(json.dumps({**asdict(job), "mode": mode.value}).encode())
         recording = _run(job, str(file))
@@ -195,7 +195,7 @@ def _cache_root(weights: Path) -> Path | None:
 
 
 def _interpreter(*, for_strangers: bool) -> str:
-    """The interpreter behind the stand-ins; where another user is to run it, one that everyone can reach."""
+    """The interpreter behind the stubs; where another user is to run it, one that everyone can reach."""
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
     if for_strangers and not outside.open_to_all(base):
         return programs.find("python3", STANDARD_PATH) or base

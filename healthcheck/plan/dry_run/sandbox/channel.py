@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from healthcheck.plan.dry_run.stubs import note
 
 _AT_ONCE = 128
-"""Connections: more than a rehearsal may have processes, each of which needs one at most."""
+"""Connections: more than a dry run may have processes, each of which needs one at most."""
 _HALF_SENT_S = 5.0
 _LENGTH_BYTES = 4
 _LINE_BYTES = 4096

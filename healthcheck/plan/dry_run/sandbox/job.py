@@ -15,14 +15,14 @@ IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/worksp
 Source: its Dockerfile.
 """
 IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
-"""Where the stand-ins of libraries say that they are installed: the folders are there, and few of the files."""
+"""Where the stubs of libraries say that they are installed: the folders are there, and few of the files."""
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
-"""How a user lets a script be rehearsed where nothing confines it."""
+"""How a user allows a dry run that nothing confines."""
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
-"""Where an isolated script has the stand-ins, and the machine's own programs; nothing right below the root."""
+"""Where an isolated script has the stubs, and the machine's own programs; nothing right below the root."""
 REFUSED, UNKNOWN_MODEL = "refused:", "unknown-model:"
-"""Begin notes on a port at which a program asked again and again in vain, and on a model (as in an address)."""
+"""Begin notes on a port at which a program polled without an answer, and on a model (as in an address)."""
 
 FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
@@ -32,7 +32,7 @@ FILE_VARIABLES = frozenset((
 
 
 class Mode(enum.Enum):
-    """How a script is kept from the machine that it is rehearsed on.
+    """How a script is kept from the machine that the dry run is on.
 
     ISOLATED: namespaces, so that it sees a machine of its own. CONFINED: this machine, of which the kernel lets it
     change and reach next to nothing. UNCONFINED: this machine with all that its user may do; only with consent.
@@ -45,7 +45,7 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much a rehearsal may use, in total unless it says otherwise."""
+    """How much a dry run may use, in total unless it says otherwise."""
 
     wall_s: float = 10.0
     process_cpu_s: int = 10
@@ -100,7 +100,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One rehearsal.
+    """One dry run.
 
     Attributes:
         shell: the shell's path and options, before the script's name.
@@ -108,8 +108,8 @@ class Job:
         weights: the weights folder on this machine; shown read-only.
         root, model_path: where both are seen; the isolated sandbox chooses its own names, the others keep them
             below `scratch`.
-        scratch: an empty folder that belongs to the rehearsal.
-        python: the interpreter behind the stand-ins; `stdlib` its standard library folders.
+        scratch: an empty folder that belongs to the dry run.
+        python: the interpreter behind the stubs; `stdlib` its standard library folders.
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
@@ -153,11 +153,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One command or call that a stand-in recorded.
+    """One command or call that a stub recorded.
 
     Attributes:
         kind: "server" stays, "exec" came and went, "python" is a call (argv holds its name and JSON arguments).
-        alive: the process still ran when the rehearsal ended.
+        alive: the process still ran when the dry run ended.
         paths: arguments that name something that exists, with what they resolve to.
         texts: the text of small configuration files among the arguments.
         modules: dotted names on a server's command line whose Python module is there, with the folder.
@@ -178,12 +178,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What a rehearsal brought back.
+    """What a dry run brought back.
 
     Attributes:
         ended_by: as in facts.ShellRun; "setup" where this system has no such sandbox; "copy" where the submission
             or its weights cannot be copied into it.
-        stderr_after: what was said after the server was ended for the rehearsal's sake.
+        stderr_after: what was said after the server was ended for the dry run's sake.
         asked: a program asked a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
         network: the program could reach the network.

@@ -41,7 +41,7 @@ def _belongs(pid: int, folder: str, mark: bytes) -> bool:
 
 
 def _is_ours(place: str) -> bool:
-    """Whether this user made it, or as root its rehearsal did."""
+    """Whether this user made it, or as root its dry run did."""
     try:
         owner = os.lstat(place).st_uid
     except OSError:

@@ -1,4 +1,4 @@
-"""What short notes add up to. Any program in the sandbox can write one; none of them makes a server appear."""
+"""What short notes add up to. Any sandboxed program can write one; none of them makes a server appear."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Notes:
         self.napping = {pid for pid in self.napping if pid in running}
 
     def refused(self, listening: Container[int]) -> list[int]:
-        """Ports at which a program asked again and again in vain, once a server was there."""
+        """Ports at which a program polled without an answer, once a server was there."""
         often = sorted(port for port, count in self._refused.items() if port and count >= _REFUSED_OFTEN)
         return [port for port in often if port not in listening]
 

@@ -1,4 +1,4 @@
-"""The sandboxes without namespaces: a copy of the submission, a search path of stand-ins, an own process tree.
+"""The sandboxes without namespaces: a copy of the submission, a search path of stubs, an own process tree.
 
 Confined, the kernel keeps the program to its own folders and to what every program of the machine may read
 (Landlock). In both, a filter of system calls keeps it from other processes and from the network where the kernel
@@ -35,7 +35,7 @@ _ETC = (
 
 
 def build(job: Job, copy: safely.Copy) -> None:
-    """Lay out the copy, the weights (as links) and the stand-ins below the job's scratch folder.
+    """Lay out the copy, the weights (as links) and the stubs below the job's scratch folder.
 
     Raises:
         OSError: the submission or the weights cannot be copied.
@@ -73,7 +73,7 @@ def has_roots_rights() -> bool:
 
 
 def stranger() -> int:
-    """A user id that no one else has, for the rehearsal of a root user; -1 where this one may not become it."""
+    """A user id that no one else has, for the dry run of a root user; -1 where this one may not become it."""
     if not has_roots_rights():
         return -1
     ranges = [line.split() for line in Path("/proc/self/uid_map").read_text("ascii").splitlines()]
@@ -138,7 +138,7 @@ def confine(job: Job) -> None:
 
 
 def used_bytes(job: Job) -> int:
-    """How much disk the rehearsal takes, up to the point where it is too much."""
+    """How much disk the dry run takes, up to the point where it is too much."""
     total, folders = 0, [job.scratch]
     while folders and total <= 2 * job.limits.disk_bytes:
         folder = folders.pop()
@@ -154,7 +154,7 @@ def used_bytes(job: Job) -> int:
 
 
 def _shared_bytes(job: Job) -> int:
-    """What lies in the folders that all users share and belongs to the rehearsal's own user."""
+    """What lies in the folders that all users share and belongs to the dry run's own user."""
     total = 0
     for folder in SHARED if os.geteuid() == job.stranger else ():
         for name in safely.names(folder, _MOST_NAMES):
@@ -181,7 +181,7 @@ def become(user: int) -> None:
 
 
 def other_processes(job: Job) -> int:
-    """How many processes the user runs beside the rehearsal, which a limit per user has to allow for."""
+    """How many processes the user runs beside the dry run, which a limit per user has to allow for."""
     if job.isolated or os.geteuid() == job.stranger:
         return 0
     user = os.geteuid()
@@ -196,7 +196,7 @@ def _owner(pid: str) -> int:
 
 
 def sweep(job: Job) -> None:
-    """As root, end and remove whatever the rehearsal's own user still has."""
+    """As root, end and remove whatever the dry run's own user still has."""
     if job.stranger < 0:
         return
     for _ in range(50):

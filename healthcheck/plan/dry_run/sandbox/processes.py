@@ -1,4 +1,4 @@
-"""What the kernel says about the processes of a rehearsal."""
+"""What the kernel says about the processes of a dry run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The child that becomes the rehearsed program: gives up all rights, says that it is ready, waits, is replaced."""
+"""The child that becomes the sandboxed program: gives up all rights, says that it is ready, waits, is replaced."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
 
 
 class Records:
-    """The records of a rehearsal so far; a recorded server answers on its port from then on."""
+    """The records of a dry run so far; a recorded server answers on its port from then on."""
 
     def __init__(self, job: Job, channel: Channel) -> None:
         self._channel, self._isolated, self._answers = channel, job.isolated, job.answers

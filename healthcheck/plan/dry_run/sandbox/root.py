@@ -1,4 +1,4 @@
-"""Builds what the rehearsed program sees as its machine: a clean image with recording stand-ins in it."""
+"""Builds what the sandboxed program sees as its machine: a clean image with recording stubs in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_ROOT = (
     "usr/local", "usr/local/bin", "usr/local/sbin", "usr/local/share", "usr/local/include", "usr/local/etc",
     "usr/bin", "usr/sbin",
 )  # fmt: skip
-"""What root may change in an image, and so the rehearsed program here: all of it made for the sandbox alone."""
+"""What root may change in an image, and so the sandboxed program here: all of it made for the sandbox alone."""
 _PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
@@ -194,7 +194,7 @@ def _terminals(dev: str) -> None:
 
 
 def _python(job: Job, kit: str) -> None:
-    """The real interpreter behind the stand-ins, found through its own copy of the folder layout."""
+    """The real interpreter behind the stubs, found through its own copy of the folder layout."""
     os.makedirs(f"{kit}/py/bin")
     Path(f"{kit}/py/bin/python3").touch()
     kernel.bind_read_only(job.python, f"{kit}/py/bin/python3")

@@ -32,7 +32,7 @@ def read(path: str, limit: int) -> bytes:
 
 
 def read_through_links(path: str, limit: int) -> bytes | None:
-    """The first bytes of a regular file, links followed: only for what the rehearsed program itself could read."""
+    """The first bytes of a regular file, links followed: only for what the sandboxed program itself could read."""
     try:
         handle = os.open(path, _LOOK & ~os.O_NOFOLLOW)
     except (OSError, ValueError):

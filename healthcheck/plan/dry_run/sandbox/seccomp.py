@@ -1,4 +1,4 @@
-"""A filter of system calls for the rehearsed program: what no start script needs is refused, some are asked about.
+"""A filter of system calls for the sandboxed program: what no start script needs is refused, some are asked about.
 
 Those that are asked about wait for the answer of `supervise.Supervisor`, at the other end of the listener.
 """

@@ -14,7 +14,7 @@ _SAYS_WHAT_IT_SERVES, _SERVES_ITS_WORDS, _TELLS_FOR_ANOTHER = "python.py", "serv
 
 
 class Stubs:
-    """The programs of a rehearsal that may record something.
+    """The programs of a dry run that may record something.
 
     Args:
         kit: the folder of the stubs, before the script starts.
@@ -32,7 +32,7 @@ class Stubs:
         return processes.parent(pid) if words[0] == _TELLS_FOR_ANOTHER else pid
 
     def is_a_server(self, pid: int, argv: Sequence[str]) -> bool:
-        """Whether this process of the rehearsal serves with these arguments.
+        """Whether this process of the dry run serves with these arguments.
 
         One that a shell started has them in its own command line, so that they have to agree. A Python one may
         serve what its program told it.

@@ -1,7 +1,7 @@
-"""Answers what the filter of a rehearsed program asks about: signals, connections, modes of files.
+"""Answers what the filter of a sandboxed program asks about: signals, connections, modes of files.
 
 Without namespaces the program shares these with the machine. A signal goes to its own processes, a connection to
-servers of the rehearsal, a mode to its own files; an answer rests on copies that the program cannot change.
+servers of the dry run, a mode to its own files; an answer rests on copies that the program cannot change.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Supervisor:
                 raise
 
     def _reached(self, family: int, host: str, port: int) -> socket.socket:
-        """A connection to a server of the rehearsal.
+        """A connection to a server of the dry run.
 
         Raises:
             OSError: there is none, or it is somewhere else.
@@ -254,7 +254,7 @@ def _is_here(host: str) -> bool:
 
 
 def _listens(port: int, family: set[int]) -> bool:
-    """Whether a process of the rehearsal itself listens there."""
+    """Whether a process of the dry run itself listens there."""
     sockets = set()
     for table in ("tcp", "tcp6"):
         with open(f"/proc/net/{table}", encoding="ascii") as file:

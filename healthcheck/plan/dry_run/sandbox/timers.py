@@ -60,7 +60,7 @@ class Timers:
 
 
 def _ring(pid: int) -> bool:
-    """Send what its own timer would, to a process of the rehearsal; whether it is one."""
+    """Send what its own timer would, to a process of the dry run; whether it is one."""
     if pid not in processes.family(os.getpid()):
         return False
     processes.send(pid, signal.SIGALRM)

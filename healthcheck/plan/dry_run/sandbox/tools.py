@@ -1,4 +1,4 @@
-"""Which programs the rehearsed machine has: recording stand-ins, and those that a clean image lacks."""
+"""Which programs the sandboxed machine has: recording stubs, and those that a clean image lacks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ WHERE_MISSING = {
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
-"""Instead of others; there may be no Python for a stand-in's first line there."""
+"""Instead of others; there may be no Python for a stub's first line there."""
 ONLY_LOADING = {"date.sh": ("date",)}
 LOADING = "loading"
 """There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
@@ -75,17 +75,17 @@ _ABSENT = re.compile(
 
 
 def is_absent(name: str) -> bool:
-    """A program that this machine may have and a clean image of the service has not, or a stand-in replaces."""
+    """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
     return bool(_ABSENT.match(name)) or name in _REPLACED
 
 
 def is_stood_in(name: str) -> bool:
-    """A program that a stand-in replaces wherever the search path is kept."""
+    """A program that a stub replaces wherever the search path is kept."""
     return name in _REPLACED
 
 
 def stood_in() -> frozenset[str]:
-    """The programs that stand-ins replace."""
+    """The programs that stubs replace."""
     return _REPLACED
 
 
@@ -93,7 +93,7 @@ _REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
 
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
-    """Write the stand-ins to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
+    """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
     for folder in ("bin", "lib/healthcheck/plan/dry_run"):
         os.makedirs(f"{kit}/{folder}", exist_ok=True)
     for package in ("lib/healthcheck", "lib/healthcheck/plan", "lib/healthcheck/plan/dry_run"):
@@ -147,7 +147,7 @@ _NATIVE = shutil.ignore_patterns("*.so", "*.pyx", "*.pxd")
 
 
 def _compile() -> None:
-    """Have the Python stand-ins compiled once and for all, where the kit's own folder can be written to."""
+    """Have the Python stubs compiled once and for all, where the kit's own folder can be written to."""
     if not (FOLDER / "__pycache__").is_dir():
         import compileall  # noqa: PLC0415 - only the first time
 

@@ -1,4 +1,4 @@
-"""Watches a rehearsed program until it is known what it does, or until a limit is reached."""
+"""Watches a sandboxed program until it is known what it does, or until a limit is reached."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Output:
             self._tail = (self._tail + data[max(0, room) :])[-self._kept :]
 
     def forget(self) -> None:
-        """Begin anew, for what is said from now on."""
+        """Start over, for what is printed from now on."""
         self._head, self._tail = b"", b""
 
     def text(self) -> str:
@@ -69,7 +69,7 @@ class Output:
 
 
 class _Clock:
-    """Seconds in which there was somebody to look."""
+    """Clock that skips time during which this process was not scheduled."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -82,7 +82,7 @@ class _Clock:
 
 
 class Watch:
-    """One rehearsed program and everything that it started."""
+    """One sandboxed program and everything that it started."""
 
     def __init__(self, job: Job, child: int, outputs: tuple[Output, Output], channel: Channel) -> None:
         self._job, self._child, self._outputs = job, child, outputs

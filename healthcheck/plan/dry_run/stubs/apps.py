@@ -1,4 +1,4 @@
-"""Stand-ins for web frameworks: which routes an application has, and where it would listen."""
+"""Stubs for web frameworks: which routes an application has, and where it would listen."""
 
 from __future__ import annotations
 

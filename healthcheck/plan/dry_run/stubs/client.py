@@ -1,4 +1,4 @@
-"""Stands in for curl, wget and nc: a recorded server answers, everything else is a download of nothing."""
+"""Stub for curl, wget and nc: a recorded server answers, everything else is a download of nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for requests and httpx: a recorded server answers, nothing else is reachable."""
+"""Stubs for requests and httpx: a recorded server answers, nothing else is reachable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for click, typer and fire: they call the submission's function with what the command line says."""
+"""Stubs for click, typer and fire: they call the submission's function with what the command line says."""
 
 from __future__ import annotations
 

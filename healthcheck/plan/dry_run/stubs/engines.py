@@ -1,4 +1,4 @@
-"""Stand-ins for the engines' Python interfaces: a server that they start, a model that they load."""
+"""Stubs for the engines' Python interfaces: a server that they start, a model that they load."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _image() -> dict[str, Any]:
 
 
 def packages() -> dict[str, str]:
-    """The versions of the packages that scripts ask for by name, as pip names them."""
+    """The versions of the packages that scripts query by name, as pip names them."""
     return dict(_image()["versions"])
 
 

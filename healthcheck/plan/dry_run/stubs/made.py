@@ -1,4 +1,4 @@
-"""What earlier steps of the submission may have made or installed that the rehearsal has not."""
+"""What earlier steps of the submission may have made or installed that the dry run has not."""
 
 from __future__ import annotations
 

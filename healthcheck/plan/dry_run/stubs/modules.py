@@ -1,4 +1,4 @@
-"""Stand-ins for the libraries that an adapter imports and that are not installed where it is rehearsed."""
+"""Stubs for the libraries that an adapter imports and that are not installed where the dry run is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATE = {
     **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.dry_run.stubs.commandline"),
     **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.dry_run.stubs.clients"),
 }
-"""Stand-ins that cost something to import."""
+"""Stubs that cost something to import."""
 
 
 class Library(Module):
@@ -36,7 +36,7 @@ class Library(Module):
 
 
 class Loader(importlib.abc.Loader):
-    """Makes a stand-in module; its known parts do what matters, the rest is permissive."""
+    """Makes a stub module; its known parts do what matters, the rest is permissive."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = Library(spec.name)
@@ -85,7 +85,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class Below(importlib.abc.MetaPathFinder):
-    """Comes first: what is below a stand-in is one too, whatever is in its folder."""
+    """Comes first: what is below a stub is one too, whatever is in its folder."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -112,7 +112,7 @@ def _make_package(folder: str) -> None:
 
 
 def install(kit: str) -> None:
-    """From now on, libraries that are not here are stood in for."""
+    """From now on, stubs take the place of libraries that are not here."""
     if os.path.isdir(f"{kit}/site"):
         sys.path.append(f"{kit}/site")
     patches.install()

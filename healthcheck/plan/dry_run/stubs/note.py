@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 ADDRESS = "10.213.37.2"
-"""Of the rehearsed machine: private, and one that nobody writes into a script."""
+"""Of the machine in the sandbox: private, and one that nobody writes into a script."""
 HOST_NAME = "6d1f0c9be27a"
 """As a container has it."""
 RUN, RECORDER, NOTES, NOTED = "run", "recorder", "notes", "noted"

@@ -1,4 +1,4 @@
-"""Changes to the standard library that a rehearsal needs, made when a module is imported and not before."""
+"""Changes to the standard library that a dry run needs, made when a module is imported and not before."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _site(module: ModuleType) -> None:
 
 
 def _sysconfig(module: ModuleType) -> None:
-    """Libraries are installed where the stand-ins say that they are."""
+    """Libraries are installed where the stubs say that they are."""
     really_find = module.__dict__["get_paths"]
 
     def find(*words: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Values that stand in for what a library would compute: they take part in anything and mean nothing."""
+"""Placeholders for what a library would compute: they support every operation and mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stands in for pip: installs nothing, and says what pip says of files that the submission surely has not."""
+"""Stub for pip: installs nothing, and says what pip says of files that the submission surely has not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if __name__ == "__main__":
 from healthcheck.plan.dry_run.stubs import commands, image, made, note
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
-"""Where what is stood in for says that it is installed: the folders of its packages."""
+"""Where a stubbed package says that it is installed: the folders of its packages."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 _FILES = {
     "-r": "requirements",

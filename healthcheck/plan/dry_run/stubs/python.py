@@ -1,4 +1,4 @@
-"""Stands in for the Python interpreter: runs the submission's own code for real, and records what it starts."""
+"""Stub for the Python interpreter: runs the submission's own code for real, and records what it starts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _say(kind: type[BaseException], problem: BaseException, traced: TracebackType | None) -> None:
-    """The traceback that the real interpreter would show: without the frames of what stands in for it."""
+    """The traceback that the real interpreter would show: without the frames of the stub."""
     import traceback  # noqa: PLC0415 - only where it is needed
 
     whole = traceback.TracebackException(kind, problem, traced)
@@ -137,7 +137,7 @@ def _script(path: str, arguments: list[str]) -> None:
 
 
 def shebang_of_server(path: str) -> bool:
-    """`python3 $(which vllm) serve …`: the script is one of our own stand-ins."""
+    """`python3 $(which vllm) serve …`: the script is one of our own stubs."""
     return os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}
 
 
@@ -210,7 +210,7 @@ def _app_server(name: str, arguments: list[str]) -> None:
 
 
 def _venv(arguments: list[str]) -> None:
-    """An environment that finds the same stand-ins, made in no time."""
+    """An environment that finds the same stubs, made in no time."""
     note.record("exec", "venv", *arguments)
     for folder in [argument for argument in arguments if not argument.startswith("-")][:1]:
         bin_folder = os.path.abspath(f"{folder}/bin")

@@ -1,4 +1,4 @@
-"""Read by a real Python that a rehearsed program reached by an absolute path: hands over to the stand-in."""
+"""Read by a real Python that a sandboxed program reached by an absolute path: hands over to the stub."""
 
 import os
 import sys

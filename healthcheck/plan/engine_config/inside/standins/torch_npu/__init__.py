@@ -1,4 +1,4 @@
-"""Stands in for torch_npu, and for what else needs CANN, so that vllm-ascend's configuration code can be imported.
+"""Stub for torch_npu, and for what else needs CANN, so that vllm-ascend's configuration code can be imported.
 
 What is known of the NPU that is pretended is answered (NPU_ADAPTER_STAND_IN, a JSON object). Anything else may be
 named, called and derived from, as importing asks for, but it has no value: whoever asks for one gets an
@@ -21,7 +21,7 @@ NPU = json.loads(os.environ["NPU_ADAPTER_STAND_IN"])
 
 
 class Unanswerable(Exception):  # noqa: N818 - its name is what a report shows
-    """A stand-in was asked for a value."""
+    """A stub was asked for a value."""
 
 
 def _refuse(self: object, *_: object) -> NoReturn:
