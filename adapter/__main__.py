@@ -74,7 +74,7 @@ def _model_path() -> Path:
     if not path:
         raise SettingsError("MODEL_PATH is not set: export MODEL_PATH=/folder/of/the/weights")
     if not os.path.isdir(path):
-        raise SettingsError(f"MODEL_PATH is no folder: {path}")
+        raise SettingsError(f"MODEL_PATH is not a folder: {path}")
     return Path(path)
 
 

@@ -146,7 +146,7 @@ def warn(
     rule: Rule | None = None,
     evidence: Mapping[str, JsonValue] | None = None,
 ) -> Finding:
-    """Something that rests on an inference about the service, or a risk that is no fault yet."""
+    """Something that rests on an inference about the service, or a risk that is not a fault yet."""
     return Finding(
         level=Level.WARN,
         expected=expected,

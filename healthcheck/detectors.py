@@ -156,7 +156,7 @@ def compressible(text: str) -> bool:
 
 
 def bad_codepoints(text: str) -> bool:
-    """Replacement, control, private or unassigned characters; one that max_tokens cut in half is no sign."""
+    """Replacement, control, private or unassigned characters; one that max_tokens cut in half is not a sign."""
     whole = text.rstrip("\ufffd")
     bad = sum(_is_bad(character) for character in whole)
     return bad >= BAD_LEAST and bad > BAD_SHARE * len(whole)

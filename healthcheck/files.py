@@ -116,7 +116,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 
     Raises:
-        UsageError: it is no regular file, cannot be read, or is longer.
+        UsageError: it is not a regular file, cannot be read, or is longer.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -138,7 +138,7 @@ class Sparing(io.FileIO):
     """A regular file, for a reader that believes what the file says of sizes: no read takes more than the limit.
 
     Raises:
-        UsageError: it is no regular file, or cannot be opened; from `read`, where more is asked for and is there.
+        UsageError: it is not a regular file or cannot be opened; from `read`, if there is more than was asked for.
     """
 
     def __init__(self, path: Path, limit: int) -> None:

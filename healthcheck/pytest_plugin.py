@@ -138,7 +138,7 @@ def chat(adapter_server: Service) -> Callable[..., str]:
 
 
 def _need_ready(launch: Launch) -> None:
-    """Fail, or skip where it is no fault of the adapter, with the words of service/starts."""
+    """Fail, or skip where it is not a fault of the adapter, with the words of service/starts."""
     from healthcheck.records import Level  # noqa: PLC0415
     from healthcheck.service.failures import explain  # noqa: PLC0415
     from healthcheck.service.records import LaunchOutcome  # noqa: PLC0415

@@ -243,7 +243,7 @@ def _is_value_of(before: JsonValue, item: str) -> bool:
 
 
 def _is_none(name: str, value: str) -> bool:
-    """Whether this value is no secret under any name, or the folder that PWD names."""
+    """Whether this value is not a secret under any name, or the folder that PWD names."""
     return bool(_NOTHING.fullmatch(value)) or (name.lower().endswith("pwd") and value.startswith(("/", "~", ".")))
 
 

@@ -69,7 +69,7 @@ def check_answers(answers: Mapping[str, str]) -> None:
     """Compare answers with the kit's own template.
 
     Raises:
-        UsageError: nothing asks for one, or it is no choice; the message lists what there is.
+        UsageError: nothing asks for one, or it is not a choice; the message lists what there is.
     """
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():

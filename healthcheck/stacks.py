@@ -261,7 +261,7 @@ def is_older(one: str, other: str) -> bool:
 
 
 def in_range(version: str, specifier: str) -> bool:
-    """Whether a version lies in a range of versions; a text that is no version does not."""
+    """Whether a version lies in a range of versions; a text that is not a version does not."""
     try:
         return SpecifierSet(specifier).contains(version.strip(), prereleases=True)
     except (InvalidVersion, InvalidSpecifier):

@@ -1,4 +1,4 @@
-"""Verifies a submission: puts the stages together, in order, each dearer than the one before."""
+"""Verifies a submission: puts the stages together, in order of cost."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     streams: tuple[Exchange, ...] = (stream,)
     plains: tuple[Exchange, ...] = (plain,)
     if answered(stream) and plain.status == 200 and not plain.error and answer(stream) != plain_answer(plain):
-        # Batches of another size round otherwise: again, each alone, until a difference is no accident.
+        # Batches of another size round otherwise: again, each alone, until a difference is not an accident.
         pairs = [(asker.stream(user(STORY)), asker.plain(user(STORY))) for _ in range(_PAIRS)]
         streams, plains = tuple(each for each, _ in pairs), tuple(each for _, each in pairs)
     return asker, replace(facts, streams=streams, plains=plains)

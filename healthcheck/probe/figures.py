@@ -41,7 +41,7 @@ class Grid:
 def grid(run: ProbeRun) -> Grid:
     """The complete rounds of a run; of a run that ended within the first round, what is complete of that.
 
-    Only the complete stretch of dispatch order counts, so that a run that ended early is no run of quick answers.
+    Only the complete stretch of dispatch order counts, so that a run cut short is not a run of quick answers.
     """
     complete = run.complete
     repeats = min(len(complete) // max(len(run.problems), 1), run.settings.samples)

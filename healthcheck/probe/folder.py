@@ -127,7 +127,7 @@ def end(folder: Path, outcome: Outcome) -> None:
 
 
 def load(folder: Path) -> ProbeRun:
-    """A run as its folder has it, graded anew.
+    """A run as its folder has it, graded again.
 
     Raises:
         UsageError: the folder holds no run, or a file of it is damaged.

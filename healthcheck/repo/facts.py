@@ -113,7 +113,7 @@ def read_submission(root: Path, *, stack: str | None = None, pending: bool = Fal
     the commit, to see what a repair that is not committed yet would change.
 
     Raises:
-        UsageError: there is no such row; `root` is no folder, cannot be read, or is too large for a repository
+        UsageError: there is no such row; `root` is not a folder, cannot be read, or is too large for a repository
             of code.
     """
     stack = stacks.row(stack).vllm_ascend if stack else None

@@ -76,7 +76,7 @@ def load(path: Path) -> Recording:
     """Read a recording.
 
     Raises:
-        UsageError: it cannot be read, is too long, or is no recording.
+        UsageError: it cannot be read, is too long, or is not a recording.
     """
     try:
         data = read_bounded(path, MAX_FILE_BYTES)

@@ -30,7 +30,7 @@ class Line:
 
 
 def last_error(lines: Sequence[Line], generic: Sequence[Failure]) -> tuple[Line, ...]:
-    """The last traceback that is no mere wrapper around another, else the last complaint with what led to it.
+    """The last traceback that is not a mere wrapper around another, else the last complaint with what led to it.
 
     Blocks that say the same but for numbers (one worker like the other) count as one: the first is given.
     """

@@ -25,7 +25,7 @@ def compiled(expression: str) -> Pattern:
     """Compile in multi-line mode.
 
     Raises:
-        re.error: it is no regular expression.
+        re.error: it is not a regular expression.
     """
     return Pattern(re.compile(expression, re.MULTILINE), needle(expression))
 

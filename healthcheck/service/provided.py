@@ -1,6 +1,6 @@
 """What the service's image has and this machine may lack: a launch that fails for want of it says nothing.
 
-`vllm: not found` on a laptop is no fault of a submission. It is one where the machine has vllm and deploy.sh loses
+`vllm: not found` on a laptop is not a fault of a submission. It is one if the machine has vllm and deploy.sh loses
 it (another PATH, an empty environment), so what the log misses is looked for on the machine itself.
 """
 

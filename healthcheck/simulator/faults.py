@@ -20,7 +20,7 @@ Body = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A whole response that is no stream."""
+    """A whole response that is not a stream."""
 
     status: int
     body: bytes
@@ -58,7 +58,7 @@ class Fault:
         dies_after: how many chat requests are answered before the server is gone; None for a lasting one.
         sticks_after: "disconnect" or "problem": no chat request is answered after the first of them.
         serves: the name under which the model is served in place of its own.
-        malformed: the status of the answer to a body that is no chat request.
+        malformed: the status of the answer to a body that is not a chat request.
         streams: `stream: true` is heard.
         stalls: a stream stops in its middle, and the connection stays open.
         content_type: of streams, in place of the dialect's.

@@ -19,7 +19,7 @@ class Document:
     Attributes:
         name: the file's name in the folder.
         present: there is such a name in the folder.
-        error: why it is no JSON object, "" where it is one.
+        error: why it is not a JSON object, "" where it is one.
         value: the object, empty where it is absent or broken.
     """
 
@@ -52,7 +52,7 @@ def parse_object(data: bytes) -> JsonObject:
     """Parse a JSON object. NaN and Infinity are taken, as Python and so transformers takes them.
 
     Raises:
-        DocumentError: it is no JSON object.
+        DocumentError: it is not a JSON object.
     """
     value = parse(data)
     if not isinstance(value, dict):
@@ -64,7 +64,7 @@ def parse(data: bytes) -> JsonValue:
     """Parse JSON.
 
     Raises:
-        DocumentError: it is no JSON.
+        DocumentError: it is not JSON.
     """
     if not data:
         raise DocumentError("is empty")

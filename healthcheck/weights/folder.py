@@ -242,7 +242,7 @@ def _what(mode: int) -> str:
 
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Halves of characters, as JSON may have them; the others stand for a byte that is no UTF-8."""
+"""Halves of characters, as JSON may have them; the others stand for a byte that is not UTF-8."""
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:

@@ -56,7 +56,7 @@ def parse_registry(source: str) -> tuple[dict[str, frozenset[str]], dict[str, st
     """Groups, removed architectures and plug-ins of a registry.py, by its syntax tree: nothing is imported.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not Python.
     """
     groups: dict[str, frozenset[str]] = {}
     removed: dict[str, str] = {}

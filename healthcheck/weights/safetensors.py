@@ -103,7 +103,7 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
         file_bytes: size of the whole file; None leaves it unchecked.
 
     Raises:
-        FormatError: it is no JSON object of tensors.
+        FormatError: it is not a JSON object of tensors.
     """
     faults: list[str] = []
     tensors = sorted(_tensors(_object(data, faults), faults), key=lambda tensor: (tensor.start, tensor.end))

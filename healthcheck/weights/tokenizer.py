@@ -36,7 +36,7 @@ class Tokenizer:
 
     Attributes:
         vocabularies: the files that hold a vocabulary.
-        error: why tokenizer.json is no tokenizer, "" where it is one or is absent.
+        error: why tokenizer.json is not a tokenizer, "" where it is one or is absent.
         config: tokenizer_config.json.
         templates: the chat templates, the one that an engine takes first in front.
         tokens: special tokens by name (bos_token …), as a template is given them.

@@ -27,6 +27,6 @@ def some(names: Sequence[str], limit: int = 5) -> str:
 
 
 def broken(document: Document, fix: str = AGAIN) -> Finding:
-    """A document that is there and is no JSON object."""
+    """A document that is there and is not a JSON object."""
     seen = f"{shown(document.name)} {document.error}"
     return fail(expected="a JSON object in UTF-8", seen=seen, fix=fix, where=shown(document.name))

@@ -12,7 +12,7 @@ from healthcheck.wire.inflate import InflateError, Inflater
 
 MAX_STREAM_BYTES = 64 * 2**20
 MAX_BODY_BYTES = 2**20
-"""What is kept of a body that is no stream."""
+"""What is kept of a body that is not a stream."""
 _MAX_BARREN_BYTES = 2**16
 """In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""
 _BATCH_BYTES = 2**16

@@ -45,7 +45,7 @@ class Exchange:
         completion: the folded stream; None where no stream was asked for or the status is not 200.
         arrivals_s: seconds from the request to each arrival of bytes that completed at least one text event.
         error: the transport's error in words, "" where the exchange ended as it should.
-        sent: the body of the request, None where it had none or was no JSON object.
+        sent: the body of the request, None where it had none or was not a JSON object.
         abandoned: the client went away on purpose.
     """
 

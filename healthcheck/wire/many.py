@@ -62,7 +62,7 @@ class Connections:
         """`url` is the server's root.
 
         Raises:
-            ValueError: it is no URL of a server.
+            ValueError: it is not a URL of a server.
         """
         self._url = urlsplit(url)
         self._host, self._port, self._name = _address(self._url)
@@ -85,7 +85,7 @@ class Connections:
 
         Raises:
             TimeoutError: it did not come in time.
-            OSError: no connection, a broken one, or something that is no HTTP.
+            OSError: no connection, a broken one, or something that is not HTTP.
             TooLargeError: more than is read of one answer.
         """
         return await self._exchange(Answer(), self._head("GET", path) + b"\r\n")
@@ -95,7 +95,7 @@ class Connections:
 
         Raises:
             TimeoutError: the answer did not end in time.
-            OSError: no connection, a broken one, or something that is no HTTP.
+            OSError: no connection, a broken one, or something that is not HTTP.
             TooLargeError: more than is read of one answer.
         """
         kind = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)

@@ -1,6 +1,6 @@
 """Models as they behave, on servers of every dialect and pace: none of them is rejected, and an open question says why.
 
-Whatever a model says, it is no fault of its server; and a slow server is not a silent one.
+Whatever a model says, it is not a fault of its server; and a slow server is not a silent one.
 """
 
 from __future__ import annotations

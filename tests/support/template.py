@@ -1,4 +1,4 @@
-"""A copy of the template as it is being worked on, in a folder that is no git repository."""
+"""A copy of the template as it is being worked on, in a folder that is not a git repository."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "an index of another download": (
         lambda f: indexed(f, lambda m: {**m, "other": next(iter(m.values()))}), {}, {"weights/complete": FAIL},
     ),
-    "an index that is no JSON": (
+    "an index that is not JSON": (
         lambda f: text(sharded(f), "model.safetensors.index.json", "{"), {}, {"weights/complete": FAIL},
     ),
     "a link out of the folder": (outside, {}, {"weights/complete": FAIL}),

@@ -93,7 +93,7 @@ def test_an_answer_that_trickles_ends_too() -> None:
 
 
 def test_nothing_is_waited_for_after_done() -> None:
-    """The evaluation client reads no further: a server that never ends its response is no fault."""
+    """The evaluation client reads no further: a server that never ends its response is not a fault."""
     event = b'data: {"choices": [{"delta": {"content": "a"}}]}\n\ndata: [DONE]\n\n'
 
     def never_ends(connection: socket.socket) -> None:

@@ -32,7 +32,7 @@ class Graded:
         answered: None where the request has no prediction.
         score: by the client's own rule; 0 or 1 but for a task with soft scores.
         client_read: what the client extracted, "NULL" for nothing.
-        kit: the kit's grade; None where the answer is no number that the kit can hold a text against.
+        kit: the kit's grade; None where the answer is not a number that the kit can hold a text against.
     """
 
     answered: Answered | None

@@ -32,7 +32,7 @@ class Answered:
     """A prediction: the problem's index, the text, the raw answer column.
 
     Attributes:
-        gold: "" where there is none, or where it is no text.
+        gold: "" where there is none, or where it is not text.
         references: the answer column of TextVQA, several persons' answers; empty for other data sets.
     """
 

@@ -61,7 +61,7 @@ def _by_kind(problem: Problem, answer: str) -> Grade:
 
 
 def _number(problem: Problem, answer: str) -> Grade:
-    """By value; where the expected answer is no number, by words."""
+    """By value; where the expected answer is not a number, by words."""
     expected = _expected(problem.answer)
     if expected is None:
         return _words(problem, answer)

@@ -170,7 +170,7 @@ def _magnitude(match: re.Match[str]) -> Fraction | None:
 
 
 def _negative(text: str, match: re.Match[str]) -> bool:
-    """Whether the sign before a number belongs to it, and is no subtraction, hyphen, range or bullet."""
+    """Whether the sign before a number belongs to it, and is not a subtraction, hyphen, range or bullet."""
     sign = match["sign"].strip()
     if sign in {"", "+"}:
         return False

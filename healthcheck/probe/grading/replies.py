@@ -13,7 +13,7 @@ _NUMBER_WORDS = {word: str(value) for value, word in enumerate(UNITS[:11])}
 _ARTICLES = frozenset({"a", "an", "the"})
 _PUNCTUATION = str.maketrans(dict.fromkeys(';/[]"{}()=+\\_-><@`,?!', " "))
 _NO_POINT = re.compile(r"(?<=\d),(?=\d)|\.(?!\d)")
-"""A comma inside a number, a full stop that is no decimal point."""
+"""A comma inside a number, a full stop that is not a decimal point."""
 _AGREEING = 3
 """TextVQA: an answer that three of the other nine persons gave is wholly right."""
 

@@ -30,7 +30,7 @@ def load(path: Path, count: int) -> tuple[Problem, ...]:
     """The first `count` different problems of a file; all of them where it has fewer.
 
     Raises:
-        UsageError: it cannot be read, is empty, or a row of it is no problem; the message names the row.
+        UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
     """
     try:
         text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")

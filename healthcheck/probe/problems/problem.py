@@ -86,7 +86,7 @@ class Problem:
         question: what is asked; `prompt` makes the message from it.
         answer: the canonical answer as text.
         kind: how an answer is graded.
-        program: runs to the answer exactly; None where the answer is no calculation.
+        program: runs to the answer exactly; None where the answer is not a calculation.
         worked: a short worked solution that ends in the answer; "" where there is none.
         images: PNG files that belong to the question, in order.
         references: further accepted answers; for a soft score all of them.

@@ -2,7 +2,7 @@
 
 "Did anything change" is the Cochran-Mantel-Haenszel test by problem: its sharp null, equal probabilities on each
 problem, is "same model, other machine". "No worse" is non-inferiority: the lower bound of the mean difference lies
-above minus the margin. A p-value above .05 is no evidence that nothing changed, and "no worse" not shown is no
+above minus the margin. A p-value above .05 is not evidence that nothing changed, and "no worse" not shown is no
 evidence of a loss: that needs an interval below zero.
 """
 
