@@ -107,7 +107,7 @@ RIGHT_WAITING = (
 
 WRONG_WAITING = (
     case("sleeps-then-asks", sh(f"{SERVE} &\nsleep 60\ncurl -f {HEALTH} || exit 1\nwait"), IMPATIENT,
-         says="after waiting 60 s where the server is not ready by then: “curl -f"),
+         says="after waiting 60 s if the server is not ready by then: “curl -f"),
     case("asks-at-once", sh(f"set -e\n{SERVE} &\nsleep 0\n{CURL}\nwait"), IMPATIENT, says="it ends at once"),
     case("gives-up", loop(30, "2"), IMPATIENT, says="after waiting 60 s", fix="at least 600 s"),
     case("gives-up-on-the-log", loop(60, "5", 'grep -q "startup complete" vllm.log'), IMPATIENT, says="after waiting 300 s"),
@@ -125,13 +125,13 @@ WRONG_WAITING = (
     case("gives-up-by-curl", sh(f"{SERVE} &\ncurl -s --retry 10 --retry-delay 5 --retry-connrefused {HEALTH} || exit 1\nwait"),
          IMPATIENT, says="after waiting 50 s"),
     case("gives-up-by-the-clock", clock("$(date +%s)", 240), IMPATIENT, says="[ $(($(date +%s) - begin)) -lt 240 ]"),
-    case("gives-up-by-seconds", clock("$SECONDS", 240), IMPATIENT, says="where the server is not ready by then: “[ $(("),
+    case("gives-up-by-seconds", clock("$SECONDS", 240), IMPATIENT, says="if the server is not ready by then: “[ $(("),
     case("gives-up-by-pythons-clock", sh("exec python3 run.py"), IMPATIENT, says="run.py",
          files={"run.py": PYTHON_CLOCK.replace("COUNT", "240")}),
     case("gives-up-between-tasks", sh("exec python3 run.py"), IMPATIENT, says="after waiting 120 s",
          files={"run.py": PYTHON_ASYNC}),
     case("gives-up-by-wget", sh(f"{SERVE} &\nwget --retry-connrefused --tries=30 --waitretry=1 -qO- {HEALTH} || exit 1\nwait"),
-         IMPATIENT, says="after waiting 29 s where the server is not ready by then: “wget"),
+         IMPATIENT, says="after waiting 29 s if the server is not ready by then: “wget"),
     case("gives-up-in-python", sh("exec python3 run.py"), IMPATIENT, files={"run.py": POLL.replace("COUNT", "24")},
          says="after waiting 120 s"),
 )  # fmt: skip
