@@ -42,7 +42,7 @@ class Ledger:
                 self._results[result.id] = settled
 
     def failed(self) -> tuple[CheckResult, ...]:
-        """The checks that failed so far: with any of them, a dearer stage would only repeat what is known."""
+        """The checks that failed so far: with any of them, a later stage would only repeat what is known."""
         return tuple(result for result in self._results.values() if result.outcome is Outcome.FAIL)
 
     def judge(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:

@@ -81,7 +81,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
 
 
 def _place(name: str) -> tuple[str, str] | None:
-    """The report's root and the path below it, None for what is no file of a report."""
+    """The report's root and the path below it, None for a file that is not of a report."""
     parts = PurePosixPath(name).parts
     at = next((i for i, part in enumerate(parts[:-1]) if part in FOLDERS), None)
     if at is None or PurePosixPath(name).suffix not in _READ:
