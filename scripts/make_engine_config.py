@@ -7,7 +7,7 @@
 0.23.0, 0.18.0 and 0.13.0 were tried; another row's environment is named with --engine-python FOLDER.
 
 vLLM is built from its source for no device at all: no kernels, and no compiler is needed. vllm-ascend asks for
-torch_npu and what stands on CANN; the kit has stand-ins for those, so they are left out, and so is what vLLM asks
+torch_npu and what stands on CANN; the kit has stubs for those, so they are left out, and so is what vLLM asks
 for on CUDA. Torch is newer than either asks for: a registry may have the older ones for CUDA only.
 """
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import catalogue, cli
+from healthcheck.service.catalogue import catalogue as known_failures
 from tests.docs.blocks import ROOT
 
 AVOIDED = re.compile(
@@ -88,3 +89,9 @@ def test_messages() -> None:
     texts = ((path.relative_to(ROOT), text) for path in PYTHON for text in messages(path))
     found = [f"{path}: {turn}" for path, text in texts for turn in avoided(text)]
     assert found == []
+
+
+def test_causes_and_repairs_of_known_failures() -> None:
+    texts = [(each.id, text) for each in known_failures().failures for text in (each.cause, each.fix)]
+    assert texts
+    assert [f"{id_}: {turn}" for id_, text in texts for turn in avoided(text)] == []
