@@ -34,7 +34,7 @@ RIGHT_SEVERAL: tuple[Case, ...] = (
 )  # fmt: skip
 
 WRONG_SEVERAL: tuple[Case, ...] = (
-    both("default", expected=CROWDED, says="2 servers on device 0 ask for 1.8 of its memory"),
+    both("default", expected=CROWDED, says="2 servers on device 0 request 1.8 of its memory"),
     both("named-and-default", second=HALF, third="--tensor-parallel-size 1", expected=CROWDED, says="1.4"),
     both("same-list", first="export ASCEND_RT_VISIBLE_DEVICES=2,3\n", second="-tp 2", third="-tp 2", expected=CROWDED,
          says="on device 2"),

@@ -30,12 +30,12 @@ NOT_BLAMED: tuple[Case, ...] = tuple(
 
 BLAMED: tuple[Case, ...] = (
     case("silent-behind-npu-smi", sh(f"set -e\nnpu-smi info > npus.txt\ngrep -q none npus.list{SERVE}"), NEVER,
-         files={"npus.list": "0\n"}, says="behind: grep -q none npus.list"),
+         files={"npus.list": "0\n"}, says="after: grep -q none npus.list"),
     case("silent-where", sh(f"TP=1\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
     case("silent-how-sh", sh(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR sh -x deploy.sh shows them)"),
     case("silent-how-bash", bash(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR bash -x deploy.sh shows them)"),
     case("silent-substitution", bash(f'set -e\nTP=1\nQUANT=$(grep -o no-such-key "$MODEL_PATH/config.json"){SERVE}'),
-         NEVER, says="behind: QUANT= [deploy.sh:4]"),
+         NEVER, says="after: QUANT= [deploy.sh:4]"),
     case("silent-argument", sh(f"[ $# -ge 1 ] || exit 2{SERVE}"), NEEDS, says="seems to need arguments"),
     case("silent-argument-named", sh(f'SIZE=$1\nTP=1\n[ -n "$SIZE" ] || exit 2{SERVE}'), NEEDS, says="arguments"),
     case("silent-answer", sh(f'read -r answer\n[ "$answer" = yes ] || exit 2{SERVE}'), NEEDS, says="input from a terminal"),

@@ -177,7 +177,7 @@ MESSAGES: tuple[Case, ...] = (
     case("words-of-a-function", bash('die() { echo "[ERROR] $*" >&2; exit 1; }\n[ -f licence.txt ] || die "no licence"' + SERVE),
          NEVER, fix="fix “[ERROR] no licence”"),
     case("asks-with-a-prompt", bash(f'read -p "Start? " -r\n[[ $REPLY == y ]] || exit 1{SERVE}'), NEEDS, says="input from a terminal"),
-    case("demands-a-token", bash(f': "${{HF_TOKEN:?Set HF_TOKEN to a token}}"{SERVE}'), NEEDS, fix="what uses HF_TOKEN",
+    case("demands-a-token", bash(f': "${{HF_TOKEN:?Set HF_TOKEN to a token}}"{SERVE}'), NEEDS, fix="every use of HF_TOKEN",
          says="Set HF_TOKEN to a token"),
     case("demands-a-model", bash('MODEL=${MODEL:?name a folder}\nexec vllm serve "$MODEL" --port 8000'), NEEDS,
          fix="${MODEL:-$MODEL_PATH}"),

@@ -86,7 +86,7 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
-        seen += f"; a Python program depends on the real {', '.join(guessed.argv[2:])}"
+        seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER)
     cause = ending(plan, said)
     if cause.open_because:
