@@ -17,6 +17,8 @@ Redact = Callable[[str], str]
 
 _TELLING_CHARACTERS = 8
 """A value shorter than this is not looked for by itself: it may be part of any word."""
+_LONGEST_SECRET = 8000
+"""Characters that are looked at behind the place of a cut; a private key of 4096 bits has 3,300."""
 _NAMED = (
     "key",
     "secret",
@@ -80,6 +82,11 @@ _OTHER_TOKENS = frozenset(
     )
 )
 _MAYBE = frozenset({"token", "secret", "credential", "signature", "pat", "pwd", "passcode"})
+
+
+def beginning(text: str, limit: int) -> str:
+    """The first characters of a text without secrets: half a secret, cut off for a message, has no shape."""
+    return without_secrets(text[: limit + _LONGEST_SECRET])[:limit]
 
 
 def without_secrets(text: str) -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.redact import beginning
 from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
 
 MODELS = f"GET {MODELS_PATH}"
 DENIALS = frozenset({401, 403})
 _MOST = 300
+_READ = 8000
 
 
 def shown(text: str, most: int = _MOST) -> str:
     """A text as a finding quotes it."""
-    return repr(text if len(text) <= most else text[:most] + " …")
+    return repr(text if len(text) <= most else beginning(text, most) + " …")
 
 
 def what_came(exchange: Exchange) -> str:
     """A response in a few words: its status and the beginning of its body, or the transport's error."""
     if not exchange.status:
         return f"no response ({exchange.error})"
-    body = exchange.body[:_MOST].decode("utf-8", "replace").strip()
+    body = beginning(exchange.body[:_READ].decode("utf-8", "replace").strip(), _MOST)
     words = f"status {exchange.status} {exchange.reason}".strip()
     if exchange.error:
         words += f", then {exchange.error}"

@@ -13,6 +13,7 @@ from healthcheck.errors import UsageError
 from healthcheck.probe.bank import Slot
 from healthcheck.probe.problems import Problem, message
 from healthcheck.probe.records import EndedBy, Patience, ProbeSettings, Sample
+from healthcheck.redact import beginning
 from healthcheck.wire.answer import Reply, TooLargeError
 from healthcheck.wire.chat import Completion, request_body
 from healthcheck.wire.many import Connections, Timed, Waits
@@ -150,7 +151,7 @@ async def _ask(server: Connections, body: bytes) -> tuple[Completion, Timed]:
     if completion is None:
         raise _refusal(timed.reply)
     if completion.error:
-        raise _Fault(f"error event inside the stream: {completion.error[:500]}", again=True)
+        raise _Fault(f"error event inside the stream: {beginning(completion.error, 500)}", again=True)
     if not completion.deltas and (completion.faults or not completion.events):
         kind, reason = timed.reply.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
         raise _Fault(f"no chat completion in the answer (content type {kind}): {reason}", again=False)
@@ -158,9 +159,9 @@ async def _ask(server: Connections, body: bytes) -> tuple[Completion, Timed]:
 
 
 def _refusal(reply: Reply) -> _Fault:
-    text = reply.body[:2000].decode("utf-8", "replace").strip()
+    text = reply.body[:8000].decode("utf-8", "replace").strip()
     again = reply.status == 429 or reply.status >= 500
-    words = f"HTTP {reply.status} {reply.reason}: {text[:500]}"
+    words = f"HTTP {reply.status} {reply.reason}: {beginning(text, 500)}"
     return _Fault(words, again=again, wait_s=_retry_after(reply.headers.get("retry-after", "")))
 
 

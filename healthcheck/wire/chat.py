@@ -20,6 +20,7 @@ _FEW, _MANY = 8, 20
 _LEAST_LOGPROB = 10_000.0
 """vLLM writes -9999 for minus infinity."""
 _QUOTED_CHARACTERS = 120
+_ERROR_CHARACTERS = 8000
 _MOST_TOKENS = 2**53
 """Up to here JSON readers agree; a count beyond it is none."""
 
@@ -254,7 +255,9 @@ class Reader:
 
     def _event(self, event: dict[str, JsonValue]) -> None:
         if event.get("error") or event.get("object") == "error":
-            self._error = self._error or _words(event.get("error") or event.get("message") or event)[:2000]
+            self._error = (
+                self._error or _words(event.get("error") or event.get("message") or event)[:_ERROR_CHARACTERS]
+            )
         self._model = self._model or _words(event.get("model") or "")
         self._name(event.get("id"))
         usage = event.get("usage")

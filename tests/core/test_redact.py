@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from healthcheck.redact import redacted, redactor, without_secrets
+from healthcheck.redact import beginning, redacted, redactor, without_secrets
 from healthcheck.secret_shapes import REMOVED, SHAPES, Shape
 
 SECRET = "Zq7-vT.9xK_w2Lm4"
@@ -207,3 +207,11 @@ def test_a_hostile_text_takes_no_time(unit):
     began = time.process_time()
     without_secrets(unit * (400_000 // len(unit)))
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("room", range(1, 80, 7))
+def test_a_text_is_cut_after_its_secrets_are_left_out(room: int) -> None:
+    secret = "sntryu_" + "0123456789abcdef" * 4
+    cut = beginning(f"refused: {secret} is not known", room)
+    assert len(cut) <= room
+    assert "0123456789" not in cut

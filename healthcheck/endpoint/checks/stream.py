@@ -8,6 +8,7 @@ from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import DENIALS, asked, flaws, shown, what_came
 from healthcheck.records import Finding, Stage
+from healthcheck.redact import beginning
 from healthcheck.wire.client import Exchange
 
 
@@ -93,4 +94,4 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
 
 
 def _raw(exchange: Exchange) -> str:
-    return exchange.body[:600].decode("utf-8", "replace")
+    return beginning(exchange.body[:8000].decode("utf-8", "replace"), 600)

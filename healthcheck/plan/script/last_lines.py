@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.plan.records import ShellRun
+from healthcheck.redact import without_secrets
 
 TAIL_LINES = 3
 _TELLING_LINES = 12
@@ -31,5 +32,5 @@ def error_line(run: ShellRun) -> str:
 
 
 def _lines_said(run: ShellRun) -> list[str]:
-    text = run.stderr.strip() or run.stdout.strip()
+    text = without_secrets(run.stderr.strip() or run.stdout.strip())  # before a secret of several lines is cut
     return [line.strip()[:200] for line in text.splitlines() if line.strip()]
