@@ -96,7 +96,7 @@ few = settings(
     phases=(Phase.generate,),  # each example is a whole interview: too slow for shrinking
     suppress_health_check=list(HealthCheck),
 )
-many = settings(few, max_examples=300, derandomize=False)
+many = settings(few, max_examples=150, derandomize=False)
 
 
 def in_order(behaviour: Behaviour) -> None:
@@ -145,7 +145,7 @@ def test_a_server_that_counts_honestly_is_in_order(behaviour: Behaviour) -> None
 @pytest.mark.slow
 @many
 @given(behaviour=servers())
-def test_hundreds_of_servers_that_count_honestly_are_in_order(behaviour: Behaviour) -> None:
+def test_many_servers_that_count_honestly_are_in_order(behaviour: Behaviour) -> None:
     in_order(behaviour)
 
 
@@ -183,7 +183,7 @@ def test_what_is_not_heard_is_found(data: st.DataObject, fault: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-@settings(many, max_examples=60)
+@settings(many, max_examples=30)
 @given(data=st.data())
 def test_what_is_not_heard_is_found_under_scores_of_tokenizations(data: st.DataObject, fault: str) -> None:
     found(data.draw(roomy(fault)), fault)
