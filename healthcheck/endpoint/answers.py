@@ -67,7 +67,7 @@ def _joined(text: str, reasoning: str) -> str:
 
 
 def repeats(word: str, exchange: Exchange) -> bool:
-    """Whether an answer has the code word, and is not an echo of the message that told it."""
+    """Whether an answer has the code word and does not merely repeat the message that gave it."""
     return word in said(exchange) and REMEMBER not in said(exchange)
 
 

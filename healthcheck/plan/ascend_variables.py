@@ -94,5 +94,4 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
 
 
 def _line(plan: LaunchPlan, server: ServerCommand, name: str) -> str:
-    number = deploy_sh.find_line(plan.script, [f"{name}=", name])
-    return f"{contract.ENTRY_POINT}:{number}" if number else server.where or server.command
+    return deploy_sh.place_of(plan.script, [f"{name}=", name]) or server.where or server.command

@@ -93,5 +93,4 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
 
 
 def _place(plan: LaunchPlan, spelled: str) -> str:
-    line = deploy_sh.find_line(plan.script, [spelled, *spelled.split()])
-    return f"{contract.ENTRY_POINT}:{line}" if line else ""
+    return deploy_sh.place_of(plan.script, [spelled, *spelled.split()])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from healthcheck import contract
 from healthcheck.check import warn
 from healthcheck.plan.dry_run.sandbox.job import REFUSED, UNKNOWN_MODEL
 from healthcheck.plan.records import LaunchPlan
@@ -47,5 +46,4 @@ def _behind(plan: LaunchPlan, beginning: str) -> Iterator[str]:
 
 
 def _where(plan: LaunchPlan, *needles: str) -> str:
-    number = deploy_sh.find_line(plan.script, needles)
-    return f"{contract.ENTRY_POINT}:{number}" if number else ""
+    return deploy_sh.place_of(plan.script, needles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from healthcheck import contract
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan import ascend_variables
 from healthcheck.plan.records import LaunchPlan
@@ -45,8 +44,7 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     """
     for name, (seen, fix) in _SCRIPTS.items():
         if name in plan.notes:
-            line = deploy_sh.find_line(plan.script, ["set_env.sh"])
-            place = f"{contract.ENTRY_POINT}:{line}" if line else ""
+            place = deploy_sh.place_of(plan.script, ["set_env.sh"])
             yield warn(
                 expected="CANN's environment script runs", seen=f"set_env.sh is {seen}", fix=fix, where=place
             )

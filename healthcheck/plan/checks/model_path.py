@@ -120,7 +120,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
         'an array: cmd=(vllm serve "$MODEL_PATH" …), run as "${cmd[@]}"'
         if built
         else 'put double quotes around it wherever it is used: "$MODEL_PATH"',
-        where=f"{contract.ENTRY_POINT}:{number}" if number else served(plan).where,
+        where=deploy_sh.place(number) or served(plan).where,
         evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
     )
 

@@ -81,8 +81,7 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
 
 def _call_place(plan: LaunchPlan) -> str:
     """Where deploy.sh itself has the Python call that downloads, "" where it has none."""
-    line = deploy_sh.find_line(plan.script, _DOWNLOAD_CALLS)
-    return f"{contract.ENTRY_POINT}:{line}" if line else ""
+    return deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS)
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

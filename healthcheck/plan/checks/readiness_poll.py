@@ -58,5 +58,5 @@ def _gives_up(plan: LaunchPlan) -> Findings:
         seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} if the server is not "
         f"ready by then: “{line}”",
         fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
-        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else served(plan).where,
+        where=deploy_sh.place(stop.line) or served(plan).where,
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import bisect
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from healthcheck import contract
 from healthcheck.repo import shell, shells
 
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
@@ -52,23 +52,29 @@ def find_line(text: str, needles: Sequence[str]) -> int | None:
     return found
 
 
+def place(number: int | None) -> str:
+    """A line of deploy.sh as findings name it ("deploy.sh:7"); "" for none."""
+    return f"{contract.ENTRY_POINT}:{number}" if number else ""
+
+
+def place_of(text: str, needles: Sequence[str]) -> str:
+    """The line with the most of the needles as findings name it; "" if none has any."""
+    return place(find_line(text, needles))
+
+
 def code_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.lstrip().startswith("#"):
             yield number, line
 
 
-def where_is(text: str, argv: Sequence[str], name: str = "deploy.sh") -> str:
+def where_is(text: str, argv: Sequence[str]) -> str:
     """The line that a recorded command most likely comes from ("deploy.sh:7"), empty where it is not found."""
     words = [word for word in argv if len(word) > 1 and "/srv/" not in word]
     head = " ".join(argv[:2])
     number = find_line(text, [head, head, *words[:12]]) if words else None
     number = number or find_line(text, [".py", "python", ".sh", "make"])
-    return f"{name}:{number}" if number else ""
-
-
-def quote(words: Sequence[str]) -> str:
-    return shlex.join(words)
+    return place(number)
 
 
 def folder_at(text: str, number: int, name: str) -> str:

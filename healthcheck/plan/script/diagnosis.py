@@ -84,7 +84,7 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
     return Ending(
         fix=f"sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes, and commit",
-        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+        where=deploy_sh.place(number),
     )
 
 
@@ -114,7 +114,7 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     line = trace.stop(plan).line
     return Ending(
         fix="remove that step if the server works without it",
-        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+        where=deploy_sh.place(line),
         open_because=_FEW_RIGHTS,
     )
 
@@ -149,7 +149,7 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
         return None
     return Ending(
         fix="remove it: the files of the service's libraries are not documented",
-        where=f"{contract.ENTRY_POINT}:{stop.line}" if stop.line else "",
+        where=deploy_sh.place(stop.line),
         open_because=_EMPTY_FOLDER,
     )
 
@@ -188,7 +188,7 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     number = number or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
     return Ending(
         fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
-        where=f"{contract.ENTRY_POINT}:{number}" if number else "",
+        where=deploy_sh.place(number),
     )
 
 
@@ -227,7 +227,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     return Ending(
         fix=f"{f'fix “{words}”{rest}' if words else find}, so that the script reaches: {contract.LAUNCH}",
-        where=f"{contract.ENTRY_POINT}:{line}" if line else "",
+        where=deploy_sh.place(line),
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
+from healthcheck import contract
 from healthcheck.plan.script import deploy_sh
 
 
@@ -71,19 +73,20 @@ _ELSEWHERE: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text
 _OURS = re.compile(r"ulimit|Started server process")
 
 
-def complaints(stderr: str, text: str, name: str = "deploy.sh") -> tuple[Complaint, ...]:
+@lru_cache(maxsize=8)  # a dozen checks ask about one run
+def complaints(stderr: str, text: str) -> tuple[Complaint, ...]:
     """The messages of a run, in order, each once."""
-    found = dict.fromkeys(_complaints(stderr, text, name))
+    found = dict.fromkeys(_complaints(stderr, text))
     return tuple(found)
 
 
-def _complaints(stderr: str, text: str, name: str) -> Iterator[Complaint]:
+def _complaints(stderr: str, text: str) -> Iterator[Complaint]:
     for line in stderr.splitlines()[:2000]:
         if _OURS.search(line) or len(line) > 2000:
             continue
         located = _LOCATED.match(line)
         rest = located["rest"] if located else line
-        number = int(located["line"]) if located and located["file"].endswith(name) else 0
+        number = int(located["line"]) if located and located["file"].endswith(contract.ENTRY_POINT) else 0
         for kind, pattern in _PATTERNS if located else _ELSEWHERE:
             match = pattern.match(rest)
             if match:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from healthcheck import contract
 from healthcheck.check import NotApplicable, warn
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
@@ -22,9 +21,8 @@ def served(plan: LaunchPlan) -> ServerCommand:
 def line_of(plan: LaunchPlan, *needles: str) -> str:
     """The line of deploy.sh with one of the needles, else the recorded command."""
     for needle in needles:
-        number = deploy_sh.find_line(plan.script, [needle]) if needle else None
-        if number:
-            return f"{contract.ENTRY_POINT}:{number}"
+        if place := deploy_sh.place_of(plan.script, [needle]):
+            return place
     return served(plan).where or served(plan).command
 
 
@@ -45,5 +43,4 @@ def is_within(model: str, folder: str) -> bool:
 
 def option_place(plan: LaunchPlan, spelled: str) -> str:
     """The line of deploy.sh that has an option with its value, "" if none has."""
-    line = deploy_sh.find_line(plan.script, [spelled, *spelled.replace("=", " ").split()])
-    return f"{contract.ENTRY_POINT}:{line}" if line else ""
+    return deploy_sh.place_of(plan.script, [spelled, *spelled.replace("=", " ").split()])
