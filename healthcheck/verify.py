@@ -56,7 +56,7 @@ class Verification:
 
     def repairs(self, weights: Path) -> tuple[Repair, ...]:
         """The safe repairs of the working copy that the repository and the plan call for."""
-        submission, plan = self._rehearse(weights)
+        submission, plan = self._dry_run(weights)
         return proposals(submission, plan, self._run.ledger.results)
 
     def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Verification:
 
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""
-        submission, plan = self._rehearse(weights)
+        submission, plan = self._dry_run(weights)
         if self._request.deep and plan is not None:
             self._ask_engine(submission, plan, weights)
         if not self._run.wants(Stage.WEIGHTS):
@@ -88,7 +88,7 @@ class Verification:
             task = TASKS.get(task_of(facts)[0], contract.Task.TEXT_GENERATION)
             live.launch(self._run, submission, weights, task)
 
-    def _rehearse(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
+    def _dry_run(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
         """The stages repo and plan."""
         asked, ledger = self._request, self._run.ledger
         self._run.begin(Stage.REPO)

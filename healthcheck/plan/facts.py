@@ -35,4 +35,4 @@ def gather(
         Blocked: the system has no sandbox, and there is no consent.
         KitFailure: no sandbox can be started at all.
     """
-    return runs.rehearse(submission, weights, limits or Limits(), consent=consent, devices=devices)
+    return runs.dry_run(submission, weights, limits or Limits(), consent=consent, devices=devices)

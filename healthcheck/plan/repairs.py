@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from healthcheck import contract
 from healthcheck.nearest import hint
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
-from healthcheck.plan.dry_run.sandbox.tools import is_stood_in, stood_in
+from healthcheck.plan.dry_run.sandbox.tools import is_stubbed, stubbed
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Complaint
@@ -187,10 +187,10 @@ def _command(name: str) -> tuple[str, str]:
     base = name.rpartition("/")[2]
     if base in BASH_ONLY:
         return _FOREIGN.get(base, "bash"), "begin deploy.sh with #!/bin/bash"
-    if is_stood_in(name):
+    if is_stubbed(name):
         return f"the program {name}", f"keep the search path that finds {name}: add to $PATH, never replace it"
     what = _FOREIGN.get(base) or f"the program {name}"
-    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, stood_in())}"
+    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, stubbed())}"
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:

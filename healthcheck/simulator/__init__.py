@@ -1,6 +1,6 @@
 """A simulated endpoint with a known accuracy and chosen faults, labelled as simulated wherever it shows.
 
-It is for tests, for the demonstration without an engine, and for trying things out; it is never a stand-in for a
+It is for tests, for the demonstration without an engine, and for trying things out; it never takes the place of a
 measurement of a model.
 """
 

@@ -69,7 +69,7 @@ def _sandbox() -> box.Box:
 
 def planned(root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None) -> LaunchPlan:
     """The plan of a repository."""
-    return runs.rehearse(read_submission(root, stack=stack), weights, Limits(), _sandbox(), devices=devices)
+    return runs.dry_run(read_submission(root, stack=stack), weights, Limits(), _sandbox(), devices=devices)
 
 
 def judged(root: Path, weights: Path, *, stack: str | None = None) -> tuple[LaunchPlan, dict[str, CheckResult]]:

@@ -78,9 +78,9 @@ REFUSED_HERE: tuple[Case, ...] = (
     case("reads-a-module", bash("set -e\nF=$(python3 -c 'import importlib.util as u; print(u.find_spec(\"vllm\").submodule_search_locations[0])')\n"
                                 f'cat "$F/envs.py" >/dev/null{SERVE}'), {**UNKNOWN, **WARNED}, says="the official vllm-ascend image may have that file"),
     case("adds-what-is-not-there", bash(f"set -e\nsed -i '/import main$/a import lanes' \"$(which vllm)\"{SERVE}"), NEEDS, says="lanes"),
-    case("asks-a-stand-in-too-much", bash(f"set -e\npython3 -c 'import vllm; print(vllm.__build_number__)'{SERVE}"), UNKNOWN,
+    case("asks-a-stub-too-much", bash(f"set -e\npython3 -c 'import vllm; print(vllm.__build_number__)'{SERVE}"), UNKNOWN,
          says='File "<string>", line 1, in <module> / AttributeError: __build_number__; a Python program depends on what'),
-    case("takes-a-stand-in-for-a-folder", bash(f"set -e\npython3 -c 'import os, transformers as t; print(os.path.join(t.utils.PLACE, str(1)))'{SERVE}")),
+    case("takes-a-stub-for-a-folder", bash(f"set -e\npython3 -c 'import os, transformers as t; print(os.path.join(t.utils.PLACE, str(1)))'{SERVE}")),
     case("looks-into-a-module", bash("set -e\nF=$(python3 -c 'import vllm; print(vllm.__file__)')\n"
                                      f'grep -q rope "$F"{SERVE}'), UNKNOWN, says="may have that file, and its folders are empty in the dry run"),
     case("own-traceback", bash(f"set -e\npython3 -c 'raise ValueError(7)'{SERVE}"), {"plan/starts-server": "fail"}, says="ValueError: 7"),

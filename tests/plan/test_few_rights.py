@@ -1,4 +1,4 @@
-"""A container can leave its root without root's rights; what a rehearsal sees is the same then."""
+"""A container can leave its root without root's rights; what a dry run sees is the same then."""
 
 from __future__ import annotations
 

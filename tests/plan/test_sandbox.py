@@ -36,9 +36,9 @@ from tests.service.launching import alive, eventually
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
 SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
 SANDBOXES = {
-    "namespaces": box.rehearse_isolated,
-    "confined": box.rehearse_confined,
-    "unconfined": box.rehearse_unconfined,
+    "namespaces": box.run_isolated,
+    "confined": box.run_confined,
+    "unconfined": box.run_unconfined,
 }
 OUTSIDE = ("confined", "unconfined")
 HOSTILE = {
@@ -76,7 +76,7 @@ def strays() -> Iterator[Callable[[], set[int]]]:
 
 def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
     repo = write(case("hostile", deploy), tmp_path / "repo")
-    return runs.rehearse(read_submission(repo), weights, limits, SANDBOXES[sandbox])
+    return runs.dry_run(read_submission(repo), weights, limits, SANDBOXES[sandbox])
 
 
 def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
@@ -110,7 +110,7 @@ def test_it_ends_with_a_finding_and_leaves_nothing_running(
     assert not strays()
 
 
-def stop_what_is_rehearsed(for_s: float) -> None:
+def stop_the_dry_run(for_s: float) -> None:
     """Stop deploy.sh and the sandboxes around it as soon as it runs."""
     family: list[psutil.Process] = []
     end = time.monotonic() + 60
@@ -126,9 +126,9 @@ def stop_what_is_rehearsed(for_s: float) -> None:
 
 
 @pytest.mark.slow
-def test_time_in_which_nothing_ran_is_none_of_the_rehearsals(tmp_path: Path, weights: Path) -> None:
+def test_time_in_which_nothing_ran_does_not_count(tmp_path: Path, weights: Path) -> None:
     computes = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
-    stall = threading.Thread(target=stop_what_is_rehearsed, args=(6,))
+    stall = threading.Thread(target=stop_the_dry_run, args=(6,))
     stall.start()
     deploy = sh(f'{computes}\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0')
     plan = plan_of(tmp_path, deploy, weights, "namespaces", replace(SHORT, wall_s=5))
@@ -268,7 +268,7 @@ SAMPLE = [
 @pytest.mark.parametrize("each", SAMPLE)
 def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:
     repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
-    plan = runs.rehearse(read_submission(repo), weights, Limits(), SANDBOXES[outside])
+    plan = runs.dry_run(read_submission(repo), weights, Limits(), SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
     assert (plan.server.port, plan.server.foreground) == (8000, True)
     assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
@@ -279,7 +279,7 @@ def test_without_namespaces_a_program_of_the_image_is_no_failure(
     name: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
-    plan = runs.rehearse(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
+    plan = runs.dry_run(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 
@@ -305,7 +305,7 @@ def test_without_namespaces_the_submission_s_own_faults_are_found(
 ) -> None:
     deploy, named = OWN_FAULTS[name]
     repo = write(case(name, deploy, files=HELPER), tmp_path / "repo")
-    plan = runs.rehearse(read_submission(repo), weights, SHORT, SANDBOXES[outside])
+    plan = runs.dry_run(read_submission(repo), weights, SHORT, SANDBOXES[outside])
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
@@ -345,7 +345,7 @@ import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
-job, found = box.rehearse_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
+job, found = box.run_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
     shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
 print(found.ended_by, *found.notes, *(" ".join(record.argv) for record in found.records))
 """

@@ -1,4 +1,4 @@
-"""The programs that try torch_npu, run for real against stand-ins for torch and torch_npu."""
+"""The programs that try torch_npu, run for real against stubs for torch and torch_npu."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import pytest
 from healthcheck.runner import probes
 from healthcheck.runner.machine import Child
 from healthcheck.runner.real import RealMachine
-from tests.runner import standins
+from tests.runner import torch_stubs
 
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):
-    """Says how the stand-ins behave; they are found as installed packages are."""
-    monkeypatch.setenv("PYTHONPATH", str(standins.write(tmp_path / "site")))
+    """Says how the stubs behave; they are found as installed packages are."""
+    monkeypatch.setenv("PYTHONPATH", str(torch_stubs.write(tmp_path / "site")))
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()
     python.symlink_to(sys.executable)
     monkeypatch.setenv("PATH", f"{python.parent}:/usr/bin:/bin")
 
     def tell(**behaviour):
-        monkeypatch.setenv("STANDIN", json.dumps(behaviour))
+        monkeypatch.setenv("TORCH_STUBS", json.dumps(behaviour))
 
     tell()
     return tell

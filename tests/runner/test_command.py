@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from healthcheck.catalogue import pages
-from tests.runner import standins
+from tests.runner import torch_stubs
 from tests.runner.replaying import MACHINES, plain
 from tests.runner.tables import Row, info
 
@@ -50,7 +50,7 @@ def test_the_exit_status_is_that_of_the_verdict(tmp_path, missing, status):
 
 
 def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
-    """A npu-smi of ours and stand-ins for torch: the whole way, with real processes."""
+    """A npu-smi of ours and stubs for torch: the whole way, with real processes."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").symlink_to(sys.executable)
     (tmp_path / "table").write_text(info("910B", [Row(npu=0), Row(npu=1)]))
@@ -62,8 +62,8 @@ def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
     (tmp_path / "meeting").mkdir()
     environment = {
         "PATH": f"{tmp_path}/bin:/usr/bin:/bin",
-        "PYTHONPATH": f"{standins.write(tmp_path / 'site')}:{os.getcwd()}",
-        "STANDIN": json.dumps({"count": 2, "meeting": str(tmp_path / "meeting")}),
+        "PYTHONPATH": f"{torch_stubs.write(tmp_path / 'site')}:{os.getcwd()}",
+        "TORCH_STUBS": json.dumps({"count": 2, "meeting": str(tmp_path / "meeting")}),
     }
     first = command("--npus", 2, "--json", "-", "--save", tmp_path / "machine.json", **environment)
     again = command("--npus", 2, "--json", "-", "--replay", tmp_path / "machine.json")

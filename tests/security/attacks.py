@@ -1,7 +1,7 @@
 """Scripts that try to get out, to stay, or to be believed; what must hold is the same for each (see test_attacks).
 
 {HOST} is a folder with a secret, {PORT} a server, {BYSTANDER} a process, {TOKEN} a name for what is left behind.
-$K is the folder of the stand-ins, as any script can find it.
+$K is the folder of the stubs, as any script can find it.
 """
 
 from __future__ import annotations

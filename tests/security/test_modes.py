@@ -70,7 +70,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     mark = tmp_path / "mark"
     files = {"deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}", **{f"f/{n}": "" for n in range(60)}}
     submission = read_submission(repository(tmp_path / "r", files))
-    plan = runs.rehearse(submission, weights, Limits(copied_files=50), consent=True)
+    plan = runs.dry_run(submission, weights, Limits(copied_files=50), consent=True)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     assert plan.run.ended_by == "copy"
@@ -80,9 +80,9 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     assert "more than 50 files" in ledger.result("plan/starts-server").findings[0].seen
 
 
-def test_a_commit_of_very_many_files_is_rehearsed_like_any_other(tmp_path: Path, weights: Path) -> None:
+def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
-    plan = runs.rehearse(read_submission(repository(tmp_path / "r", files)), weights, Limits(wall_s=60))
+    plan = runs.dry_run(read_submission(repository(tmp_path / "r", files)), weights, Limits(wall_s=60))
     assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
 
 
@@ -107,6 +107,6 @@ def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> No
     (weights / "own.json").write_text("{}")
     (weights / "own.json").chmod(0o600)
     submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
-    plan = runs.rehearse(submission, weights, Limits())
+    plan = runs.dry_run(submission, weights, Limits())
     assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
     assert private.stat().st_mode & 0o777 == 0o600

@@ -220,7 +220,7 @@ def shown_by(done: subprocess.CompletedProcess[str], place: Path) -> dict[str, s
     return {"standard output": done.stdout, "standard error": done.stderr, **written}
 
 
-def rehearsed(script: str, place: Path) -> dict[str, str]:
+def dry_run(script: str, place: Path) -> dict[str, str]:
     root = repository(place / "r", {"deploy.sh": f"#!/bin/bash\n{script}"})
     (place / "w").mkdir()
     options, env = outlets(place)
@@ -233,7 +233,7 @@ def rehearsed(script: str, place: Path) -> dict[str, str]:
 def judge_a_run(chunk: Sequence[Planted], place: Path) -> None:
     """An error, a trace and a variable that all quote secrets, in one run."""
     said = "".join(f"cat >&2 <<'END'\nMARK Error: {planted.line}\nEND\n" for planted in chunk)
-    shown = rehearsed(f"set -x\nexport HF_TOKEN=letmein-variable\nset +x\n{said}exit 3\n", place)
+    shown = dry_run(f"set -x\nexport HF_TOKEN=letmein-variable\nset +x\n{said}exit 3\n", place)
     for name, text in shown.items():
         assert not leaked("".join(text.split()) if name.startswith("standard") else text, chunk), name
         assert "letmein" not in text, name
@@ -254,7 +254,7 @@ def test_whole_runs_that_say_all_secrets_pass_none_on(begin: int, tmp_path: Path
 
 @pytest.mark.slow
 def test_no_argument_of_the_launch_is_passed_on(tmp_path: Path) -> None:
-    shown = rehearsed(
+    shown = dry_run(
         'exec vllm serve "$MODEL_PATH" --api-key letmein-argv --hf-token=letmein-two --port 8001\n', tmp_path
     )
     assert "--api-key" in shown["report.json"]

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2] / "healthcheck"
 SUBPROCESS = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 OS = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 IN_THE_SANDBOX = "plan/dry_run/stubs/"
-"""What runs there is the stand-in of a program, beside the script that nobody vouches for."""
+"""What runs there is the stub of a program, beside the script that nobody vouches for."""
 PROGRAMS = {"programs.find_or_name", "programs.isolated", "programs.python", "programs.find"}
 OTHERS = {
     "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",

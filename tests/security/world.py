@@ -130,7 +130,7 @@ def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
         return sys.executable, PACKAGE
     copy = base / "package"
     shutil.copytree(PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
-    for script in ("lacking.py", "rehearse_one.py"):
+    for script in ("lacking.py", "dry_run_one.py"):
         shutil.copyfile(HERE / script, copy / script)
     subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
     return "/usr/bin/python3", copy
@@ -150,7 +150,7 @@ class Outcome:
 def attack(
     setup: Setup, python: str, package: Path, repo: Path, weights: Path, temporary: Path, **more: object
 ) -> Outcome:
-    """Rehearse it as the setup says, and look at what is left of it."""
+    """Dry-run it as the setup says, and look at what is left of it."""
     libc = ctypes.CDLL(None)
     here = psutil.Process()
     before = {child.pid for child in here.children(recursive=True)}
@@ -163,7 +163,7 @@ def attack(
     assert libc.prctl(SUBREAPER, 1, 0, 0, 0) == 0
     try:
         done = subprocess.run(
-            [*command, python, "-I", str(scripts / "rehearse_one.py"), json.dumps(job)],
+            [*command, python, "-I", str(scripts / "dry_run_one.py"), json.dumps(job)],
             env=environment, cwd="/", capture_output=True, text=True, timeout=180, check=False,
         )  # fmt: skip
         strays = _strays(here, before)

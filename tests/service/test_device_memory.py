@@ -1,4 +1,4 @@
-"""What a launch takes of an NPU's memory must come back: with a stand-in npu-smi whose figures the tests set."""
+"""What a launch takes of an NPU's memory must come back: with a stub of npu-smi whose figures the tests set."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
         return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=RECREATE)
-    if error.stand_in:
+    if error.from_stub:
         return Trouble(seen="a stub of torch_npu was asked for a value that only an NPU has", fix=LEAVE_DEEP_OUT)
     if not error.deliberate:
         place = error.raised_in or "the engine"

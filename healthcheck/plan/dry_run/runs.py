@@ -26,7 +26,7 @@ from healthcheck.repo.installs import entries
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
-TIME_LIMIT = "REHEARSED_TIME_LIMIT"
+TIME_LIMIT = "DRY_RUN_TIME_LIMIT"
 """The variable in which the stubs tell a server how long it may run."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -36,7 +36,7 @@ _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 Box = box.Box
 
 
-def rehearse(
+def dry_run(
     submission: Submission,
     weights: Path,
     limits: Limits,
@@ -52,7 +52,7 @@ def rehearse(
     sandbox = sandbox or box.chosen(consent=consent)
     text = (submission.deploy_sh or b"").decode("utf-8", "replace")
     with export(submission) as tree:
-        rehearsal = _Rehearsal(
+        run = _DryRun(
             tree=tree,
             weights=weights,
             text=text,
@@ -60,7 +60,7 @@ def rehearse(
             box=sandbox,
             image=image_of(submission.stack, devices),
         )
-        return rehearsal.plan(submission)
+        return run.plan(submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class _Take:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rehearsal:
+class _DryRun:
     tree: Path
     weights: Path
     text: str

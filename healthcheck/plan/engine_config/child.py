@@ -67,7 +67,7 @@ def run(
             command.append(str(Path(folder, "request.json")))
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         environment |= {**variables, **QUIET, "HOME": str(home), "TMPDIR": str(home)}
-        environment["PYTHONPATH"] = str(INSIDE / "standins")
+        environment["PYTHONPATH"] = str(INSIDE / "stubs")
         trouble = _ended([*command, str(answer)], home, environment, deadline_s)
         try:
             return Told(answer=files.read_bounded(answer, ANSWER_BYTES), trouble=trouble)

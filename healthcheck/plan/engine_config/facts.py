@@ -27,14 +27,14 @@ class Raised:
         kinds: names of the error's type and of those that it derives from, nearest first.
         raised_in: file and line as the package names it ("vllm/config/model.py:1191"), "" if unknown.
         deliberate: a statement that raises stands there, or a declared type was not met.
-        stand_in: a stub of torch_npu was asked for a value that it does not have.
+        from_stub: a stub of torch_npu was asked for a value that it does not have.
     """
 
     kinds: tuple[str, ...]
     text: str
     raised_in: str
     deliberate: bool
-    stand_in: bool
+    from_stub: bool
 
     @property
     def kind(self) -> str:

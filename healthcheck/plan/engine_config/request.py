@@ -100,7 +100,7 @@ def variables(server: ServerCommand, npu: Npu, devices: int) -> dict[str, str]:
         "bfloat16": npu.bfloat16,
         "soc": BUILDS[npu.family][1],
     }
-    return {**settings, "NPU_ADAPTER_STAND_IN": json_text.dump_line(pretended).decode().strip()}
+    return {**settings, "NPU_ADAPTER_STUB_NPU": json_text.dump_line(pretended).decode().strip()}
 
 
 def _span(argument: Argument, words: tuple[str, ...]) -> range:

@@ -130,7 +130,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     )
 
 
-def _stand_in(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+def _stub(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """An error raised by the stub of a library: the real library may not raise it."""
     lines = plan.run.stderr.rstrip().splitlines()
     frames = list(filter(None, map(_FRAME.match, lines)))
@@ -242,7 +242,7 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _refused,
     _read_only,
     _missing,
-    _stand_in,
+    _stub,
     _traceback,
     _image_file,
     _overwritten,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
-from healthcheck.plan.dry_run.sandbox.tools import is_stood_in
+from healthcheck.plan.dry_run.sandbox.tools import is_stubbed
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script.last_lines import last_lines
@@ -77,4 +77,4 @@ def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
     of_the_image |= is_of_the_image(plan, said)
     refused = said.kind == "permission" or f"cannot create {said.name}" in said.text
-    return of_the_image or is_stood_in(said.name) or (refused and not _is_shipped(plan, said.name))
+    return of_the_image or is_stubbed(said.name) or (refused and not _is_shipped(plan, said.name))

@@ -83,7 +83,7 @@ def chosen(*, consent: bool = False) -> Box:
         trouble = unavailable(mode)
         if not trouble:
             reason = f"no namespaces: {why[0]}" if why else ""
-            return lambda setting: _rehearse(setting, mode, reason)
+            return lambda setting: _run_in(setting, mode, reason)
         why.append(trouble)
     raise KitFailure(f"no sandbox can be started: {'; '.join(why)}")
 
@@ -101,22 +101,22 @@ def unavailable(mode: Mode) -> str:
     return "" if recording.ended_by == "exit" else next(iter(recording.notes), recording.ended_by)
 
 
-def rehearse_isolated(setting: Setting) -> tuple[Job, Recording]:
+def run_isolated(setting: Setting) -> tuple[Job, Recording]:
     """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
     return _once(setting, Mode.ISOLATED)
 
 
-def rehearse_confined(setting: Setting) -> tuple[Job, Recording]:
+def run_confined(setting: Setting) -> tuple[Job, Recording]:
     """Run the script under Landlock; `ended_by` is "setup" where this kernel has none."""
     return _once(setting, Mode.CONFINED)
 
 
-def rehearse_unconfined(setting: Setting) -> tuple[Job, Recording]:
+def run_unconfined(setting: Setting) -> tuple[Job, Recording]:
     """Run the script with all that its user may do."""
     return _once(setting, Mode.UNCONFINED)
 
 
-def _rehearse(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
+def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     """Run the script in the sandbox that was chosen.
 
     Raises:

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 """The program as pip writes it: scripts read its first line for the interpreter, and add lines to it."""
 
-STAND_INS = {
+STUBS = {
     "vllm.py": ("vllm",),
     "server.sh": (
         "sglang", "lmdeploy", "llama-server", "server", "mindieservice_daemon", "mindie_llm_server",
@@ -52,13 +52,13 @@ STAND_INS = {
     "address.sh": ("hostname", "ip", "ifconfig"),
     "nothing.sh": ("lsof", "fuser", "pkill", "killall", "pgrep", "ss", "netstat"),
     "find.sh": ("find",),
-    "granted.sh": (
+    "root_only.sh": (
         "useradd", "adduser", "userdel", "usermod", "groupadd", "addgroup", "groupdel", "groupmod", "chpasswd",
         "chown", "chgrp",
     ),
 }  # fmt: skip
 WHERE_MISSING = {
-    "through.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
+    "wrapper.sh": ("numactl", "stdbuf", "taskset", "ionice", "chrt", "setsid", "nohup", "unbuffer"),
     "nothing.sh": ("ps", "lscpu", "free", "top", "sync"),
 }
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
@@ -79,17 +79,17 @@ def is_absent(name: str) -> bool:
     return bool(_ABSENT.match(name)) or name in _REPLACED
 
 
-def is_stood_in(name: str) -> bool:
+def is_stubbed(name: str) -> bool:
     """A program that a stub replaces wherever the search path is kept."""
     return name in _REPLACED
 
 
-def stood_in() -> frozenset[str]:
+def stubbed() -> frozenset[str]:
     """The programs that stubs replace."""
     return _REPLACED
 
 
-_REPLACED = frozenset(name for names in STAND_INS.values() for name in names)
+_REPLACED = frozenset(name for names in STUBS.values() for name in names)
 
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
@@ -155,7 +155,7 @@ def _compile() -> None:
 
 
 def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
-    wanted = list(STAND_INS.items())
+    wanted = list(STUBS.items())
     for script, names in WHERE_MISSING.items():
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     wanted += () if job.answers else ONLY_LOADING.items()

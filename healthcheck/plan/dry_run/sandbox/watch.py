@@ -139,7 +139,7 @@ class Watch:
             return True
         if calm_s <= _CALM_S:
             return False
-        noted = {record.env.get("REHEARSED_TIMER", "") for record in self.records.servers()}
+        noted = {record.env.get("DRY_RUN_TIMER", "") for record in self.records.servers()}
         limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
         self._calm_since = self._clock.now_s
         return not self.records.notes.timers.next_is_over(pids, limited)

@@ -81,7 +81,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return shipped
         if top not in self._names and top.lower() not in installed.names():
             return None
-        return _stand_in(name)
+        return _stub(name)
 
 
 class Below(importlib.abc.MetaPathFinder):
@@ -91,10 +91,10 @@ class Below(importlib.abc.MetaPathFinder):
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         top, _, below = name.partition(".")
-        return _stand_in(name) if below and isinstance(sys.modules.get(top), Module) else None
+        return _stub(name) if below and isinstance(sys.modules.get(top), Module) else None
 
 
-def _stand_in(name: str) -> importlib.machinery.ModuleSpec:
+def _stub(name: str) -> importlib.machinery.ModuleSpec:
     folder = f"{pip.SITE}/{name.replace('.', '/')}"
     if "." not in name:
         _make_package(folder)

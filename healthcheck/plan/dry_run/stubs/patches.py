@@ -117,7 +117,7 @@ def _subprocess(module: ModuleType) -> None:
     def limited(really: Any) -> Any:
         def start(*words: Any, timeout: float | None = None, env: Any = None, **options: Any) -> Any:
             if timeout is not None:
-                env = {**(os.environ if env is None else env), "REHEARSED_TIME_LIMIT": str(timeout)}
+                env = {**(os.environ if env is None else env), "DRY_RUN_TIME_LIMIT": str(timeout)}
             return really(*words, timeout=timeout, env=env, **options)
 
         return start

@@ -28,7 +28,7 @@ def guessed() -> list[str]:
     return called if serving else decided
 
 
-def is_about_a_stand_in(problem: BaseException | None) -> bool:
+def is_about_a_stub(problem: BaseException | None) -> bool:
     """Whether an error was raised in here, or is about one of these values: the real library may raise none."""
     if problem is None:
         return False

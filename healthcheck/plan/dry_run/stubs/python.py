@@ -65,7 +65,7 @@ def _say(kind: type[BaseException], problem: BaseException, traced: TracebackTyp
 def _tell_what_was_guessed(problem: BaseException | None) -> None:
     """A program that ended by itself may have ended because a library was not the real one."""
     expected = (ModuleNotFoundError, FileNotFoundError, KeyError, SystemExit, KeyboardInterrupt)
-    names = permissive.guessed() or (["a library"] if permissive.is_about_a_stand_in(problem) else [])
+    names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
     if names and not isinstance(problem, expected):
         how = type(problem).__name__ if problem else "ended"
         note.record("python", "python:guessed", how, *dict.fromkeys(names[-5:]))

@@ -183,7 +183,7 @@ def told(error: BaseException) -> dict[str, object]:
         "text": text[:TEXT_CHARS],
         "raised_in": f"{file.rpartition('site-packages/')[2]}:{line}" if file else "",
         "deliberate": isinstance(inner, Refused) or has_entries(inner) or is_raised(file, line),
-        "stand_in": unanswered or "stand-in for" in str(error),
+        "from_stub": unanswered or "stub of" in str(error),
     }
 
 

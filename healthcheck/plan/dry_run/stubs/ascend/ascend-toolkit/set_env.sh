@@ -1,4 +1,4 @@
-# A stand-in for the environment script of CANN, which the service's image has.
+# A stub of the environment script of CANN, which the service's image has.
 export ASCEND_TOOLKIT_HOME=/usr/local/Ascend/ascend-toolkit/latest
 export ASCEND_HOME_PATH=/usr/local/Ascend/ascend-toolkit/latest
 export ASCEND_OPP_PATH=/usr/local/Ascend/ascend-toolkit/latest/opp

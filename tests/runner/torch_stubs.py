@@ -1,6 +1,6 @@
 """A torch, a torch_npu and a torch.distributed that compute on lists, for the programs that try the real ones.
 
-Their behaviour is told by STANDIN, a JSON object in the environment: what fails, what is wrong, what hangs.
+Their behaviour is told by TORCH_STUBS, a JSON object in the environment: what fails, what is wrong, what hangs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 TORCH = """
 import json, os, sys, time, types
-TOLD = json.loads(os.environ.get("STANDIN", "{}"))
+TOLD = json.loads(os.environ.get("TORCH_STUBS", "{}"))
 __version__ = "2.9.0"
 float16, bfloat16, float32 = "float16", "bfloat16", "float32"
 
@@ -94,7 +94,7 @@ def destroy_process_group():
 
 
 def write(folder: Path) -> Path:
-    """A folder for PYTHONPATH with the stand-ins, as installed packages."""
+    """A folder for PYTHONPATH with the stubs, as installed packages."""
     (folder / "torch").mkdir(parents=True)
     (folder / "torch" / "__init__.py").write_text(TORCH, encoding="utf-8")
     (folder / "torch" / "distributed.py").write_text(DISTRIBUTED, encoding="utf-8")

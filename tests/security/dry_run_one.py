@@ -1,4 +1,4 @@
-"""Rehearse one script in one mode, and say as JSON what came of it: `python rehearse_one.py JOB`."""
+"""Dry-run one script in one mode and print the result as JSON: `python dry_run_one.py JOB`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
 
 MODES = {
-    "isolated": box.rehearse_isolated,
-    "confined": box.rehearse_confined,
-    "unconfined": box.rehearse_unconfined,
+    "isolated": box.run_isolated,
+    "confined": box.run_confined,
+    "unconfined": box.run_unconfined,
 }
 
 

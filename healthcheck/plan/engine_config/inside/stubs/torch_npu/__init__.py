@@ -1,6 +1,6 @@
 """Stub for torch_npu, and for what else needs CANN, so that vllm-ascend's configuration code can be imported.
 
-What is known of the NPU that is pretended is answered (NPU_ADAPTER_STAND_IN, a JSON object). Anything else may be
+What is known of the NPU that is pretended is answered (NPU_ADAPTER_STUB_NPU, a JSON object). Anything else may be
 named, called and derived from, as importing asks for, but it has no value: whoever asks for one gets an
 Unanswerable, so that no answer is ever made up.
 """
@@ -13,11 +13,11 @@ import sys
 import types
 from typing import Any, NoReturn
 
-__version__ = "0.0.0+standin"
+__version__ = "0.0.0+stub"
 ROOTS = frozenset({"acl", "memcache_hybrid", "memfabric_hybrid", "torch_npu", "torchair"})
 IF_MISSING = frozenset({"torchaudio", "torchvision"})
 """A registry may have them for CUDA only; importing a model of pictures or sound asks for them."""
-NPU = json.loads(os.environ["NPU_ADAPTER_STAND_IN"])
+NPU = json.loads(os.environ["NPU_ADAPTER_STUB_NPU"])
 
 
 class Unanswerable(Exception):  # noqa: N818 - its name is what a report shows
@@ -28,24 +28,24 @@ def _refuse(self: object, *_: object) -> NoReturn:
     raise Unanswerable(f"{self!r} has no value: nothing of an NPU is here to be asked")
 
 
-class StandIn:
+class Stub:
     """Something of torch_npu by name only."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __repr__(self) -> str:
-        return f"<stand-in for {self._name}>"
+        return f"<stub of {self._name}>"
 
-    def __getattr__(self, name: str) -> "StandIn":
+    def __getattr__(self, name: str) -> "Stub":
         if name.startswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self._name}.{name}")
+        return Stub(f"{self._name}.{name}")
 
     def __call__(self, *arguments: object, **_: object) -> object:
         # A bare decorator gives back what it decorates.
         only = len(arguments) == 1 and isinstance(arguments[0], (types.FunctionType, type))
-        return arguments[0] if only else StandIn(f"{self._name}(…)")
+        return arguments[0] if only else Stub(f"{self._name}(…)")
 
     def __mro_entries__(self, bases: object) -> tuple[type, ...]:
         return (object,)
@@ -53,7 +53,7 @@ class StandIn:
     def __instancecheck__(self, instance: object) -> bool:
         return False
 
-    def __or__(self, other: object) -> "StandIn":
+    def __or__(self, other: object) -> "Stub":
         return self
 
     __ror__ = __or__
@@ -67,7 +67,7 @@ class Module(types.ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self.__name__}.{name}")
+        return Stub(f"{self.__name__}.{name}")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -106,7 +106,7 @@ def device_module() -> Any:
 def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
-    return StandIn(f"torch_npu.{name}")
+    return Stub(f"torch_npu.{name}")
 
 
 torch: Any = importlib.import_module("torch")
