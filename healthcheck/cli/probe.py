@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         return published.status
     if isinstance(printed, dict):
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
-        print(f"{CLIENT}:\n  {said or '- (no request was answered)'}")
+        print(f"{CLIENT}:\n  {said or _unprinted(probed)}")
         if len(printed) > 1:
             print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
     if (folder / SETTINGS).exists():
@@ -56,6 +56,14 @@ def run(options: argparse.Namespace) -> int:
     elif published.folder:
         print(f"Report: {published.folder / PAGE}")
     return published.status
+
+
+def _unprinted(probed: ProbeRun | None) -> str:
+    """Why the client's figures are not known."""
+    from healthcheck.probe.export import client_column  # noqa: PLC0415 - as below
+
+    unknown = probed and client_column(probed)
+    return f"- ({'its grader for such problems is not emulated' if unknown else 'no request was answered'})"
 
 
 def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:

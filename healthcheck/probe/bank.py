@@ -9,7 +9,7 @@ from pathlib import Path
 
 from healthcheck import json_text
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate
-from healthcheck.probe.problems.dataset import load
+from healthcheck.probe.problems.dataset import Drawn, draw
 from healthcheck.probe.records import ProbeSettings
 
 
@@ -23,13 +23,27 @@ class Slot:
 
 
 def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
-    """The problems that the settings ask for: the first of a data set; of a family, tiers of equal size.
+    """The problems that the settings ask for: a sample of a data set; of a family, tiers of equal size.
 
     Raises:
         UsageError: no such family, or the data set cannot be read.
     """
+    return drawn(settings).problems
+
+
+def drawn(settings: ProbeSettings) -> Drawn:
+    """The bank, and how many problems it was drawn from.
+
+    Raises:
+        UsageError: as for `bank`.
+    """
     if settings.dataset:
-        return load(Path(settings.dataset), settings.problems)
+        return draw(Path(settings.dataset), settings.problems, settings.seed)
+    problems = _generated(settings)
+    return Drawn(problems=problems, of=len(problems))
+
+
+def _generated(settings: ProbeSettings) -> tuple[Problem, ...]:
     share, rest = divmod(settings.problems, len(TIERS))
     return tuple(
         problem

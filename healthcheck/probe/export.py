@@ -23,6 +23,8 @@ from healthcheck.records import JsonValue
 
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 """Answers in words, which data sets of questions have, are not for its grader of numbers."""
+_OWN_QUESTIONS = "qa"
+NOT_EMULATED = "not emulated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,30 @@ def misread(run: ProbeRun) -> tuple[Misread, ...]:
 
 
 def client_figures(run: ProbeRun) -> dict[str, float]:
-    """What the client would write into its results: its grader, its grouping; empty where nothing was answered."""
+    """What the client would write into its results: its grader, its grouping; percent.
+
+    Empty where nothing was answered, or where its grader for such problems is not emulated.
+    """
+    return _grouped(run) if all(map(emulated, run.problems)) else {}
+
+
+def client_column(run: ProbeRun) -> dict[str, str]:
+    """The name of each of the client's figures with its text; empty where nothing was answered."""
+    return printed(client_figures(run)) or dict.fromkeys(_grouped(run), NOT_EMULATED)
+
+
+def emulated(problem: Problem) -> bool:
+    """Whether the client's grader for a problem is known: that of GSM8K for numbers, that of TextVQA.
+
+    AISBench grades a user's own questions otherwise, after a prompt of its own.
+    """
+    if problem.kind is AnswerKind.NUMBER and problem.family != _OWN_QUESTIONS:
+        return bool(_DIGITS.fullmatch(client_gold(gold(problem)).strip()))
+    return problem.kind is AnswerKind.SOFT
+
+
+def _grouped(run: ProbeRun) -> dict[str, float]:
+    """The figures in the client's grouping, by its grader or else by the kit's."""
     rows = figures.grid(run).rows
     if all(run.samples[place].error for row in rows for place in row):
         return {}
@@ -70,7 +95,7 @@ def finish(run: ProbeRun) -> None:
 
 def side_by_side(run: ProbeRun) -> str:
     """A table: what the client will print, and what is true with its interval. Percent."""
-    client = printed(client_figures(run))
+    client = client_column(run)
     summary = figures.overall(run)
     lines = [
         f"{summary.problems} problems, {summary.samples} samples. Percent.",
@@ -86,11 +111,8 @@ def side_by_side(run: ProbeRun) -> str:
     if not client:
         lines.append("| all | - | no request was answered | |")
     grouping = "groups samples of different problems for pass@n and cons@n, " if summary.repeats > 1 else ""
-    lines += [
-        "",
-        f"The client {grouping}reads the last number of an answer,",
-        "and counts failed requests as wrong without saying so.",
-    ]
+    reads = "reads the last number of an answer" if client_figures(run) else "has its own grader for such problems"
+    lines += ["", f"The client {grouping}{reads},", "and counts failed requests as wrong without saying so."]
     return "\n".join(lines) + "\n"
 
 
@@ -110,13 +132,13 @@ def gold(problem: Problem) -> str:
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
     """What the client reads from an answer, and its score; None where its grader for such answers is unknown."""
-    if problem.kind is AnswerKind.NUMBER and _DIGITS.fullmatch(client_gold(gold(problem)).strip()):
+    if not emulated(problem):
+        return None
+    if problem.kind is AnswerKind.NUMBER:
         opinion = client_grade(client_text(sample), gold(problem))
         return opinion.extracted, float(opinion.correct)
-    if problem.kind is AnswerKind.SOFT:
-        persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
-        return client_soft(client_text(sample), persons)
-    return None
+    persons = tuple(Reference(identity=str(i), answer=said) for i, said in enumerate(problem.references))
+    return client_soft(client_text(sample), persons)
 
 
 def _client_score(run: ProbeRun, place: int) -> float:
@@ -136,7 +158,7 @@ def _report(run: ProbeRun) -> ClientReport:
         version=version_of(config),
         predictions=tuple(_prediction(run, place) for place in places if not run.samples[place].error),
         failures=tuple(_failure(run, place) for place in places if run.samples[place].error),
-        results=client_figures(run) or None,
+        results=_grouped(run) or None,
         config={
             "datasets": [{"abbr": _abbreviation(run), "infer_cfg": config}],
             "models": [_model(run)],

@@ -15,7 +15,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError, load
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
-from healthcheck.probe.bank import Slot, bank, fingerprint, schedule
+from healthcheck.probe.bank import Slot, bank, drawn, fingerprint, schedule
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
@@ -49,12 +49,13 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     """
     _usable(settings)
     run_folder.refuse_used(out)
-    problems = bank(settings)
+    chosen = drawn(settings)
+    problems = chosen.problems
     settings = replace(settings, problems=len(problems))
     server = asyncio.run(_describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
-    run_folder.begin(out, settings, problems, server)
+    run_folder.begin(out, settings, problems, server, drawn_from=chosen.of)
     return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
 
 
@@ -97,6 +98,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
             "problems_sha256": fingerprint(run.problems),
+            "drawn_from": run.drawn_from,
             "server": {**run.server},
             "seconds": run.seconds,
             "stopped": run.stopped,

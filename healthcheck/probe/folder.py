@@ -41,13 +41,14 @@ MAX_PROBLEMS_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The head of a run: `fingerprint` is that of its problems, `started` the local time."""
+    """The head of a run: `fingerprint` is that of its problems, `started` the local time; the rest as in a run."""
 
     settings: ProbeSettings
     fingerprint: str
     started: str
     pid: int
     server: Mapping[str, str | int | None] = field(default_factory=dict)
+    drawn_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,12 @@ def refuse_used(folder: Path) -> None:
 
 
 def begin(
-    folder: Path, settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
+    folder: Path,
+    settings: ProbeSettings,
+    problems: Sequence[Problem],
+    server: Mapping[str, str | int | None],
+    *,
+    drawn_from: int | None = None,
 ) -> None:
     """Write the head of a new run.
 
@@ -82,6 +88,7 @@ def begin(
         started=time.strftime("%Y%m%d_%H%M%S"),
         pid=os.getpid(),
         server=server,
+        drawn_from=drawn_from,
     )
     try:
         write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
@@ -157,6 +164,7 @@ def load(folder: Path) -> ProbeRun:
         started=head.started,
         pid=head.pid,
         server=head.server,
+        drawn_from=head.drawn_from,
     )
 
 

@@ -134,6 +134,7 @@ class ProbeRun:
         stopped: why it ended before that, "" where it did not.
         folder: the run folder.
         started: local time of the start, "20260326_151326"; pid: of the process that started it.
+        drawn_from: how many different problems a data set has; None where it is not on record.
     """
 
     settings: ProbeSettings
@@ -147,6 +148,7 @@ class ProbeRun:
     started: str = ""
     pid: int = 0
     server: Mapping[str, str | int | None] = field(default_factory=dict)
+    drawn_from: int | None = None
 
     @property
     def ended_by(self) -> EndedBy | None:

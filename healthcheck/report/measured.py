@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from healthcheck.probe import figures
-from healthcheck.probe.aisbench.metrics import printed
-from healthcheck.probe.export import client_figures, client_reading
+from healthcheck.probe.export import client_column, client_figures, client_reading
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem, prompt
@@ -107,8 +106,6 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
 
 def _figures(run: ProbeRun) -> tuple[Figure, ...]:
     client = client_figures(run)
-    if not client:
-        return ()
     summary = figures.overall(run)
     return tuple(
         Figure(
@@ -116,9 +113,9 @@ def _figures(run: ProbeRun) -> tuple[Figure, ...]:
             client=text,
             true=f"{100 * estimate.value:.2f}",
             interval=f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}",
-            misleads=abs(client[name] / 100 - estimate.value) > 5e-5,
+            misleads=name in client and abs(client[name] / 100 - estimate.value) > 5e-5,
         )
-        for name, text in printed(client).items()
+        for name, text in client_column(run).items()
         if (estimate := summary.estimate(name))
     )
 

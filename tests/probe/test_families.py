@@ -13,7 +13,7 @@ from healthcheck.probe import baselines
 from healthcheck.probe.grading import grade
 from healthcheck.probe.grading.replies import soft_score
 from healthcheck.probe.problems import FAMILIES, TIERS, AnswerKind, Problem, generate, message
-from healthcheck.probe.problems.dataset import load
+from healthcheck.probe.problems.dataset import draw
 from healthcheck.probe.problems.pictures import SIDE_PIXELS
 
 ALL = [(family, tier) for family in FAMILIES for tier in TIERS]
@@ -185,8 +185,8 @@ def test_gsm8k_lines_are_read(tmp_path: Path) -> None:
         for n in range(5)
     ]
     path = written(tmp_path / "gsm8k.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    problems = load(path, 3)
-    assert [problem.answer for problem in problems] == ["1,000", "1,001", "1,002"]
+    problems = draw(path, 5, 0).problems
+    assert [problem.answer for problem in problems] == [f"1,00{n}" for n in range(5)]
     assert grade(problems[0], "The answer is $1000").correct
     assert not grade(problems[0], "The answer is 2").correct
 
@@ -201,7 +201,7 @@ def test_custom_data_sets_are_read(tmp_path: Path, suffix: str) -> None:
         text = 'question,A,B,answer\n"Which, of 1 and 2,\nis larger?",1,2,b\nWhich is a fruit?,stone,apple,B\n'
     else:
         text = "\ufeff" + "\n\n".join(map(json.dumps, rows))
-    problems = load(written(tmp_path / f"x.{suffix}", text), 10)
+    problems = draw(written(tmp_path / f"x.{suffix}", text), 10, 0).problems
     assert [(problem.kind, problem.answer, problem.letters) for problem in problems] == [
         (AnswerKind.CHOICE, "B", "AB")
     ] * 2
@@ -210,7 +210,7 @@ def test_custom_data_sets_are_read(tmp_path: Path, suffix: str) -> None:
 
 def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) -> None:
     path = written(tmp_path / "qa.csv", "question,answer\nCapital of France?,Paris\nTwo and two?,4\n")
-    paris, four = load(path, 10)
+    paris, four = draw(path, 10, 0).problems
     assert grade(paris, "Paris.").correct
     assert grade(paris, "The capital is: Paris").correct
     assert not grade(paris, "London").correct
@@ -234,7 +234,7 @@ def test_questions_with_words_for_answers_are_graded_by_words(tmp_path: Path) ->
 )  # fmt: skip
 def test_damaged_data_sets_are_refused_with_the_line(tmp_path: Path, name: str, text: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        load(written(tmp_path / name, text), 10)
+        draw(written(tmp_path / name, text), 10, 0)
     assert said in str(refused.value)
 
 
@@ -242,4 +242,4 @@ def test_bytes_that_are_no_text_and_files_that_are_none_are_refused(tmp_path: Pa
     (tmp_path / "x.jsonl").write_bytes(b"\xff\xfe\x00")
     for path in (tmp_path / "x.jsonl", tmp_path, tmp_path / "missing.jsonl"):
         with pytest.raises(UsageError):
-            load(path, 10)
+            draw(path, 10, 0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from healthcheck.probe.grading import grade
-from healthcheck.probe.problems.dataset import load
+from healthcheck.probe.problems.dataset import draw
 from tests.support.recordings import recording
 
 
 def test_recorded_gsm8k_lines_are_read() -> None:
-    problems = load(recording("aisbench-synthetic-120.jsonl"), 1000)
+    problems = draw(recording("aisbench-synthetic-120.jsonl"), 1000, 0).problems
     assert len(problems) == 120
     assert all(grade(problem, f"work it out\n#### {problem.answer}").strict for problem in problems)

@@ -49,6 +49,11 @@ def accuracy(run: ProbeRun) -> Findings:
     assert reached
     tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
     yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
+    if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
+        yield note(
+            f"the problems are a random sample of the {run.drawn_from} in {run.settings.dataset} "
+            f"(--seed {run.settings.seed})"
+        )
     if len(chosen.flat) < len(run.samples):
         yield note(
             f"{len(run.samples) - len(chosen.flat)} more of the {len(run.samples)} samples count in no figure: "
@@ -99,7 +104,14 @@ def _baselines(run: ProbeRun) -> Findings:
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
-    lost = [answer for answer in export.misread(run) if answer.right]
+    differing = export.misread(run)
+    lost = [answer for answer in differing if answer.right]
+    gifts = [answer for answer in differing if not answer.right]
+    if gifts:
+        yield note(
+            f"{len(gifts)} of {len(run.samples)} answers are wrong, but the evaluation client will call them "
+            f"right: it reads {gifts[0].read!r} (right: {gifts[0].expected}) from …{excerpt(gifts[0].text[-60:])}"
+        )
     if not lost:
         return
     told = f"{len(lost)} of {len(run.samples)} answers are right, but the evaluation client will not see it: "

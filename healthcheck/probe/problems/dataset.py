@@ -1,23 +1,26 @@
 """Problems from a file that someone else wrote: read defensively, refused with the line that is wrong.
 
 GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
-qa:    {"question", "answer"} as JSON lines or CSV; the answer a number or exact words.
+qa:    {"question", "answer"} as JSON lines or CSV; the answer a number or words.
 mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter.
-The last two are AISBench's custom data sets.
+The last two are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
-from healthcheck.probe.problems.problem import AnswerKind, Problem
+from healthcheck.probe.problems import columns
+from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
 
 MAX_BYTES = 2**28
 MAX_ROWS = 1_000_000
@@ -26,8 +29,27 @@ _LETTERS = "ABCDEFGHIJ"
 _GOLD = "####"
 
 
-def load(path: Path, count: int) -> tuple[Problem, ...]:
-    """The first `count` different problems of a file; all of them where it has fewer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Problems from a file, in the order of its rows, and how many different ones the file has."""
+
+    problems: tuple[Problem, ...]
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """A row of the file: its problem, without pictures yet, and what its column `image` says."""
+
+    place: int
+    problem: Problem
+    images: tuple[str, ...]
+
+
+def draw(path: Path, count: int, seed: int) -> Drawn:
+    """A random sample of `count` different problems of a file; all of them where it has no more.
+
+    Every row is read and checked; a file that is sorted by difficulty gives no biased figure.
 
     Raises:
         UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
@@ -36,15 +58,27 @@ def load(path: Path, count: int) -> tuple[Problem, ...]:
         text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
-    found: dict[str, Problem] = {}
-    for place, row in _rows(path, text):
-        if len(found) >= count:
-            break
-        problem = _problem(path, place, row)
-        found.setdefault(problem.question, problem)
+    found: dict[tuple[str, tuple[str, ...]], _Row] = {}
+    for place, fields in _rows(path, text):
+        row = _row(path, place, fields)
+        found.setdefault((row.problem.question, row.images), row)
     if not found:
         raise UsageError(f"{path} has no problems")
-    return tuple(found.values())
+    rows = list(found.values())
+    if len(rows) > count:
+        chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
+        rows = [rows[place] for place in sorted(chosen)]
+    pictures = columns.Pictures(path.parent)
+    return Drawn(problems=tuple(_illustrated(path, row, pictures) for row in rows), of=len(found))
+
+
+def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
+    """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed."""
+    if not row.images:
+        return row.problem
+    images = pictures.read(row.images, f"{path}:{row.place}")
+    digest = hashlib.sha256(b"".join(images)).hexdigest()[:12]
+    return replace(row.problem, id=f"{row.problem.id}/{digest}", images=images)
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -76,10 +110,19 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]
         raise UsageError(f"{path}:{reader.line_num}: not CSV: {error}") from error
 
 
-def _problem(path: Path, place: int, row: Mapping[str, object]) -> Problem:
-    question, answer = _text(path, place, row, "question"), _text(path, place, row, "answer")
+def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
+    where = f"{path}:{place}"
+    problem = _problem(where, f"{path.stem}/{place}", row)
+    return _Row(
+        place=place,
+        problem=replace(problem, tier=columns.tier(row, where)),
+        images=columns.images(row, where),
+    )
+
+
+def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
+    question, answer = _text(where, row, "question"), _text(where, row, "answer")
     letters = "".join(letter for letter in _LETTERS if str(row.get(letter) or "").strip())
-    identity = f"{path.stem}/{place}"
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
         return Problem(
@@ -87,19 +130,19 @@ def _problem(path: Path, place: int, row: Mapping[str, object]) -> Problem:
             answer=answer.strip().upper(), letters=letters,
         )  # fmt: skip
     if letters:
-        raise UsageError(f"{path}:{place}: the answer {answer[:80]!r} is none of the letters {letters}")
+        raise UsageError(f"{where}: the answer {answer[:80]!r} is none of the letters {letters}")
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
-        raise UsageError(f"{path}:{place}: nothing follows the last {_GOLD} of the answer")
+        raise UsageError(f"{where}: nothing follows the last {_GOLD} of the answer")
     return Problem(
         id=identity, family="gsm8k" if mark else "qa", tier="", question=question,
         answer=(final if mark else answer).strip(), worked=answer if mark else "",
     )  # fmt: skip
 
 
-def _text(path: Path, place: int, row: Mapping[str, object], name: str) -> str:
+def _text(where: str, row: Mapping[str, object], name: str) -> str:
     value = row.get(name)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not str(value).strip():
         there = ", ".join(map(str, row)) or "nothing"
-        raise UsageError(f"{path}:{place}: no {name!r} in this row (it has {there[:200]})")
+        raise UsageError(f"{where}: no {name!r} in this row (it has {there[:200]})")
     return str(value)

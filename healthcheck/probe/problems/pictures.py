@@ -31,6 +31,12 @@ _SIGNS = {
     "hard": ("NO ENTRY", "FIRE EXIT", "WET PAINT", "CITY HALL", "ONE WAY", "SLOW DOWN", "POST OFFICE", "NO PARKING",
              "TAXI STAND", "FREE WIFI"),
 }  # fmt: skip
+_SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 
 
 class Canvas:
@@ -62,9 +68,16 @@ class Canvas:
         return encoded(self._rows)
 
 
+def media_type(picture: bytes) -> str:
+    """The type that the first bytes of a picture name, such as "image/png"; "" where they name none."""
+    if picture[:4] == b"RIFF" and picture[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for signature, kind in _SIGNATURES.items() if picture.startswith(signature)), "")
+
+
 def address(picture: bytes) -> str:
     """A picture as a data address."""
-    return "data:image/png;base64," + base64.b64encode(picture).decode()
+    return f"data:{media_type(picture) or 'image/png'};base64,{base64.b64encode(picture).decode()}"
 
 
 def pictures(tier: str, seed: int) -> Iterator[Problem]:

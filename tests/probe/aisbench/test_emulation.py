@@ -145,14 +145,17 @@ def test_gold_and_unfinished_reasoning() -> None:
 @pytest.mark.parametrize(
     ("answer", "text", "read"),
     [
-        ("18", "It is 18.", ("18", 1.0)),
-        ("1,234", "It is 1,234.", ("234", 0.0)),
-        ("Paris", "Paris", None),  # its grader of numbers is not the one for words
-        ("7 (seven)", "7", None),
+        ("so\n#### 18", "It is 18.", ("18", 1.0)),
+        ("so\n#### 1,234", "It is 1,234.", ("234", 0.0)),
+        ("18", "It is 18.", None),  # its grader of GSM8K is not the one for a user's questions
+        ("Paris", "Paris", None),
     ],
 )
 def test_an_answer_in_words_is_not_held_against_the_grader_of_numbers(
     answer: str, text: str, read: tuple[str, float] | None
 ) -> None:
-    problem = Problem(id="qa/1", family="qa", tier="", question="?", answer=answer)
+    _, mark, final = answer.rpartition("#### ")
+    problem = Problem(
+        id="1", family="gsm8k" if mark else "qa", tier="", question="?", answer=final, worked=answer if mark else ""
+    )
     assert client_reading(problem, Sample(order=0, problem=0, repeat=0, text=text)) == read

@@ -1,0 +1,156 @@
+"""A user's data set: which rows are asked, their tiers, their pictures, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from healthcheck.cli import main
+from healthcheck.errors import UsageError
+from healthcheck.probe.problems import generate, message
+from healthcheck.probe.problems.dataset import draw
+from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.simulator.server import Simulator
+from tests.probe.conftest import even
+
+PNG = generate("signs", "easy", 0, 1)[0].images[0]
+JPEG = b"\xff\xd8\xff\xe0" + bytes(64)
+
+
+def jsonl(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def notes(report: dict[str, Any]) -> list[str]:
+    """What probe/accuracy says beside its judgement."""
+    accuracy = next(check for check in report["checks"] if check["id"] == "probe/accuracy")
+    return [finding["seen"] for finding in accuracy["evidence"] if finding["level"] == "note"]
+
+
+def sums(count: int, **more: object) -> list[dict[str, object]]:
+    return [{"question": f"What is {n} plus 1?", "answer": f"so\n#### {n + 1}", **more} for n in range(count)]
+
+
+def test_the_rows_are_a_seeded_sample_of_the_whole_file(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "sorted.jsonl", sums(1000))
+    drawn = draw(path, 100, 3)
+    values = [int(problem.answer) for problem in drawn.problems]
+    assert drawn.of == 1000
+    assert len(set(values)) == 100
+    assert 400 < sum(values) / 100 < 600  # the first 100 rows have a mean of 50; the sample's spread is 29
+    assert values == sorted(values)
+    assert drawn == draw(path, 100, 3)
+    assert drawn != draw(path, 100, 4)
+    assert len(draw(path, 5000, 3).problems) == 1000
+
+
+def test_a_report_says_how_its_problems_were_drawn(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "plus.jsonl", sums(30))
+    answers = {row["question"]: str(n + 1) for n, row in enumerate(sums(30))}
+    with Simulator(Behaviour(answers=answers, accuracy=even(1.0))) as server:  # type: ignore[arg-type]
+        options = ["--dataset", str(path), "--problems", "10", "--samples", "1", "--seed", "7"]
+        assert main(["probe", server.url, *options, "--out", str(tmp_path / "run")]) == 0
+        assert main(["probe", server.url, "--resume", str(tmp_path / "run")]) == 0
+    written = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert written["provenance"]["probe"]["seed"] == 7
+    assert written["provenance"]["probe"]["drawn_from"] == 30
+    assert any("random sample of the 30" in note and "--seed 7" in note for note in notes(written))
+
+
+@pytest.mark.parametrize("column", ["tier", "category"])
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_a_column_of_tiers_becomes_tiers(tmp_path: Path, column: str, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    if suffix == "csv":
+        path.write_text(f"question,{column},answer\na,algebra,1\nb,geometry,2\nc,,3\n")
+    else:
+        jsonl(path, [{"question": "a", column: "algebra", "answer": 1}, {"question": "b", column: "geometry", "answer": 2},
+                     {"question": "c", "answer": 3}])  # fmt: skip
+    assert [problem.tier for problem in draw(path, 9, 0).problems] == ["algebra", "geometry", ""]
+
+
+def test_pictures_are_sent_from_a_path_and_from_a_data_url(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "one.jpg").write_bytes(JPEG)
+    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    rows = [
+        {"question": "Which?", "answer": "1", "image": "images/one.jpg"},
+        {"question": "Which?", "answer": "2", "image": url},
+        {"question": "Both?", "answer": "3", "images": [url, "images/one.jpg"]},
+    ]
+    problems = draw(jsonl(tmp_path / "x.jsonl", rows), 9, 0).problems
+    assert [problem.images for problem in problems] == [(JPEG,), (PNG,), (PNG, JPEG)]
+    sent = [part["image_url"]["url"][:22] for part in message(problems[2])["content"][1:]]  # type: ignore[index,union-attr,call-overload]
+    assert sent == ["data:image/png;base64,", "data:image/jpeg;base64"]
+    (tmp_path / "images" / "one.jpg").write_bytes(JPEG + b"x")
+    assert [problem.id for problem in draw(tmp_path / "x.jsonl", 9, 0).problems] != [p.id for p in problems]
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ("../outside.png", "outside the data set's folder"), ("/etc/hostname", "outside the data set's folder"),
+        ("link.png", "outside the data set's folder"), ("missing.png", "no picture 'missing.png'"),
+        ("https://example.org/a.png", "nothing is downloaded"), ("text.png", "is not a PNG, JPEG, GIF or WebP"),
+        ("data:image/png,abc", "a data URL is"), ("data:image/png;base64,???", "not base64"), (7, "neither a path"),
+        ([["x.png"]], "neither a path"), ("folder", "is not a file"), ("a\0b", "no picture"), (["text.png"] * 17, "17 pictures"),
+    ],
+)  # fmt: skip
+def test_a_picture_that_cannot_be_sent_is_refused_with_its_row(tmp_path: Path, image: object, said: str) -> None:
+    inside = tmp_path / "data"
+    (inside / "folder").mkdir(parents=True)
+    (tmp_path / "outside.png").write_bytes(PNG)
+    (inside / "link.png").symlink_to(tmp_path / "outside.png")
+    (inside / "text.png").write_text("no picture")
+    path = jsonl(
+        inside / "x.jsonl", [{"question": "a", "answer": "1"}, {"question": "b", "answer": "2", "image": image}]
+    )
+    with pytest.raises(UsageError) as refused:
+        draw(path, 9, 0)
+    assert "x.jsonl:2: " in str(refused.value) or "folder is not a file" in str(refused.value)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [({"picture": "a.png"}, "'picture' is not read"), ({"tier": "all"}, "name it otherwise"), ({"tier": ["x"]}, "not a text"),
+     ({"category": "x" * 99}, "not a text")],
+)  # fmt: skip
+def test_columns_that_cannot_be_used_are_refused(tmp_path: Path, row: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        draw(jsonl(tmp_path / "x.jsonl", sums(1, **row)), 9, 0)
+    assert "x.jsonl:1: " in str(refused.value)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"question": "Two and two?", "answer": "4"}, {"question": "Which?", "A": "4", "B": "5", "answer": "A"}],
+    ids=["qa", "mcq"],
+)
+def test_what_the_client_will_print_is_not_said_where_its_grader_is_unknown(
+    tmp_path: Path, row: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = jsonl(tmp_path / "x.jsonl", [row])
+    with Simulator(Behaviour(accuracy=even(1.0))) as server:
+        main(["probe", server.url, "--dataset", str(path), "--samples", "2", "--out", str(tmp_path / "run")])
+    written = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert written["metrics"]["the service's client will print"] == {}
+    assert "its grader for such problems is not emulated" in capsys.readouterr().out
+    assert "| avg@2 | not emulated |" in (tmp_path / "run" / "summary" / "side_by_side.md").read_text()
+
+
+def test_wrong_answers_that_the_client_calls_right_are_remarked(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "x.jsonl", sums(4))
+    answers = {row["question"]: f"-0.5. No: the answer is 900. Step {n + 1}" for n, row in enumerate(sums(4))}
+    with Simulator(Behaviour(answers=answers, accuracy=even(1.0))) as server:  # type: ignore[arg-type]
+        main(["probe", server.url, "--dataset", str(path), "--samples", "1", "--out", str(tmp_path / "run")])
+    written = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert written["metrics"]["avg@1"]["value"] == 0
+    said = "4 of 4 answers are wrong, but the evaluation client will call them right"
+    assert any(note.startswith(said) for note in notes(written))
