@@ -24,6 +24,8 @@ ORIGIN = (
 )
 _SPECIAL = re.compile(r"([\\*_<>\[\]$|])")
 _CODE = re.compile(r"(`[^`]*`)")
+_NAMED_BLOCK = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
+"""A block of code with its subject, which Markdown does not show."""
 
 
 def files() -> dict[Path, str]:
@@ -60,7 +62,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield f"# {page.id}"
     yield f"**{escaped(page.title)}.** Stage [{page.stage}]({up}README.md#{page.stage})."
     yield f"Why it matters: {escaped(page.why)}"
-    yield escaped(page.body)
+    yield escaped(_captioned(page.body))
     if page.rule:
         yield f"{page.rule_title}:"
         yield f"> {escaped(page.rule.sentence)}"
@@ -68,6 +70,10 @@ def _parts(page: Page) -> Iterator[str]:
     if page.requires:
         yield "Needs first: " + ", ".join(f"[{needed}]({up}{needed}.md)" for needed in page.requires) + "."
     yield f"In the code: [{page.source}]({up}../../{page.source})."
+
+
+def _captioned(body: str) -> str:
+    return re.sub(r"(?<=:\n)(?=`[^`])", "\n", _NAMED_BLOCK.sub(r"`\2`:\n\n```\1", body))
 
 
 def escaped(words: str) -> str:

@@ -25,6 +25,19 @@ def committed(submission: Submission) -> Findings:
     The check warns if a file of the working copy differs from the commit, or if deploy.sh names a file that is not
     committed: a repair has no effect until it is committed. Commit the changes and verify again, or undo them. Use
     `git add -f` to commit a file that .gitignore names.
+
+    Example:
+    ```console
+    $ git status --short
+     M deploy.sh
+    ```
+
+    Use instead:
+
+    ```console
+    $ git commit --quiet --all --message "Serve on the service's port"
+    $ git status --short
+    ```
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
         yield warn(

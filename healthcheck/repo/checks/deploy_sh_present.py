@@ -27,6 +27,17 @@ def deploy_sh_present(submission: Submission) -> Findings:
     The check fails if deploy.sh is missing, in a subfolder, spelled differently (Deploy.sh), empty, not committed,
     a folder, a Git LFS pointer, or a link that leads out of the repository. Each message names the command that
     repairs it, such as `git mv scripts/deploy.sh deploy.sh`.
+
+    Example:
+    ```sh scripts/deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
     """
     kind, expected = submission.deploy_sh_kind, f"a file {NAME} at the root of the repository"
     if kind is Kind.MISSING:

@@ -57,7 +57,7 @@ class _Text:
     requires=("repo/deploy-sh-present",),
 )
 def deploy_sh_syntax(submission: Submission) -> Findings:
-    """The shells' parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the kit inspects its bytes.
+    r"""The shells' parsers read deploy.sh (`bash -n`, `dash -n`; nothing runs), and the kit inspects its bytes.
 
     Failures: a syntax error in the shell that the first line names; Windows line endings, which become part of
     words; a byte order mark or UTF-16; a space after a line's final backslash, or a comment between continued
@@ -69,6 +69,23 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
     "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 
     `npu-adapter verify --fix` repairs line ends, the byte order mark and the executable bit.
+
+    Example:
+    ```sh deploy.sh
+    #!/bin/bash
+    exec vllm serve "$MODEL_PATH" \
+      # the service's port
+      --port {port}
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    #!/bin/bash
+    # the service's port
+    exec vllm serve "$MODEL_PATH" \
+      --port {port}
+    ```
     """
     data = submission.deploy_sh
     if not data:

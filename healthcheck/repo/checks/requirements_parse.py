@@ -38,6 +38,17 @@ def requirements_parse(submission: Submission) -> Findings:
 
     Direct URLs and git addresses warn: it is not documented whether the service has network access during
     installation, and a mirror of the package index does not hold them.
+
+    Example:
+    ```text requirements.txt
+    einops=0.8.0
+    ```
+
+    Use instead:
+
+    ```text requirements.txt
+    einops==0.8.0
+    ```
     """
     kind = submission.requirements_kind
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:

@@ -29,6 +29,18 @@ def requirements_provided(submission: Submission) -> Findings:
 
     Repair: remove the lines; `npu-adapter verify --fix` does it. A line for another system, such as
     `torch==2.1.0; sys_platform == "darwin"`, is ignored.
+
+    Example:
+    ```text requirements.txt
+    torch-npu==2.9.0
+    einops==0.8.0
+    ```
+
+    Use instead:
+
+    ```text requirements.txt
+    einops==0.8.0
+    ```
     """
     installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
     if submission.requirements is None and not installed:

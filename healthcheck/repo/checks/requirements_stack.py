@@ -33,6 +33,17 @@ def requirements_stack(submission: Submission) -> Findings:
 
     A package without a version warns, because the newest version is installed: pin it. A package that needs CUDA
     warns too. The rows, with their sources, are in healthcheck/data/stacks.json.
+
+    Example:
+    ```text requirements.txt
+    transformers==4.57.6
+    ```
+
+    Use instead:
+
+    ```text requirements.txt
+    transformers==5.5.4
+    ```
     """
     _needs_requirements(submission)
     lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]

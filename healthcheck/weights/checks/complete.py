@@ -47,6 +47,22 @@ def complete(facts: WeightsFacts) -> Findings:
 
     To repair: run the download again (huggingface-cli download, modelscope download, git lfs pull) until it fetches
     nothing more, and delete the partial files.
+
+    Example:
+    ```text files
+    config.json
+    model-00001-of-00003.safetensors
+    model-00003-of-00003.safetensors
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model-00001-of-00003.safetensors
+    model-00002-of-00003.safetensors
+    model-00003-of-00003.safetensors
+    ```
     """
     weights = facts.weights
     yield from _pointers(weights)

@@ -38,6 +38,17 @@ def config(facts: WeightsFacts) -> Findings:
 
     To repair: copy config.json from the model's original repository; for a new architecture, wait for the
     vllm-ascend release that supports it, or choose an engine that does.
+
+    Example:
+    ```json config.json
+    {"model_type": "qwen3", "num_hidden_layers": 36}
+    ```
+
+    Use instead:
+
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 36}
+    ```
     """
     weights = facts.weights
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:

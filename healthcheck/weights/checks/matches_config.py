@@ -34,6 +34,21 @@ def matches_config(facts: WeightsFacts) -> Findings:
     added without saving the configuration again.
 
     To repair: take config.json and weights from the same checkpoint, or save both with model.save_pretrained.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 64, "vocab_size": 151936}
+    ```
+
+    ```json header of model.safetensors
+    {"model.embed_tokens.weight": {"dtype": "BF16", "shape": [151669, 64], "data_offsets": [0, 19413632]}}
+    ```
+
+    Use instead:
+
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "hidden_size": 64, "vocab_size": 151669}
+    ```
     """
     weights = facts.weights
     tensors = {t.name: t for shard in weights.loaded if shard.header for t in shard.header.tensors}

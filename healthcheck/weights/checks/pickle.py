@@ -26,6 +26,19 @@ def pickle(facts: WeightsFacts) -> Findings:
 
     To repair: write the weights again with model.save_pretrained(folder), which writes safetensors today, and
     delete the pickles.
+
+    Example:
+    ```text files
+    config.json
+    pytorch_model.bin
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    ```
     """
     pickles = facts.weights.pickles
     if not pickles:

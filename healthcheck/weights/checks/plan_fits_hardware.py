@@ -45,6 +45,28 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
 
     To repair: lower --max-model-len, raise --tensor-parallel-size, or quantize the weights; in a repository with an
     adapter.toml these are its keys max_model_len and tensor_parallel_size.
+
+    Example:
+    ```json config.json
+    {
+      "architectures": ["Qwen3ForCausalLM"],
+      "model_type": "qwen3",
+      "hidden_size": 4096,
+      "num_attention_heads": 32,
+      "num_key_value_heads": 8,
+      "num_hidden_layers": 36
+    }
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 3
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --tensor-parallel-size 4
+    ```
     """
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(f"how {facts.engine} uses memory is not known here")

@@ -33,6 +33,23 @@ def present(facts: WeightsFacts) -> Findings:
 
     To repair: pass the folder that contains config.json as --weights, or move the files to the top of the weights
     repository.
+
+    Example:
+    ```text files
+    Qwen3-8B/config.json
+    Qwen3-8B/model.safetensors
+    Qwen3-8B/tokenizer.json
+    Qwen3-8B/tokenizer_config.json
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    tokenizer.json
+    tokenizer_config.json
+    ```
     """
     weights = facts.weights
     yield from _no_folder(facts)

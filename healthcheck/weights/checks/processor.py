@@ -33,6 +33,28 @@ def processor(facts: WeightsFacts) -> Findings:
     have their own processor: the launch settles it.
 
     To repair: copy the file from the model that was trained, or save it with processor.save_pretrained(folder).
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl"}
+    ```
+
+    ```text files
+    config.json
+    model.safetensors
+    tokenizer.json
+    tokenizer_config.json
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors
+    preprocessor_config.json
+    tokenizer.json
+    tokenizer_config.json
+    ```
     """
     weights = facts.weights
     model_type = text_of(weights.config.value.get("model_type"))

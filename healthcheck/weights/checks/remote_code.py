@@ -34,6 +34,31 @@ def remote_code(facts: WeightsFacts) -> Findings:
 
     To repair: add --trust-remote-code to the vllm serve line, or copy the missing files from the original
     repository; for code in another repository, copy it beside the weights and shorten the name in auto_map.
+
+    Example:
+    ```json config.json
+    {
+      "architectures": ["MyForCausalLM"],
+      "model_type": "my_model",
+      "auto_map": {"AutoConfig": "configuration_my.MyConfig"}
+    }
+    ```
+
+    ```text files
+    config.json
+    configuration_my.py
+    model.safetensors
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --trust-remote-code
+    ```
     """
     maps = _auto_maps(facts)
     flag = facts.option("trust-remote-code")

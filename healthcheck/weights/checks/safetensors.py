@@ -28,6 +28,19 @@ def safetensors(facts: WeightsFacts) -> Findings:
     an error message, a zip file, a Git LFS pointer.
 
     To repair: download the file again, or write it again with safetensors.torch.save_file.
+
+    Example:
+    Two times three float16 values are 12 bytes, not 10:
+
+    ```json header of model.safetensors
+    {"lm_head.weight": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 10]}}
+    ```
+
+    Use instead:
+
+    ```json header of model.safetensors
+    {"lm_head.weight": {"dtype": "F16", "shape": [2, 3], "data_offsets": [0, 12]}}
+    ```
     """
     shards = facts.weights.shards
     if not shards:

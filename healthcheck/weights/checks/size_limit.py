@@ -32,6 +32,20 @@ def size_limit(facts: WeightsFacts) -> Findings:
 
     To repair: delete what no engine loads (pytorch_model*.bin beside safetensors, original/, *.gguf, checkpoints),
     quantize (W8A8 halves bfloat16 weights), or submit a smaller model. --weight-limit sets another limit.
+
+    Example:
+    ```text files
+    config.json
+    model.safetensors    65 GB
+    pytorch_model.bin    65 GB
+    ```
+
+    Use instead:
+
+    ```text files
+    config.json
+    model.safetensors    65 GB
+    ```
     """
     weights, limit = facts.weights, facts.limit_bytes
     total = weights.total_bytes

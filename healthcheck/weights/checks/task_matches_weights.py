@@ -34,6 +34,17 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     pipelines and speech recognition have no chat completions, whatever the task code says.
 
     To repair: choose the task that the weights are for, or the weights that the task needs.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForSequenceClassification"], "model_type": "qwen3"}
+    ```
+
+    Use instead:
+
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3"}
+    ```
     """
     nature = facts.nature()
     if nature.family is Family.UNKNOWN:

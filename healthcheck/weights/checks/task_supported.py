@@ -26,6 +26,21 @@ def task_supported(facts: WeightsFacts) -> Findings:
 
     To repair: name one of the three codes with --task and in both front matters (pipeline_tag: text-generation).
     Models of other tasks, such as embedding models, cannot be evaluated.
+
+    Example:
+    ```yaml README.md
+    ---
+    pipeline_tag: text2text-generation
+    ---
+    ```
+
+    Use instead:
+
+    ```yaml README.md
+    ---
+    pipeline_tag: text-generation
+    ---
+    ```
     """
     code, source = task_of(facts)
     if facts.weights.card.error:

@@ -76,6 +76,24 @@ def tokenizer(facts: WeightsFacts) -> Findings:
 
     To repair: copy tokenizer files and chat_template.jinja from the instruction-tuned original (base models have no
     template), or ship a template and pass it with --chat-template.
+
+    Example:
+    ```json tokenizer_config.json
+    {"eos_token": "<|im_end|>"}
+    ```
+
+    Use instead:
+
+    ```json tokenizer_config.json
+    {"eos_token": "<|im_end|>"}
+    ```
+
+    ```jinja chat_template.jinja
+    {% for message in messages %}<|im_start|>{{ message.role }}
+    {{ message.content }}<|im_end|>
+    {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+    {% endif %}
+    ```
     """
     weights, read = facts.weights, facts.weights.tokenizer
     if weights.formats() == {Format.GGUF} and not read.vocabularies:

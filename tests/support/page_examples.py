@@ -1,0 +1,41 @@
+"""The example of a check's page and its repair, as `npu-adapter explain` prints them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from healthcheck import catalogue
+
+_BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead:\n"
+WITHOUT = {"plan/self-contained": "a summary of other checks", "plan/engine-config": "needs vLLM itself"}
+"""Pages that show none, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """What a page shows: text by subject ("deploy.sh", "header of model.safetensors"), "" for a block without one.
+
+    Attributes:
+        right: the subjects of `wrong` that the repair leaves alone are in it too.
+    """
+
+    wrong: dict[str, str]
+    right: dict[str, str]
+
+
+def example(page: catalogue.Page) -> Example:
+    """The example of a page that has one."""
+    _, _, rest = page.body.partition(EXAMPLE)
+    before, _, after = rest.partition(REPAIRED)
+    return Example(wrong=_blocks(before), right={**_blocks(before), **_blocks(after)})
+
+
+def _blocks(text: str) -> dict[str, str]:
+    return {subject: content for _, subject, content in _BLOCK.findall(text)}
+
+
+def pages(*stages: str) -> list[catalogue.Page]:
+    """The pages of these stages that have an example."""
+    return [page for page in catalogue.pages() if page.stage in stages and page.id not in WITHOUT]
