@@ -106,7 +106,7 @@ class Verification:
             lambda: plan_facts.gather(submission, weights, consent=consent, devices=self._devices()),
         )
         ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)
-        self._run.provenance["sandbox"] = plan.mode if plan else "none"
+        self._run.provenance["sandbox"] = plan.observed.mode.value if plan else "none"
         return submission, plan
 
     def _devices(self) -> Devices | None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 from healthcheck.check import warn
-from healthcheck.plan.dry_run.sandbox.job import REFUSED, UNKNOWN_MODEL
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
@@ -15,35 +13,28 @@ from healthcheck.records import Finding
 def other_ports(plan: LaunchPlan) -> Iterator[Finding]:
     """Ports that it polled, on which none of its own servers listens."""
     own = plan.server.port if plan.server else None
-    for asked in _behind(plan, REFUSED) if own else ():
+    for asked in plan.observed.refused_ports if own else ():
         yield warn(
             expected=f"deploy.sh polls the port of its server: port {own}",
             seen=f"it polls port {asked}, where nothing listens",
             fix=f"poll port {own}, or drop the wait loop and start the server with exec",
-            where=_where(plan, f":{asked}", asked),
+            where=deploy_sh.place_of(plan.script, [f":{asked}", str(asked)]),
         )
 
 
 def other_models(plan: LaunchPlan) -> Iterator[Finding]:
     """Models that it requested, for which its server returned status 404."""
-    for asked in map(unquote, _behind(plan, UNKNOWN_MODEL)):
+    for asked in plan.observed.unknown_models:
         yield warn(
             expected="deploy.sh requests a model that its server has",
             seen=f"it requests {asked!r}, and the server returns status 404",
             fix='request the served name, "$MODEL_PATH", or remove the request',
-            where=_where(plan, asked, "/v1/chat/completions"),
+            where=deploy_sh.place_of(plan.script, [asked, "/v1/chat/completions"]),
         )
 
 
 def first_unanswered(plan: LaunchPlan) -> str:
     """The first request that never succeeded, which may be why the script ended; "" if there is none."""
-    ports, models = (next(_behind(plan, beginning), "") for beginning in (REFUSED, UNKNOWN_MODEL))
-    return f"the model {unquote(models)!r}" if models else f"port {ports}" if ports else ""
-
-
-def _behind(plan: LaunchPlan, beginning: str) -> Iterator[str]:
-    return (note.removeprefix(beginning) for note in plan.notes if note.startswith(beginning))
-
-
-def _where(plan: LaunchPlan, *needles: str) -> str:
-    return deploy_sh.place_of(plan.script, needles)
+    models = (f"the model {name!r}" for name in plan.observed.unknown_models)
+    ports = (f"port {port}" for port in plan.observed.refused_ports)
+    return next(models, "") or next(ports, "")

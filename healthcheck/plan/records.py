@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +95,6 @@ class ShellRun:
 
     Attributes:
         exit_status: None if it was still running when the dry run ended, as a script with a server should.
-        ended_by: "server" (a server runs and the script stays), "exit", "time", "processes", "memory", "output",
-            "records", "disk", "lost" (the sandbox itself was killed) or "copy" (the submission is too large).
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
             with an error; empty where they are unknown.
@@ -102,7 +103,7 @@ class ShellRun:
 
     shell: str
     exit_status: int | None
-    ended_by: str
+    ended_by: EndedBy
     stdout: str
     stderr: str
     commands: tuple[RecordedCommand, ...]
@@ -113,6 +114,40 @@ class ShellRun:
     slept_s: float = 0.0
     asked: bool = False
     seconds: float = 0.0
+
+
+class Sourced(enum.Enum):
+    """How deploy.sh sourced a set_env.sh that the real one does not take; by the mark that its stub leaves."""
+
+    ATB_UNDER_U = "atb-under-u"
+    CANN_WITHOUT_BASH = "cann-without-bash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """What the dry run showed beside commands, and how the script was kept from this machine.
+
+    Attributes:
+        stricter: why there was no sandbox of a stricter mode; "" where none was tried.
+        network: the script could reach the network.
+        trouble: why there was no dry run, of one that ended by COPY.
+        sourced: the environment scripts that were sourced in a way that the real ones do not take.
+        refused_ports: polled again and again, while no recorded server listened on them.
+        unknown_models: asked of recorded servers that do not serve them.
+    """
+
+    mode: Mode = Mode.ISOLATED
+    stricter: str = ""
+    network: bool = False
+    trouble: str = ""
+    sourced: tuple[Sourced, ...] = ()
+    refused_ports: tuple[int, ...] = ()
+    unknown_models: tuple[str, ...] = ()
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the script saw a machine of its own, and not this one."""
+        return self.mode is Mode.ISOLATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +165,10 @@ class LaunchPlan:
         loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
         script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
         unresolved: what the dry run could not determine, in words.
-        notes: what a reader should know about the sandbox ("no network namespace: …").
+        observed: what the run that the verdict rests on showed beside its commands.
         required: the packages, addresses and folders that requirements.txt asks for.
         unshipped: files that the author's working tree has and the committed tree has not.
         stack: the chosen row of the version matrix; "" is the default one.
-        mode: how the script was kept from this machine: "isolated", "confined" or "unconfined".
     """
 
     server: ServerCommand | None
@@ -151,11 +185,10 @@ class LaunchPlan:
     script: str = ""
     settings: str = ""
     unresolved: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     stack: str = ""
-    mode: str = ""
 
     @property
     def served_below(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, fail, warn
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
@@ -79,7 +80,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
 
     `beginnings` are those of the need in words: ARGUMENTS or VARIABLE.
     """
-    if plan.servers or plan.run.ended_by != "exit":
+    if plan.servers or plan.run.ended_by is not EndedBy.EXIT:
         return
     said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
     what, line = _need(plan, said)

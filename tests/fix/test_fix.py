@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from healthcheck.errors import UsageError
 from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
 from healthcheck.repo.checks import CHECKS
@@ -31,7 +32,7 @@ def recorded(where: str = "", engine: str = "vllm", names: tuple[str, ...] = ())
         port_source="", host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
     )
     return LaunchPlan(
         server=server,

@@ -15,6 +15,7 @@ from healthcheck import processes
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.plan.checks.engine_config import engine_config
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
@@ -51,7 +52,7 @@ def plan_of(*argv: str, stack: str = "", engine: str = "vllm", **env: str) -> La
         foreground=True, model=MODEL, port=8000, port_source="--port", host=None, where="deploy.sh:3", options=options,
     )  # fmt: skip
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
     )
     return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path=MODEL, spaced_model_path="/w w",

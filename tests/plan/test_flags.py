@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.plan.checks.flags import flags
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.plan.servers.options import vllm_grammar
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
@@ -51,7 +52,7 @@ def judged(*argv: str, **options: str) -> CheckResult:
 
 def plan_of(server: ServerCommand, stack: str = "") -> LaunchPlan:
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
     )
     return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path="/w", spaced_model_path="/w w",
@@ -256,7 +257,7 @@ def test_options_of_a_configuration_file_are_judged_too():
 
 def test_another_engine_is_not_judged():
     server = command("M")
-    run = ShellRun(shell="sh", exit_status=0, ended_by="exit", stdout="", stderr="", commands=(), servers=())
+    run = ShellRun(shell="sh", exit_status=0, ended_by=EndedBy.EXIT, stdout="", stderr="", commands=(), servers=())
     plan = LaunchPlan(
         server=None, servers=(), commands=(), spaced=None, model_path="", spaced_model_path="", root="", run=run
     )

@@ -21,7 +21,7 @@ from healthcheck.engine import Ledger
 from healthcheck.plan.checks import CHECKS, SUMMARIES
 from healthcheck.plan.dry_run import runs
 from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Limits
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Limits
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
@@ -104,7 +104,7 @@ def test_it_ends_with_a_finding_and_leaves_nothing_running(
 ) -> None:
     deploy, endings = HOSTILE[name]
     plan = plan_of(tmp_path, deploy, weights, sandbox)
-    assert plan.run.ended_by in endings
+    assert plan.run.ended_by.value in endings
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
     eventually(lambda: not strays())
     assert not strays()
@@ -133,14 +133,14 @@ def test_time_in_which_nothing_ran_does_not_count(tmp_path: Path, weights: Path)
     deploy = sh(f'{computes}\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0')
     plan = plan_of(tmp_path, deploy, weights, "namespaces", replace(SHORT, wall_s=5))
     stall.join()
-    assert plan.run.ended_by == "server"
+    assert plan.run.ended_by is EndedBy.SERVER
 
 
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         plan = plan_of(tmp_path, sh("kill -9 $PPID\nkill -9 -1\nkill -9 1\nsleep 1"), weights, "namespaces")
-        assert plan.run.ended_by in {"exit", "lost"}
+        assert plan.run.ended_by in {EndedBy.EXIT, EndedBy.LOST}
         assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
         assert bystander.poll() is None
     finally:
@@ -152,7 +152,7 @@ def test_a_full_disk_is_the_sandbox_s_own(tmp_path: Path, weights: Path) -> None
     plan = plan_of(
         tmp_path, sh("cat /dev/zero > a; cat /dev/zero > /tmp/b; cat /dev/zero > /dev/shm/c"), weights, "namespaces"
     )
-    assert plan.run.ended_by in {"disk", "exit"}
+    assert plan.run.ended_by in {EndedBy.DISK, EndedBy.EXIT}
     assert outcome_of(plan, "plan/starts-server") is Outcome.FAIL
 
 
@@ -161,12 +161,12 @@ def test_a_full_disk_without_namespaces_has_an_end(outside: str, tmp_path: Path,
     plan = plan_of(
         tmp_path, sh("n=0; while :; do head -c 8000000 /dev/zero > f$n; n=$((n+1)); done"), weights, outside
     )
-    assert plan.run.ended_by == "disk"
+    assert plan.run.ended_by is EndedBy.DISK
 
 
 def test_many_small_files_fill_nothing(tmp_path: Path, weights: Path) -> None:
     plan = plan_of(tmp_path, sh("n=0; while :; do : > f$n; n=$((n+1)); done"), weights, "namespaces")
-    assert plan.run.ended_by in {"disk", "time"}
+    assert plan.run.ended_by in {EndedBy.DISK, EndedBy.TIME}
 
 
 def test_the_home_folder_and_the_environment_stay_secret(
@@ -347,7 +347,7 @@ from healthcheck.plan.dry_run.sandbox import box
 from healthcheck.plan.dry_run.sandbox.job import Limits
 job, found = box.run_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
     shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
-print(found.ended_by, *found.notes, *(" ".join(record.argv) for record in found.records))
+print(found.ended_by.value, *filter(None, [found.trouble]), *(" ".join(record.argv) for record in found.records))
 """
         package = Path(folder) / "package"
         package.mkdir()

@@ -48,11 +48,11 @@ def main() -> None:
     servers = [record for record in found.records if record.kind == "server"]
     told = {
         "mode": job.mode.value,
-        "ended_by": found.ended_by,
+        "ended_by": found.ended_by.value,
         "exit_status": found.exit_status,
         "stdout": found.stdout,
         "stderr": found.stderr,
-        "notes": found.notes,
+        "trouble": found.trouble,
         "servers": [" ".join(record.argv) for record in servers],
         "alive": [" ".join(record.argv) for record in servers if record.alive],
         "texts": [text for record in found.records for text in record.texts.values()],

@@ -13,7 +13,7 @@ import pytest
 from healthcheck.engine import Ledger
 from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.dry_run import runs
-from healthcheck.plan.dry_run.sandbox.job import CONSENT_VARIABLE, Limits
+from healthcheck.plan.dry_run.sandbox.job import CONSENT_VARIABLE, EndedBy, Limits, Mode
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
@@ -73,7 +73,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     plan = runs.dry_run(submission, weights, Limits(copied_files=50), consent=True)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
-    assert plan.run.ended_by == "copy"
+    assert plan.run.ended_by is EndedBy.COPY
     assert not mark.exists()
     assert not ledger.result("plan/starts-server").settled
     assert all(result.outcome is not Outcome.FAIL for result in ledger.results)
@@ -83,7 +83,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
 def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
     plan = runs.dry_run(read_submission(repository(tmp_path / "r", files)), weights, Limits(wall_s=60))
-    assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
+    assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
 
 
 @pytest.fixture
@@ -108,5 +108,5 @@ def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> No
     (weights / "own.json").chmod(0o600)
     submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
     plan = runs.dry_run(submission, weights, Limits())
-    assert (plan.run.ended_by, plan.mode) == ("server", "isolated")
+    assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
     assert private.stat().st_mode & 0o777 == 0o600

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 from healthcheck.engine import Ledger
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
@@ -118,7 +119,7 @@ def plan(
         model=model or model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(
-        shell="sh", exit_status=None, ended_by="server", stdout="", stderr="", commands=(), servers=(server,)
+        shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)
     )
     return LaunchPlan(
         server=server, servers=(server,), commands=(), spaced=None, model_path=model_path,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan import ascend_variables
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.records import LaunchPlan, Sourced
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Stage
 
 _SCRIPTS = {
-    "atb-under-u": ("sourced under set -u, though ATB's script reads unset variables", "set +u around it"),
-    "cann-without-bash": ("sourced by a shell that is not bash, though it is written for bash", "use #!/bin/bash"),
+    Sourced.ATB_UNDER_U: ("sourced under set -u, though ATB's script reads unset variables", "set +u around it"),
+    Sourced.CANN_WITHOUT_BASH: (
+        "sourced by a shell that is not bash, though it is written for bash",
+        "use #!/bin/bash",
+    ),
 }
 
 
@@ -42,10 +45,12 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    for name, (seen, fix) in _SCRIPTS.items():
-        if name in plan.notes:
-            place = deploy_sh.place_of(plan.script, ["set_env.sh"])
-            yield warn(
-                expected="CANN's environment script runs", seen=f"set_env.sh is {seen}", fix=fix, where=place
-            )
+    for how in plan.observed.sourced:
+        seen, fix = _SCRIPTS[how]
+        yield warn(
+            expected="CANN's environment script runs",
+            seen=f"set_env.sh is {seen}",
+            fix=fix,
+            where=deploy_sh.place_of(plan.script, ["set_env.sh"]),
+        )
     yield from ascend_variables.doubtful(plan)

@@ -10,7 +10,6 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import NAME_CHARACTERS
-from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.dry_run.stubs.note import ADDRESS, HOST_NAME
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
@@ -94,7 +93,7 @@ def _is_found_out(plan: LaunchPlan, host: str) -> bool:
     if host in {ADDRESS, HOST_NAME}:
         return True
     written = deploy_sh.find_line(plan.script, [f"--host {host}", f"--host={host}"])
-    return WITHOUT_NAMESPACES in plan.notes and host == socket.gethostname() and written is None
+    return not plan.observed.isolated and host == socket.gethostname() and written is None
 
 
 def _is_unknown_name(server: ServerCommand) -> bool:

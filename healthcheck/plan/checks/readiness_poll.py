@@ -5,6 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan import readiness_polls
+from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.dry_run.sandbox.watch import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh, trace
@@ -47,7 +48,12 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
 def _gives_up(plan: LaunchPlan) -> Findings:
     """A script that ends if the server is not ready soon enough."""
     run = plan.loading_run
-    if run is None or run.ended_by != "exit" or not (run.slept_s or run.asked) or run.slept_s >= PATIENCE_S:
+    if (
+        run is None
+        or run.ended_by is not EndedBy.EXIT
+        or not (run.slept_s or run.asked)
+        or run.slept_s >= PATIENCE_S
+    ):
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
     behind = tuple(command for command in run.traced if not command.startswith(servers))

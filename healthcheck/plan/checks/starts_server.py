@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
-from healthcheck.plan.records import LaunchPlan, ShellRun
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Mode
+from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.plan.script import trace
 from healthcheck.plan.script.diagnosis import LIMITS, ending
 from healthcheck.plan.script.last_lines import error_line, last_lines
@@ -16,6 +18,9 @@ from healthcheck.redact import without_secrets
 from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
+_WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
+_CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
+_UNCONFINED = "not confined: it can read and change all that this user can"
 _SETTLED_LATER = "verify without --until: the launch stage settles it"
 
 
@@ -60,7 +65,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
-    yield from (note(text) for text in plan.notes if " " in text)
+    yield from map(note, _remarks(plan.observed))
     if bashisms.find(shell.read(plan.script)):
         return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:
@@ -68,12 +73,23 @@ def starts_server(plan: LaunchPlan) -> Findings:
             yield _disagreement(plan, run)
 
 
+def _remarks(observed: Observations) -> Iterator[str]:
+    """What a reader has to know of a sandbox that is not isolated."""
+    if not observed.isolated:
+        yield _WITHOUT_NAMESPACES
+        yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED
+        if observed.network:
+            yield "the network is not cut off"
+    if observed.stricter:
+        yield observed.stricter
+
+
 def _never(plan: LaunchPlan) -> Finding:
     run = plan.run
-    if run.ended_by == "copy":
+    if run.ended_by is EndedBy.COPY:
         return unsettled(
             expected=_EXPECTED,
-            seen=f"there was no dry run of deploy.sh: what it has to copy has {'; '.join(plan.notes)}",
+            seen=f"there was no dry run of deploy.sh: what it has to copy has {plan.observed.trouble}",
             fix="keep data and build results out of the commit; or verify without --until where the NPUs are: the "
             "launch stage settles it",
         )
@@ -82,7 +98,7 @@ def _never(plan: LaunchPlan) -> Finding:
     seen = _ended(plan)
     excused = limits_of_the_sandbox(plan, said)
     if len(excused) == len(said) and (excused or is_refused(plan)):
-        seen += f"; {WITHOUT_NAMESPACES}, and this user may not change files of the machine"
+        seen += f"; {_WITHOUT_NAMESPACES}, and this user may not change files of the machine"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
     guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
     if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
@@ -102,7 +118,7 @@ def _never(plan: LaunchPlan) -> Finding:
         where=cause.where or where,
         evidence={
             "exit_status": run.exit_status,
-            "ended_by": run.ended_by,
+            "ended_by": run.ended_by.value,
             "stderr": without_secrets(run.stderr)[-2000:],
         },
     )
@@ -117,7 +133,7 @@ def _ended(plan: LaunchPlan) -> str:
         seen += f"; it said: {tells}"
     if last:
         seen += f"; its last lines: {last}"
-    elif run.ended_by == "exit" and run.exit_status:
+    elif run.ended_by is EndedBy.EXIT and run.exit_status:
         command = trace.stop(plan).command
         seen += f" without output{f', after: {command}' if command else ''}"
     return seen

@@ -15,8 +15,8 @@ from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Image, Job, Limits, Recording
-from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand, ShellRun
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Image, Job, Limits, Recording
+from healthcheck.plan.records import LaunchPlan, Observations, RecordedCommand, ServerCommand, ShellRun, Sourced
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
 from healthcheck.plan.servers.options import UNRESOLVED
@@ -105,8 +105,7 @@ class _DryRun:
             script=self.text,
             settings=self._settings(),
             unresolved=first.run.unresolved,
-            notes=first.recording.notes,
-            mode=first.job.mode.value,
+            observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
@@ -126,14 +125,14 @@ class _DryRun:
         """
         first = self._once(shell, name)
         overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
-        if first.recording.ended_by != "exit" or not overtook:
+        if first.recording.ended_by is not EndedBy.EXIT or not overtook:
             return first
         second = self._once(shell, name)
-        return second if second.recording.ended_by == "server" else first
+        return second if second.recording.ended_by is EndedBy.SERVER else first
 
     def _traced(self, take: _Take, shell: tuple[str, ...], name: str) -> tuple[str, ...]:
         """The last commands of a script that failed before any server, from one more run."""
-        failed = take.recording.ended_by == "exit" and take.run.exit_status
+        failed = take.recording.ended_by is EndedBy.EXIT and take.run.exit_status
         if take.run.servers or not failed:
             return ()
         again = self._once((*shell, "-x"), name)
@@ -142,7 +141,7 @@ class _DryRun:
     def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
         """What a script that waits for its server does when the server never gets ready, with its last commands."""
         waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
-        if take.recording.ended_by != "server" or not waits:
+        if take.recording.ended_by is not EndedBy.SERVER or not waits:
             return None
         run = self._once((*shell, "-x"), name, answers=False).run
         return replace(run, traced=trace.traced(run.stderr))
@@ -157,6 +156,7 @@ class _DryRun:
             limits=self.limits,
             answers=answers,
             image=self.image,
+            marks=tuple(each.value for each in Sourced),
         )
         job, recording = self.box(setting)
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
@@ -193,7 +193,7 @@ class _DryRun:
 
     def _servers(self, recording: Recording) -> Iterator[ServerCommand]:
         loaded = recognise.loaded_models(recording.records)
-        stays = recording.ended_by == "server"
+        stays = recording.ended_by is EndedBy.SERVER
         for record in recording.records:
             if record.kind == "server":
                 server = recognise.server_of(
@@ -203,6 +203,18 @@ class _DryRun:
                     where=deploy_sh.where_is(self.text, record.argv),
                 )
                 yield replace(server, limit_s=_limit_s(record.env.get(TIME_LIMIT, "")))
+
+
+def _observed(take: _Take) -> Observations:
+    return Observations(
+        mode=take.job.mode,
+        stricter=take.recording.stricter,
+        network=take.recording.network,
+        trouble=take.recording.trouble,
+        sourced=tuple(map(Sourced, take.recording.marks)),
+        refused_ports=take.recording.refused_ports,
+        unknown_models=take.recording.unknown_models,
+    )
 
 
 def _readable(text: str) -> str:

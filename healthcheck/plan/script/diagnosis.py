@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT
+from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT, EndedBy
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
@@ -17,16 +17,16 @@ from healthcheck.plan.script.stderr import Complaint
 
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
 LIMITS = {
-    "time": (
+    EndedBy.TIME: (
         "it was still running without a server at the time limit",
         "start the server before anything that waits or computes for long",
     ),
-    "processes": ("it started processes without limit", "remove what starts process after process"),
-    "memory": ("it used more memory than a start script can need", "remove what takes the memory"),
-    "output": ("it printed without limit", "remove what prints without limit"),
-    "disk": ("it filled the disk", "remove what fills the disk; read the weights at MODEL_PATH"),
-    "records": ("it ran commands without limit", "remove what runs command after command"),
-    "lost": ("it killed the sandbox that it ran in", "remove what kills processes that it did not start"),
+    EndedBy.PROCESSES: ("it started processes without limit", "remove what starts process after process"),
+    EndedBy.MEMORY: ("it used more memory than a start script can need", "remove what takes the memory"),
+    EndedBy.OUTPUT: ("it printed without limit", "remove what prints without limit"),
+    EndedBy.DISK: ("it filled the disk", "remove what fills the disk; read the weights at MODEL_PATH"),
+    EndedBy.RECORDS: ("it ran commands without limit", "remove what runs command after command"),
+    EndedBy.LOST: ("it killed the sandbox that it ran in", "remove what kills processes that it did not start"),
 }
 """By how a dry run ended: what was seen, and the repair."""
 _WEIGHTS_MISSING = re.compile(

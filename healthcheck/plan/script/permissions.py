@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.dry_run.sandbox.box import WITHOUT_NAMESPACES
 from healthcheck.plan.dry_run.sandbox.tools import is_stubbed
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
@@ -48,7 +47,7 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
     its stubs are lost with the search path. If a `cd` failed for that, relative paths lead elsewhere.
     """
     excused: set[Complaint] = set()
-    if WITHOUT_NAMESPACES not in plan.notes:
+    if plan.observed.isolated:
         return frozenset()
     denied = tuple(f"{name}/" for name in _DENIED.findall(plan.run.stderr) if not _is_shipped(plan, name))
     elsewhere = False
@@ -64,7 +63,7 @@ def is_refused(plan: LaunchPlan) -> bool:
     """Whether a sandbox without namespaces refused what the last words are about."""
     lines = [line for line in last_lines(plan.run) if "Permission denied" in line]
     ours = [line for line in lines if any(_is_shipped(plan, name) for name in _QUOTE.split(line)[1:])]
-    return WITHOUT_NAMESPACES in plan.notes and len(lines) > len(ours)
+    return not plan.observed.isolated and len(lines) > len(ours)
 
 
 def _is_shipped(plan: LaunchPlan, name: str) -> bool:

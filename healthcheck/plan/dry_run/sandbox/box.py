@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from healthcheck import files, programs
@@ -22,21 +21,19 @@ from healthcheck.plan.dry_run.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
     STANDARD_PATH,
+    EndedBy,
     Image,
     Job,
     Limits,
     Mode,
-    Record,
     Recording,
+    encoded,
+    recording_of,
 )
 
 _ROOT = "/srv/submission"
 _STARVED_S, _ENDS_S = 60.0, 10.0
 """The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
-WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
-_CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
-_UNCONFINED = "not confined: it can read and change all that this user can"
-_NETWORK = "the network is not cut off"
 NO_SANDBOX = (
     "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or confined "
     "(no Landlock, which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run "
@@ -50,7 +47,8 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 class Setting:
     """What a dry run executes: a script of the tree `source`, under a shell, with weights shown by a chosen name.
 
-    Without `answers`, a server that is started never gets ready.
+    Without `answers`, a server that is started never gets ready. `marks` are the words that a stub may leave as a
+    note of its own.
     """
 
     source: Path
@@ -61,6 +59,7 @@ class Setting:
     limits: Limits
     answers: bool = True
     image: Image = field(default_factory=Image)
+    marks: tuple[str, ...] = ()
 
 
 def chosen(*, consent: bool = False) -> Box:
@@ -98,16 +97,16 @@ def unavailable(mode: Mode) -> str:
             weights_name="weights", limits=Limits(),
         )  # fmt: skip
         _, recording = _once(setting, mode)
-    return "" if recording.ended_by == "exit" else next(iter(recording.notes), recording.ended_by)
+    return "" if recording.ended_by is EndedBy.EXIT else recording.trouble or recording.ended_by.value
 
 
 def run_isolated(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script in namespaces; `ended_by` is "setup" where this system does not allow them."""
+    """Run the script in namespaces; `ended_by` is SETUP where this system does not allow them."""
     return _once(setting, Mode.ISOLATED)
 
 
 def run_confined(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script under Landlock; `ended_by` is "setup" where this kernel has none."""
+    """Run the script under Landlock; `ended_by` is SETUP where this kernel has none."""
     return _once(setting, Mode.CONFINED)
 
 
@@ -123,9 +122,9 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
         Blocked: there is none any more.
     """
     job, recording = _once(setting, mode)
-    if recording.ended_by == "setup":
-        raise Blocked(f"the sandbox for deploy.sh could not be started again: {'; '.join(recording.notes)}")
-    return job, replace(recording, notes=(*recording.notes, *filter(None, (reason,))))
+    if recording.ended_by is EndedBy.SETUP:
+        raise Blocked(f"the sandbox for deploy.sh could not be started again: {recording.trouble}")
+    return job, replace(recording, stricter=reason)
 
 
 def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
@@ -134,20 +133,11 @@ def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
     try:
         os.chmod(scratch, 0o755)  # noqa: S103 - the sandboxed program may be another user
         job = _job(setting, scratch, mode)
-        file.write_bytes(json.dumps({**asdict(job), "mode": mode.value}).encode())
-        recording = _run(job, str(file))
-        return job, replace(recording, notes=(*recording.notes, *_notes(mode, recording)))
+        file.write_bytes(encoded(job))
+        return job, _run(job, str(file))
     finally:
         file.unlink(missing_ok=True)
         files.remove_tree(scratch)
-
-
-def _notes(mode: Mode, recording: Recording) -> Iterator[str]:
-    if mode is not Mode.ISOLATED:
-        yield WITHOUT_NAMESPACES
-        yield _CONFINED if mode is Mode.CONFINED else _UNCONFINED
-        if recording.network:
-            yield _NETWORK
 
 
 def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
@@ -169,6 +159,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         mode=mode,
         answers=setting.answers,
         image=setting.image,
+        marks=setting.marks,
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
@@ -252,9 +243,7 @@ def _run(job: Job, file: str) -> Recording:
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
         return _lost(lines[-1] if lines else f"it ended with status {jail.returncode}")
-    fields = json.loads(said)
-    records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
-    return Recording(**{**fields, "records": records, "notes": tuple(fields["notes"])})
+    return recording_of(said)
 
 
 def _end(jail: subprocess.Popen[bytes]) -> None:
@@ -268,4 +257,6 @@ def _end(jail: subprocess.Popen[bytes]) -> None:
 
 
 def _lost(why: str) -> Recording:
-    return Recording(ended_by="lost", exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0)
+    return Recording(
+        ended_by=EndedBy.LOST, exit_status=None, stdout="", stderr="", records=(), seconds=0.0, trouble=why
+    )

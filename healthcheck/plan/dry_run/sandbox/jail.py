@@ -11,19 +11,18 @@ has no capability, and neither has who watches it.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import FrameType
 
 from healthcheck import files
 from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, warden
-from healthcheck.plan.dry_run.sandbox.job import Image, Job, Limits, Mode, Recording, ShownDevices
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, encoded, job_of
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 ANSWER_BYTES = 64 * 1024**2
@@ -36,8 +35,8 @@ class _ToldToEnd(BaseException):
 
 
 def main() -> None:
-    with open(sys.argv[1], encoding="utf-8") as file:
-        job = job_of(json.load(file))
+    with open(sys.argv[1], "rb") as file:
+        job = job_of(file.read())
     os.unlink(sys.argv[1])
     answer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -50,19 +49,6 @@ def main() -> None:
         stream.write(recording)
 
 
-def job_of(fields: dict[str, object]) -> Job:
-    """The job as it travelled."""
-    limits = Limits(**fields.pop("limits"))  # type: ignore[arg-type]
-    lists: dict[str, object] = {
-        name: tuple(fields[name])  # type: ignore[arg-type]
-        for name in ("shell", "stdlib", "libraries", "packages")
-    }
-    image: dict[str, object] = fields.pop("image")  # type: ignore[assignment]
-    shown = Image(**{**image, "devices": ShownDevices(**image["devices"])})  # type: ignore[arg-type]
-    whole = {**fields, **lists, "mode": Mode(fields["mode"]), "image": shown}
-    return Job(**whole, limits=limits)  # type: ignore[arg-type]
-
-
 def _end(_number: int, _frame: FrameType | None) -> None:
     raise _ToldToEnd
 
@@ -72,9 +58,9 @@ def _isolated(job: Job) -> bytes:
     try:
         _enter_namespaces(as_root=job.stranger >= 0)
     except OSError as error:
-        return _told("setup", str(error))
+        return _told(EndedBy.SETUP, str(error))
     with _worker(job, signal.SIGKILL) as (_, answer):
-        return _heard(answer, job) or _told("lost", "it was killed")
+        return _heard(answer, job) or _told(EndedBy.LOST, "it was killed")
 
 
 def _beside(job: Job) -> bytes:
@@ -84,7 +70,7 @@ def _beside(job: Job) -> bytes:
     told = False
     try:
         with _worker(job, None) as (_, answer):
-            return _heard(answer, job) or _told("lost", "who watched it was killed")
+            return _heard(answer, job) or _told(EndedBy.LOST, "who watched it was killed")
     except _ToldToEnd:
         told = True
         raise SystemExit(1) from None
@@ -110,9 +96,9 @@ def _worker(job: Job, dies_by: int | None) -> Iterator[tuple[int, int]]:
         try:
             if dies_by:
                 kernel.die_with_parent(dies_by)
-            recording = _json(warden.work(job, lambda: None if dies_by else watch_parent(parent)))
+            recording = encoded(warden.work(job, lambda: None if dies_by else watch_parent(parent)))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-            recording = _told("lost", f"{type(error).__name__}: {error}")
+            recording = _told(EndedBy.LOST, f"{type(error).__name__}: {error}")
         with open(writer, "wb") as stream:
             stream.write(recording)
         os._exit(0)
@@ -151,12 +137,8 @@ def _heard(answer: int, job: Job) -> bytes:
     return b""
 
 
-def _told(ended_by: str, why: str) -> bytes:
-    return _json(warden.nothing(ended_by, why))
-
-
-def _json(recording: Recording) -> bytes:
-    return json.dumps(asdict(recording)).encode()
+def _told(ended_by: EndedBy, why: str) -> bytes:
+    return encoded(warden.nothing(ended_by, why))
 
 
 def _enter_namespaces(*, as_root: bool) -> None:

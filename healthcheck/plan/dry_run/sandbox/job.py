@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -21,8 +22,6 @@ CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
 """How a user allows a dry run that nothing confines."""
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
 """Where an isolated script has the stubs, and the machine's own programs; nothing right below the root."""
-REFUSED, UNKNOWN_MODEL = "refused:", "unknown-model:"
-"""Begin notes on a port at which a program polled without an answer, and on a model (as in an address)."""
 
 FILE_VARIABLES = frozenset((
     "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
@@ -41,6 +40,26 @@ class Mode(enum.Enum):
     ISOLATED = "isolated"
     CONFINED = "confined"
     UNCONFINED = "unconfined"
+
+
+class EndedBy(enum.Enum):
+    """How a run of a script ended: by itself, for a limit, or because the sandbox failed.
+
+    SERVER: a server runs and the script stays. LOST: the sandbox itself was killed. COPY: the submission or its
+    weights cannot be copied into it. SETUP: this system has no such sandbox.
+    """
+
+    SERVER = "server"
+    EXIT = "exit"
+    TIME = "time"
+    PROCESSES = "processes"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    RECORDS = "records"
+    DISK = "disk"
+    LOST = "lost"
+    COPY = "copy"
+    SETUP = "setup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +133,7 @@ class Job:
         stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
         image: what the stubs know of the image and the machine.
+        marks: the words that a stub may leave as a note of its own.
     """
 
     shell: tuple[str, ...]
@@ -132,6 +152,7 @@ class Job:
     stranger: int = -1
     answers: bool = True
     image: Image = field(default_factory=Image)
+    marks: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
@@ -181,22 +202,56 @@ class Recording:
     """What a dry run brought back.
 
     Attributes:
-        ended_by: as in facts.ShellRun; "setup" where this system has no such sandbox; "copy" where the submission
-            or its weights cannot be copied into it.
+        trouble: why the sandbox failed, of a recording that ended by LOST, COPY or SETUP.
         stderr_after: what was said after the server was ended for the dry run's sake.
         asked: a program asked a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
         network: the program could reach the network.
+        stricter: why there was no sandbox of a stricter mode; "" where none was tried.
+        marks: those of `Job.marks` that a stub left, sorted.
+        refused_ports: polled again and again, while no recorded server listened on them.
+        unknown_models: asked of recorded servers that do not serve them, sorted.
     """
 
-    ended_by: str
+    ended_by: EndedBy
     exit_status: int | None
     stdout: str
     stderr: str
     records: tuple[Record, ...]
-    notes: tuple[str, ...]
     seconds: float
+    trouble: str = ""
     stderr_after: str = ""
     asked: bool = False
     slept_s: float = 0.0
     network: bool = False
+    stricter: str = ""
+    marks: tuple[str, ...] = ()
+    refused_ports: tuple[int, ...] = ()
+    unknown_models: tuple[str, ...] = ()
+
+
+def encoded(message: Job | Recording) -> bytes:
+    """The message as it travels; a lone surrogate survives."""
+    return json.dumps(asdict(message), default=_value).encode("ascii")
+
+
+def _value(member: enum.Enum) -> object:
+    return member.value
+
+
+def job_of(data: bytes) -> Job:
+    """The job as it travelled."""
+    fields = json.loads(data)
+    image = fields.pop("image")
+    shown = Image(**{**image, "devices": ShownDevices(**image["devices"])})
+    lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")}
+    special = {"mode": Mode(fields["mode"]), "image": shown, "limits": Limits(**fields["limits"])}
+    return Job(**{**fields, **lists, **special})
+
+
+def recording_of(data: bytes) -> Recording:
+    """The recording as it travelled."""
+    fields = json.loads(data)
+    records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
+    lists = {name: tuple(fields[name]) for name in ("marks", "refused_ports", "unknown_models")}
+    return Recording(**{**fields, **lists, "records": records, "ended_by": EndedBy(fields["ended_by"])})

@@ -15,7 +15,6 @@ from healthcheck.plan.dry_run.stubs import note
 _REFUSED_OFTEN = 6
 """So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
 _MOST = 200
-_MARKS = ("atb-under-u", "cann-without-bash")
 _ENDS_S = 1.0
 """A sleep whose limit of time is over waits so long for the signal that ends it."""
 
@@ -25,10 +24,11 @@ class Notes:
 
     Args:
         loading: no server ever gets ready, and the clocks of the script go on as it sleeps.
+        marks: the words that a stub may leave as they are.
     """
 
-    def __init__(self, channel: Channel, *, loading: bool) -> None:
-        self._channel, self._loading = channel, loading
+    def __init__(self, channel: Channel, *, loading: bool, marks: Container[str]) -> None:
+        self._channel, self._loading, self._known_marks = channel, loading, marks
         self._refused: Counter[int] = Counter()
         self._ending: deque[tuple[float, int]] = deque(maxlen=_MOST)
         self.timers = Timers()
@@ -54,7 +54,7 @@ class Notes:
             self._channel.shown.add(note.WAITED, ".")
         elif word == "asked":
             self.asked = True
-        elif word in _MARKS:
+        elif word in self._known_marks:
             self.marks.add(word)
 
     def _slept(self, text: str, naps: str, pid: str, timer: str, limit: str) -> None:

@@ -7,11 +7,10 @@ import os
 import re
 import time
 from collections.abc import Container, Sequence
-from urllib.parse import quote
 
 from healthcheck.plan.dry_run.sandbox import answers, processes, python_path, safely
 from healthcheck.plan.dry_run.sandbox.channel import Channel, Message
-from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, REFUSED, UNKNOWN_MODEL, Job, Record
+from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, Job, Record
 from healthcheck.plan.dry_run.sandbox.notes import Notes, number
 from healthcheck.plan.dry_run.sandbox.stubs import Stubs
 from healthcheck.plan.dry_run.stubs.note import BETWEEN, DONE, END, PORTS, SERVING
@@ -38,8 +37,8 @@ class Records:
         self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._listening: set[int] = set()
         self._real_ports: dict[int, int] = {}
-        self._unknown_models: set[str] = set()
-        self.notes = Notes(channel, loading=not job.answers)
+        self.unknown_models: set[str] = set()
+        self.notes = Notes(channel, loading=not job.answers, marks=job.marks)
         self.found: list[Record] = []
 
     def listen(self, seconds: float) -> int:
@@ -127,13 +126,12 @@ class Records:
 
     def _note_asked(self, unknown_model: str) -> None:
         self.notes.asked = True
-        if unknown_model and len(self._unknown_models) < _UNKNOWN_MODELS:
-            self._unknown_models.add(unknown_model[:_NAME_CHARACTERS])
+        if unknown_model and len(self.unknown_models) < _UNKNOWN_MODELS:
+            self.unknown_models.add(unknown_model[:_NAME_CHARACTERS])
 
-    def unanswered(self) -> list[str]:
-        """Notes on what was asked of servers and is not there."""
-        models = (f"{UNKNOWN_MODEL}{quote(name)}" for name in sorted(self._unknown_models))
-        return [*(f"{REFUSED}{port}" for port in self.notes.refused(self._listening)), *models]
+    def refused_ports(self) -> tuple[int, ...]:
+        """Ports that were polled, and on which no recorded server listens."""
+        return tuple(self.notes.refused(self._listening))
 
     def port_of(self, port: int) -> int | None:
         """Where a recorded server of this port really listens."""

@@ -15,17 +15,17 @@ from dataclasses import replace
 
 from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
 from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.job import Job, Recording
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, Recording
 from healthcheck.plan.dry_run.sandbox.watch import Output, Watch
 from healthcheck.plan.dry_run.stubs.note import HOST_NAME, RUN
 
 Started = Callable[[], None]
 
 
-def nothing(ended_by: str, why: str) -> Recording:
+def nothing(ended_by: EndedBy, why: str) -> Recording:
     """A recording of a program that did not run, or of which nothing is known."""
     return Recording(
-        ended_by=ended_by, exit_status=None, stdout="", stderr="", records=(), notes=(why,), seconds=0.0
+        ended_by=ended_by, exit_status=None, stdout="", stderr="", records=(), seconds=0.0, trouble=why
     )
 
 
@@ -38,16 +38,16 @@ def work(job: Job, started: Started) -> Recording:
         if outside.copies_weights(job) if not job.isolated else root.copies_weights(job):
             copy.measure(job.weights)
     except (safely.TooMuch, OSError) as error:
-        return nothing("copy", str(error))
+        return nothing(EndedBy.COPY, str(error))
     real_root = job.isolated and job.stranger >= 0
     try:
         proc = _prepare(job, copy)
     except OSError as error:
-        return nothing("setup", str(error))
+        return nothing(EndedBy.SETUP, str(error))
     try:
         _fill(job, copy, real_root=real_root)
     except (OSError, RecursionError) as error:
-        return nothing("copy", str(error))
+        return nothing(EndedBy.COPY, str(error))
     try:
         channel = Channel(f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records)
         if job.isolated:
@@ -59,7 +59,7 @@ def work(job: Job, started: Started) -> Recording:
             outside.confine(job)
         running = _Running(job, proc, channel, real_root=real_root)
     except OSError as error:
-        return nothing("setup", str(error))
+        return nothing(EndedBy.SETUP, str(error))
     started()
     return running.watched()
 
@@ -147,7 +147,7 @@ class _Running:
             self._gate.sendall(program.GO)
             return self._watched()
         except (OSError, ValueError, MemoryError, RecursionError) as error:
-            return nothing("lost", f"{type(error).__name__}: {error}")
+            return nothing(EndedBy.LOST, f"{type(error).__name__}: {error}")
         finally:
             processes.end_all(os.getpid())
 
@@ -158,7 +158,7 @@ class _Running:
         records = tuple(
             replace(record, alive=watch.records.is_there(record, ending.pids)) for record in watch.records.found
         )
-        after = watch.afterwards() if ending.ended_by == "server" else ""
+        after = watch.afterwards() if ending.ended_by is EndedBy.SERVER else ""
         processes.end_all(os.getpid())
         return Recording(
             ended_by=ending.ended_by,
@@ -166,10 +166,12 @@ class _Running:
             stdout=said[0],
             stderr=said[1],
             records=records,
-            notes=(*sorted(watch.records.notes.marks), *watch.records.unanswered()),
             seconds=time.monotonic() - self._began,
             stderr_after=after,
             asked=watch.records.notes.asked,
             slept_s=watch.slept_s(),
             network=self._network,
+            marks=tuple(sorted(watch.records.notes.marks)),
+            refused_ports=watch.records.refused_ports(),
+            unknown_models=tuple(sorted(watch.records.unknown_models)),
         )

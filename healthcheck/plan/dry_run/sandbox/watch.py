@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from healthcheck.plan.dry_run.sandbox import outside, processes
 from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.job import Job, Limits
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, Limits
 from healthcheck.plan.dry_run.sandbox.records import Records
 
 _POLL_S = 0.01
@@ -32,7 +32,7 @@ _DISK_S = 0.3
 class Ending:
     """How the program ended: `exit_status` None where it was still there."""
 
-    ended_by: str
+    ended_by: EndedBy
     exit_status: int | None
     pids: frozenset[int]
 
@@ -164,19 +164,19 @@ class Watch:
         if busy or running or signature != self._signature:
             self._signature, self._calm_since = signature, now
 
-    def _exceeded(self, family: tuple[processes.Process, ...], elapsed_s: float) -> str:
+    def _exceeded(self, family: tuple[processes.Process, ...], elapsed_s: float) -> EndedBy | None:
         limits: Limits = self._job.limits
         if len(family) > limits.processes:
-            return "processes"
+            return EndedBy.PROCESSES
         if sum(process.memory_bytes for process in family) > limits.memory_bytes:
-            return "memory"
+            return EndedBy.MEMORY
         if sum(output.count for output in self._outputs) > limits.output_bytes:
-            return "output"
+            return EndedBy.OUTPUT
         if self.records.flooded:
-            return "records"
+            return EndedBy.RECORDS
         if self._disk_is_full(elapsed_s):
-            return "disk"
-        return "time" if elapsed_s > limits.wall_s else ""
+            return EndedBy.DISK
+        return EndedBy.TIME if elapsed_s > limits.wall_s else None
 
     def _disk_is_full(self, elapsed_s: float) -> bool:
         if self._job.isolated:
@@ -187,21 +187,21 @@ class Watch:
         self._measured_s = elapsed_s
         return outside.used_bytes(self._job) - self._at_first_bytes > self._job.limits.disk_bytes
 
-    def _settled(self, family: tuple[processes.Process, ...], now: float) -> str:
+    def _settled(self, family: tuple[processes.Process, ...], now: float) -> EndedBy | None:
         calm_s = now - self._calm_since
         pids = {process.pid for process in family}
         if self._status is not None:
             gone_s = now - self._exited_at
-            return "exit" if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else ""
+            return EndedBy.EXIT if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else None
         servers = self.records.serving()
         # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
         if pids == {self._child} and self._child in servers and calm_s > 0:
-            return "server"
+            return EndedBy.SERVER
         if pids & servers:
             supervised_s = self.records.notes.slept_s - self._slept_before_s
             if not self._job.answers:
-                return "server" if self._waits_for_long(pids, calm_s) else ""
+                return EndedBy.SERVER if self._waits_for_long(pids, calm_s) else None
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:
-                return "server"
-            return ""
-        return "time" if calm_s > _STUCK_S else ""
+                return EndedBy.SERVER
+            return None
+        return EndedBy.TIME if calm_s > _STUCK_S else None
