@@ -7,12 +7,18 @@ from dataclasses import dataclass
 
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.statistics.correlated import Reach, reach
+from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
+from healthcheck.probe.statistics.pass_variance import ENDLESS, Sharpness, sharpness
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
 
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
+_KS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
+_SAMPLES = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100)
+"""Where the standard error of pass@k is told, for runs of up to so many samples."""
 Rows = tuple[tuple[int, ...], ...]
 """Indices into a run's samples, one row a problem, all rows of one length."""
 
@@ -106,6 +112,23 @@ def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
         _answers(run, chosen),
         confidences=[[None if value is None else math.exp(value) for value in row] for row in logprobs],
     )
+
+
+def reaches(run: ProbeRun, chosen: Grid) -> tuple[Reach, ...]:
+    """pass@n with and without correlation, and what they make of twice and four times as many samples."""
+    counts, n = counts_of(matrix(run, chosen)), chosen.repeats
+    names = [run.problems[problem].tier for problem in chosen.problems]
+    return tuple(found for k in (n, 2 * n, 4 * n) if (found := reach(counts, names, k)))
+
+
+def sharpnesses(run: ProbeRun, chosen: Grid) -> dict[int, tuple[Sharpness, ...]]:
+    """By k: the standard error of pass@k from k samples to four times those of the run, and without end."""
+    counts, n = counts_of(matrix(run, chosen)), chosen.repeats
+    ks = [k for k in _KS if k <= n] if n > 1 else []
+    return {
+        k: sharpness(counts, k, [*sorted({*(m for m in _SAMPLES if k <= m < n), n, 2 * n, 4 * n}), ENDLESS])
+        for k in ks
+    }
 
 
 def _answers(run: ProbeRun, chosen: Grid) -> list[list[str | None]]:

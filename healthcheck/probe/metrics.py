@@ -44,6 +44,8 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
             tier.tier: _summary(tier, figures.votes(run, figures.of_tier(run, chosen, tier.tier)))
             for tier in figures.tiers(run)
         },
+        "correlated pass@k": _reaches(run, chosen),
+        "standard error of pass@k": _sharpnesses(run, chosen),
         "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "signs": _signs(run),
@@ -82,6 +84,25 @@ def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonV
 def client(run: ProbeRun) -> dict[str, float]:
     """What the evaluation client would print, in percent."""
     return export.client_figures(run)
+
+
+def _reaches(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """By k, also beyond n: as if samples were independent, and with the correlation that was observed."""
+    return {
+        f"pass@{each.k}": {"independent": each.independent, "correlated": _json(each.correlated)}
+        for each in figures.reaches(run, chosen)
+    }
+
+
+def _sharpnesses(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    """For each k: with how many samples a problem, None without end, which standard errors."""
+    return {
+        f"pass@{k}": [
+            {"samples": each.samples or None, LIKE_THESE: each.like_these, THIS_BANK: each.this_bank}
+            for each in table
+        ]
+        for k, table in figures.sharpnesses(run, chosen).items()
+    }
 
 
 def _signs(run: ProbeRun) -> dict[str, JsonValue]:

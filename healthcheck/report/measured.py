@@ -13,7 +13,9 @@ from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
+from healthcheck.probe.statistics.pass_variance import sharpness
 from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
 from healthcheck.redact import without_secrets
@@ -122,7 +124,7 @@ def _figures(run: ProbeRun) -> tuple[Figure, ...]:
 
 def _accuracy(run: ProbeRun) -> tuple[Chart | None, ...]:
     summary = figures.overall(run)
-    return (_by_tier(run, summary), _by_k(summary)) if summary.samples else ()
+    return (_by_tier(run, summary), _by_k(summary), _by_samples(run)) if summary.samples else ()
 
 
 def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
@@ -162,6 +164,25 @@ def _by_k(summary: Summary) -> Chart | None:
         drawing=charts.by_k(points, f"pass@k for k from 1 to {points[-1].k}"),
         caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
         "problems would give; the distance below it is what the samples of a problem share.",
+    )
+
+
+def _by_samples(run: ProbeRun) -> Chart | None:
+    """The largest k of which the run can say what more samples would bring."""
+    chosen = figures.grid(run)
+    k = max((k for k in figures.sharpnesses(run, chosen) if 2 * k <= chosen.repeats), default=0)
+    if not k or len(chosen.rows) < 2:
+        return None
+    counts = range(k, 4 * chosen.repeats + 1)
+    points = [
+        charts.BySamples(samples=each.samples, like_these=each.like_these, this_bank=each.this_bank)
+        for each in sharpness(counts_of(figures.matrix(run, chosen)), k, counts)
+    ]
+    return Chart(
+        title=f"Standard error of pass@{k}",
+        drawing=charts.by_samples(points, f"Standard error of pass@{k} over the samples of each problem"),
+        caption=f"Over the samples of each problem; this run has {chosen.repeats}. Line: for problems like these; "
+        "where it is flat, only more problems help. Dashed: for these problems again.",
     )
 
 
