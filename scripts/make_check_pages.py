@@ -73,7 +73,14 @@ def _parts(page: Page) -> Iterator[str]:
 
 
 def _captioned(body: str) -> str:
-    return re.sub(r"(?<=:\n)(?=`[^`])", "\n", _NAMED_BLOCK.sub(r"`\2`:\n\n```\1", body))
+    """The subject of a block of code as a line above it: a file as code, anything else as text."""
+    return re.sub(r"(?<=:\n)(?=[^`\n][^\n]*:\n\n```|`[^`])", "\n", _NAMED_BLOCK.sub(_caption, body))
+
+
+def _caption(block: re.Match[str]) -> str:
+    language, subject = block.groups()
+    above = f"{subject[0].upper()}{subject[1:]}" if " " in subject else f"`{subject}`"
+    return f"{above}:\n\n```{language}"
 
 
 def escaped(words: str) -> str:

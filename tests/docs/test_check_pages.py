@@ -7,6 +7,7 @@ import sys
 
 from healthcheck import catalogue
 from tests.docs.blocks import ROOT
+from tests.support.page_examples import WITHOUT, example
 
 
 def test_the_pages_are_those_of_the_checks() -> None:
@@ -18,3 +19,9 @@ def test_the_pages_are_those_of_the_checks() -> None:
 def test_every_check_is_in_the_index() -> None:
     index = (ROOT / "docs/checks/README.md").read_text("utf-8")
     assert all(f"]({page.id}.md)" in index for page in catalogue.pages())
+
+
+def test_every_page_shows_what_the_check_objects_to_and_the_repair() -> None:
+    shown = {page.id: example(page) for page in catalogue.pages()}
+    without = {name for name, each in shown.items() if not each.wrong or each.right == each.wrong}
+    assert without == WITHOUT.keys()

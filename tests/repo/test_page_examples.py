@@ -46,6 +46,8 @@ def test_the_example_of_uncommitted_changes_is_what_git_prints(tmp_path: Path) -
     git(root, "config", "user.email", "author@example.org")
     for text, outcome in ((shown.wrong[""], Outcome.WARN), (shown.right[""], Outcome.PASS)):
         commands = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
-        done = subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=root, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["sh", "-ec", "\n".join(commands)], cwd=root, capture_output=True, text=True, check=True
+        )
         assert done.stdout == "".join(f"{line}\n" for line in text.splitlines() if not line.startswith("$ "))
         assert judged(read_submission(root), COMMITS).outcome is outcome

@@ -9,7 +9,13 @@ from healthcheck import catalogue
 
 _BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead:\n"
-WITHOUT = {"plan/self-contained": "a summary of other checks", "plan/engine-config": "needs vLLM itself"}
+WITHOUT = {
+    "plan/self-contained": "a summary of other checks",
+    "plan/engine-config": "what vLLM refuses differs from release to release",
+    **dict.fromkeys(
+        ("probe/completes", "probe/degenerate", "probe/truncated", "probe/accuracy"), "hundreds of answers"
+    ),
+}
 """Pages that show none, each with the reason."""
 
 

@@ -27,6 +27,25 @@ def bad_request(interview: Interview) -> Findings:
     Repair: check the body before it reaches the model.
     Simulated by: npu-adapter simulate --fault stuck-after-bad-request (bad-request-500,
     answers-broken-json)
+
+    Example:
+    The body of the request is `{"model": `, which is not JSON:
+
+    ```http plain answer
+    HTTP/1.1 500 Internal Server Error
+    Content-Type: text/plain
+
+    Internal Server Error
+    ```
+
+    Use instead:
+
+    ```http plain answer
+    HTTP/1.1 400 Bad Request
+    Content-Type: application/json
+
+    {"error": {"message": "the body is not JSON", "type": "invalid_request_error"}}
+    ```
     """
     if interview.after_malformed is None:
         raise NotApplicable("no malformed request was sent")

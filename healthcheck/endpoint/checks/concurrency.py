@@ -36,6 +36,19 @@ def concurrency(interview: Interview) -> Findings:
     the others'.
     Simulated by: npu-adapter simulate --fault cross-talk (busy, hangs-in-a-crowd, mixes-tokens,
     swaps-tokens)
+
+    Example:
+    ```text line to repeat, and the answer beside others
+    kalo77 red house   → kalo77 red house
+    miru12 blue river  → kalo77 red river
+    ```
+
+    Use instead:
+
+    ```text line to repeat, and the answer beside others
+    kalo77 red house   → kalo77 red house
+    miru12 blue river  → miru12 blue river
+    ```
     """
     crowd = interview.crowd
     if crowd is None:

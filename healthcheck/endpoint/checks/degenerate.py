@@ -39,6 +39,17 @@ def degenerate(interview: Interview) -> Findings:
     Repair: try these in this order, and keep the first that ends it: --dtype bfloat16, no quantisation,
     --enforce-eager, --tensor-parallel-size 1.
     Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop)
+
+    Example:
+    ```text answer to “Write a story.”
+    !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!
+    ```
+
+    Use instead:
+
+    ```text answer to “Write a story.”
+    The old keeper climbed the stairs of the lighthouse, lit the lamp once more, and listened to the sea.
+    ```
     """
     warm = interview.sampling.warm if interview.sampling else ()
     short = [exchange for exchange in warm if _telling(exchange)]

@@ -22,6 +22,24 @@ def disconnect(interview: Interview) -> Findings:
 
     Repair: end the generation when its client is gone, and give its slot back.
     Simulated by: npu-adapter simulate --fault stuck-after-disconnect
+
+    Example:
+    ```python
+    async def stream(prompt):
+        await slots.acquire()
+        async for token in engine.generate(prompt):
+            yield token  # a client that leaves ends the generator here
+        slots.release()
+    ```
+
+    Use instead:
+
+    ```python
+    async def stream(prompt):
+        async with slots:
+            async for token in engine.generate(prompt):
+                yield token
+    ```
     """
     if interview.after_abandoned is None:
         raise NotApplicable("no stream was left")

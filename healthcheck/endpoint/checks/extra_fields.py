@@ -26,6 +26,27 @@ def extra_fields(interview: Interview) -> Findings:
 
     Repair: ignore unknown fields; answer one choice unless `n` says otherwise. `vllm serve` does both.
     Simulated by: npu-adapter simulate --fault strict-fields (five-choices)
+
+    Example:
+    The request has "ignore_eos": false:
+
+    ```http streamed answer
+    HTTP/1.1 422 Unprocessable Entity
+    Content-Type: application/json
+
+    {"detail": [{"loc": ["body", "ignore_eos"], "msg": "Extra inputs are not permitted"}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     opening = interview.opening
     first = next(each for each in interview.openings if each.name == opening.name)

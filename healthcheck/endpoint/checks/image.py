@@ -29,6 +29,19 @@ def image(interview: Interview) -> Findings:
 
     Repair: serve a vision-language model with its processor files; allow pictures (--limit-mm-per-prompt).
     Simulated by: npu-adapter simulate --fault ignores-images (refuses-images)
+
+    Example:
+    ```text answers to “What is the main colour?”
+    red picture   → A dog on a meadow.
+    blue picture  → A dog on a meadow.
+    ```
+
+    Use instead:
+
+    ```text answers to “What is the main colour?”
+    red picture   → Red.
+    blue picture  → Blue.
+    ```
     """
     if interview.task is Task.TEXT_GENERATION:
         raise NotApplicable("the task is text-generation: no pictures")

@@ -29,6 +29,19 @@ def isolation(interview: Interview) -> Findings:
 
     Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
     Simulated by: npu-adapter simulate --fault shared-history
+
+    Example:
+    Another client was told the code word kalo77. This one was told none:
+
+    ```text answer to “What is the code word?”
+    The code word is kalo77.
+    ```
+
+    Use instead:
+
+    ```text answer to “What is the code word?”
+    You have not told me a code word.
+    ```
     """
     for word, exchange in _untold(interview):
         if word in said(exchange):

@@ -49,6 +49,23 @@ def long_prompt(interview: Interview) -> Findings:
     Repair: raise the limit on input tokens (--max-model-len), and refuse what is longer instead of cutting it.
     Simulated by: npu-adapter simulate --fault cuts-prompt (long-prompt-500, halves-prompt, cuts-at-4096,
     drops-middle)
+
+    Example:
+    ```text prompt tokens of a growing prompt
+     100  with   1 unit of text
+     180  with   3 units
+    1060  with  25 units
+    2030  with 100 units
+    ```
+
+    Use instead:
+
+    ```text prompt tokens of a growing prompt
+     100  with   1 unit of text
+     180  with   3 units
+    1060  with  25 units
+    4060  with 100 units
+    ```
     """
     if not interview.steps:
         raise NotApplicable("no long prompt was tried")

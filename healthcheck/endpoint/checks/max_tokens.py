@@ -39,6 +39,33 @@ def max_tokens(interview: Interview) -> Findings:
     Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
     Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,
     limit-counts-prompt)
+
+    Example:
+    The request has "max_tokens": 4:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris, on the river Seine."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17}}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris, on the"}, "finish_reason": "length"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}}
+
+    data: [DONE]
+    ```
     """
     for exchange in every_stream(interview):
         if finding := _exceeds(exchange, _usage(interview, exchange)):

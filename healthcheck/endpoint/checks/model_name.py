@@ -26,6 +26,25 @@ def model_name(interview: Interview) -> Findings:
 
     Repair: remove --served-model-name, and serve "$MODEL_PATH" as it is.
     Simulated by: npu-adapter simulate --fault other-name
+
+    Example:
+    With MODEL_PATH=/weights:
+
+    ```http GET /v1/models
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"object": "list", "data": [{"id": "Qwen3-8B", "object": "model"}]}
+    ```
+
+    Use instead:
+
+    ```http GET /v1/models
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"object": "list", "data": [{"id": "/weights", "object": "model"}]}
+    ```
     """
     names = [str(card["id"]) for card in model_cards(interview.models)]
     name = interview.asked_name

@@ -26,6 +26,23 @@ def models(interview: Interview) -> Findings:
     Repair: serve with an OpenAI-compatible server (`vllm serve`), or add the route.
     Simulated by: npu-adapter simulate --fault models-500 (models-404, models-empty, models-html,
     hangs)
+
+    Example:
+    ```http GET /v1/models
+    HTTP/1.1 404 Not Found
+    Content-Type: application/json
+
+    {"detail": "Not Found"}
+    ```
+
+    Use instead:
+
+    ```http GET /v1/models
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"object": "list", "data": [{"id": "/weights", "object": "model"}]}
+    ```
     """
     answer = interview.models
     if answer.status in DENIALS:

@@ -33,6 +33,19 @@ def multi_turn(interview: Interview) -> Findings:
 
     Repair: apply the model's chat template to the whole list of messages.
     Simulated by: npu-adapter simulate --fault forgets-history (refuses-history, first-turn-only)
+
+    Example:
+    ```text prompt tokens of a conversation
+    100  with a short first message
+    100  with a longer first message
+    ```
+
+    Use instead:
+
+    ```text prompt tokens of a conversation
+    100  with a short first message
+    180  with a longer first message
+    ```
     """
     talk = conversation(interview)
     for exchange in (talk.history, talk.shots):

@@ -24,6 +24,25 @@ def no_auth(interview: Interview) -> Findings:
 
     Repair: remove --api-key from deploy.sh and unset VLLM_API_KEY in it.
     Simulated by: npu-adapter simulate --fault api-key
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 401 Unauthorized
+    Content-Type: application/json
+
+    {"error": "Unauthorized"}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     exchanges = (interview.models, *(opening.exchange for opening in interview.openings))
     if not any(exchange.status for exchange in exchanges):

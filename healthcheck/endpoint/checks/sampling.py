@@ -42,6 +42,19 @@ def sampling(interview: Interview) -> Findings:
     Repair: pass temperature on to the engine, and fix no seed. For steady answers at temperature 0: one request at
     a time, or the engine's batch-invariant mode.
     Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
+
+    Example:
+    ```text answers to one request at temperature 2
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    ```
+
+    Use instead:
+
+    ```text answers to one request at temperature 2
+    The old lighthouse keeper climbed the stairs and lit the lamp once more.
+    A fox crossed the frozen river and found the village asleep under snow.
+    ```
     """
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:

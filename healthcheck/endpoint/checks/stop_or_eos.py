@@ -39,6 +39,27 @@ def stop_or_eos(interview: Interview) -> Findings:
 
     Repair: put the end-of-turn token into eos_token_id of generation_config.json, and use the model's own template.
     Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris.<|im_end|>"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     own_end = [exchange for exchange in every_stream(interview) if not (exchange.sent or {}).get("ignore_eos")]
     turns = [(exchange, found) for exchange in own_end if (found := _TURNS.search(said(exchange)))]

@@ -30,6 +30,29 @@ def stream(interview: Interview) -> Findings:
     that is all reasoning, remove --reasoning-parser where the model does not reason.
     Simulated by: npu-adapter simulate --fault error-event (chat-404, chat-500, redirect, never-streams,
     never-answers, says-nothing, reasoning-only)
+
+    Example:
+    The request has "stream": true:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Paris."}, "finish_reason": "stop"}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     opening = interview.opening.exchange
     if opening.status in DENIALS:

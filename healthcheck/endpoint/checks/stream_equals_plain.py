@@ -28,6 +28,36 @@ def stream_equals_plain(interview: Interview) -> Findings:
 
     Repair: build both answers from the same pieces.
     Simulated by: npu-adapter simulate --fault lost-token (doubled-token, no-plain)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "The capital is"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    ```http plain answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "The capital is Paris."}}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "The capital is"}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {"content": " Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     if not interview.streams or not interview.plains:
         raise NotApplicable("no pair of answers was asked for")

@@ -30,6 +30,29 @@ def stream_finish(interview: Interview) -> Findings:
     Repair: look into the server's log at that moment; raise time-outs of anything between client and server.
     Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
     hangs-at-45)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": null}]}
+
+    data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     streams = tuple(every_stream(interview))
     # A stream that the kit left because it went on and on is judged by endpoint/max-tokens, one that never began

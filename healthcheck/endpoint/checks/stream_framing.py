@@ -30,6 +30,28 @@ def stream_framing(interview: Interview) -> Findings:
     Repair: send `data: ` + one line of JSON + two newlines, and nothing else.
     Simulated by: npu-adapter simulate --fault event-lines (id-lines, one-newline, single-quotes, not-utf8,
     after-comment, message-for-delta, null-choices, json-type, plain-type)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    event: message
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     streams = tuple(every_stream(interview))
     spoilt = [(e, e.completion) for e in streams if e.completion and flaws(e.completion)]

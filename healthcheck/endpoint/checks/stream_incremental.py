@@ -31,6 +31,21 @@ def stream_incremental(interview: Interview) -> Findings:
 
     Repair: send each token as it comes, and switch buffering off in anything in front (nginx: proxy_buffering off).
     Simulated by: npu-adapter simulate --fault burst
+
+    Example:
+    ```text seconds until each event of a long answer
+    5.00  data: {"choices": [{"index": 0, "delta": {"content": "Once"}, …
+    5.01  data: {"choices": [{"index": 0, "delta": {"content": " upon"}, …
+    5.01  data: {"choices": [{"index": 0, "delta": {"content": " a"}, …
+    ```
+
+    Use instead:
+
+    ```text seconds until each event of a long answer
+    0.10  data: {"choices": [{"index": 0, "delta": {"content": "Once"}, …
+    2.50  data: {"choices": [{"index": 0, "delta": {"content": " upon"}, …
+    5.00  data: {"choices": [{"index": 0, "delta": {"content": " a"}, …
+    ```
     """
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]

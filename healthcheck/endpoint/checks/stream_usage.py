@@ -25,6 +25,31 @@ def stream_usage(interview: Interview) -> Findings:
 
     Repair: count the tokens of the templated prompt and of the answer, reasoning included.
     Simulated by: npu-adapter simulate --fault wrong-usage
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}}
+
+    data: [DONE]
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "Paris."}, "finish_reason": "stop"}]}
+
+    data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}}
+
+    data: [DONE]
+    ```
     """
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     if not any(completion.usage_sent for _, completion in streams):

@@ -28,6 +28,19 @@ def system_role(interview: Interview) -> Findings:
 
     Repair: use a chat template that has a place for the system message.
     Simulated by: npu-adapter simulate --fault forgets-system (refuses-system)
+
+    Example:
+    ```text prompt tokens of a conversation
+    100  with a short system message
+    100  with a longer system message
+    ```
+
+    Use instead:
+
+    ```text prompt tokens of a conversation
+    100  with a short system message
+    180  with a longer system message
+    ```
     """
     talk = conversation(interview)
     if talk.system.status != 200:

@@ -24,7 +24,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
     requires=("endpoint/stream-finish",),
 )
 def unicode(interview: Interview) -> Findings:
-    """An answer with Chinese characters and emoji must come out of the stream as it comes out of a plain answer.
+    r"""An answer with Chinese characters and emoji must come out of the stream as it comes out of a plain answer.
 
     U+FFFD where the plain answer has a character means that each piece is decoded by itself, and characters are cut
     between two pieces; a character that is missing, that its halves were dropped. `å¥½` for 好 means that UTF-8 is
@@ -33,6 +33,34 @@ def unicode(interview: Interview) -> Findings:
     Repair: decode incrementally, and hold back bytes that do not yet make a character.
     Simulated by: npu-adapter simulate --fault cut-characters (mojibake,
     drops-characters)
+
+    Example:
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "你\ufffd\ufffd"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
+
+    ```http plain answer
+    HTTP/1.1 200 OK
+    Content-Type: application/json
+
+    {"choices": [{"index": 0, "message": {"role": "assistant", "content": "你好"}}]}
+    ```
+
+    Use instead:
+
+    ```http streamed answer
+    HTTP/1.1 200 OK
+    Content-Type: text/event-stream
+
+    data: {"choices": [{"index": 0, "delta": {"content": "你好"}, "finish_reason": "stop"}]}
+
+    data: [DONE]
+    ```
     """
     foreign = interview.foreign
     stream = foreign.streams[0] if foreign else None

@@ -22,6 +22,21 @@ def busy(facts: RunnerFacts) -> Findings:
     In a container npu-smi may omit names, and cannot see the processes of other containers.
 
     To repair: end the processes, or choose other chips with ASCEND_RT_VISIBLE_DEVICES.
+
+    Example:
+    ```console
+    $ npu-smi info | tail -n 2
+    | NPU     Chip | Process id | Process name | Process memory(MB) |
+    | 0       0 | 77 | python | 55000 |
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | tail -n 2
+    | NPU     Chip | Process id | Process name | Process memory(MB) |
+    | No running processes found in NPU 0                                                             |
+    ```
     """
     needs_npu(facts)
     if not facts.smi.table:

@@ -24,6 +24,21 @@ def cann(facts: RunnerFacts) -> Findings:
 
     To repair: source /usr/local/Ascend/ascend-toolkit/set_env.sh, then /usr/local/Ascend/nnal/atb/set_env.sh, both
     in bash and without `set -u`. If nothing is installed, use the official image.
+
+    Example:
+    ```console
+    $ echo "ASCEND_HOME_PATH=$ASCEND_HOME_PATH"
+    ASCEND_HOME_PATH=
+    ```
+
+    Use instead:
+
+    ```console
+    $ source /usr/local/Ascend/ascend-toolkit/set_env.sh
+    $ source /usr/local/Ascend/nnal/atb/set_env.sh
+    $ echo "ASCEND_HOME_PATH=$ASCEND_HOME_PATH"
+    ASCEND_HOME_PATH=/usr/local/Ascend/ascend-toolkit/latest
+    ```
     """
     needs_npu(facts)
     seen = facts.cann

@@ -29,6 +29,21 @@ def compute(facts: RunnerFacts) -> Findings:
     To repair: an error names the operator or the runtime code (see runner/stack for incompatible versions; use a
     free card if memory ran out). For wrong numbers or a hang, look at the chip's health (npu-smi info -t ecc),
     reset it, or exclude it with ASCEND_RT_VISIBLE_DEVICES.
+
+    Example:
+    ```pycon
+    >>> a, b = (torch.randint(-4, 5, (64, 64)).half() for _ in range(2))
+    >>> (a.npu() @ b.npu()).cpu().equal(a @ b)
+    False
+    ```
+
+    Use instead:
+
+    ```pycon
+    >>> a, b = (torch.randint(-4, 5, (64, 64)).half() for _ in range(2))
+    >>> (a.npu() @ b.npu()).cpu().equal(a @ b)
+    True
+    ```
     """
     needs_npu(facts)
     seen = facts.torch

@@ -25,12 +25,27 @@ NEEDED_MOUNTS = (
     why="A container sees only those NPUs, drivers and tools of the host that its flags pass to it.",
 )
 def container(facts: RunnerFacts) -> Findings:
-    """vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
+    r"""vllm-ascend's documented `docker run` mounts, beside the device nodes, the driver's libraries and version
     file, /usr/local/dcmi, npu-smi and /etc/ascend_install.info (which set_env.sh reads). A missing mount warns,
     with its flag; if the devices computed correctly it is only mentioned. With --runtime=ascend the container
     runtime mounts the devices by ASCEND_VISIBLE_DEVICES, and some of these files stay hidden.
 
     To repair: start the container again with the flags of the message.
+
+    Example:
+    ```console
+    $ docker run IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run -v /usr/local/dcmi:/usr/local/dcmi \
+        -v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/ \
+        -v /usr/local/Ascend/driver/version.info:/usr/local/Ascend/driver/version.info \
+        -v /etc/ascend_install.info:/etc/ascend_install.info \
+        -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi IMAGE npu-adapter runner
+    ```
     """
     needs_npu(facts)
     if not facts.host.container:

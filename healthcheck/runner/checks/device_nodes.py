@@ -15,7 +15,7 @@ from healthcheck.runner.wording import RUN_FLAGS, fault, listed, npus
     why="Programs reach an NPU through /dev/davinciN and the driver's own device nodes.",
 )
 def device_nodes(facts: RunnerFacts) -> Findings:
-    """Each NPU chip has a node /dev/davinciN, and the driver has /dev/davinci_manager, /dev/devmm_svm and
+    r"""Each NPU chip has a node /dev/davinciN, and the driver has /dev/davinci_manager, /dev/devmm_svm and
     /dev/hisi_hdc. The user that runs the server must be able to read and write them (group HwHiAiUser).
 
     The numbers are those of the host: a container with one card may have only /dev/davinci5.
@@ -25,6 +25,18 @@ def device_nodes(facts: RunnerFacts) -> Findings:
     --device /dev/hisi_hdc. For permissions: usermod -a -G HwHiAiUser USER, and log in again.
 
     On a machine without an NPU, pass --allow-none: the checks of NPUs are then skipped.
+
+    Example:
+    ```console
+    $ docker run --device /dev/davinci5 IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run --device /dev/davinci5 --device /dev/davinci_manager --device /dev/devmm_svm \
+        --device /dev/hisi_hdc IMAGE npu-adapter runner
+    ```
     """
     if not facts.present:
         if facts.wanted.allow_none:

@@ -26,6 +26,21 @@ def disk(facts: RunnerFacts) -> Findings:
 
     To repair: run it in a folder of a larger or faster disk (local NVMe instead of a network disk), or set
     MODEL_PATH to the weights.
+
+    Example:
+    ```console
+    $ df -H --output=size,avail .
+     Size  Avail
+     1000G   50G
+    ```
+
+    Use instead:
+
+    ```console
+    $ df -H --output=size,avail .
+     Size  Avail
+     3840G 2100G
+    ```
     """
     seen = facts.host
     given = "MODEL_PATH" in seen.variables and seen.folder != "."

@@ -22,6 +22,23 @@ def driver(facts: RunnerFacts) -> Findings:
     A container has the version file only if it was mounted; a missing file is not a fault.
 
     To repair: restart the machine after a driver upgrade; install the firmware that came with the driver.
+
+    Example:
+    ```console
+    $ npu-smi info -t board -i 3
+            Software Version               : 25.5.1
+            Firmware Version               : 7.8.0.6.201
+            Compatibility                  : NOK
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info -t board -i 3
+            Software Version               : 25.5.1
+            Firmware Version               : 7.8.0.6.201
+            Compatibility                  : OK
+    ```
     """
     needs_npu(facts)
     on_disk, running = facts.driver.version, facts.smi.table.driver if facts.smi.table else ""

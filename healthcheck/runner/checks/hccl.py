@@ -22,6 +22,21 @@ def hccl(facts: RunnerFacts) -> Findings:
     To repair: HCCL_IF_IP, HCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME must name an interface of this machine, or be
     unset; 127.0.0.1 must bypass the proxy; every card of the machine must be mounted; hccn_tool -i N -link -g must
     print UP. Error codes EI… and EJ… in the runtime's log name the cause.
+
+    Example:
+    192.0.2.9 is an address of another machine:
+
+    ```sh
+    export HCCL_IF_IP=192.0.2.9
+    npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```sh
+    unset HCCL_IF_IP
+    npu-adapter runner
+    ```
     """
     needs_npu(facts)
     seen = facts.hccl

@@ -28,6 +28,19 @@ def health(facts: RunnerFacts) -> Findings:
     To repair: npu-smi info -t health -i NPU, and the driver's log (dmesg, /var/log/npu); reset the chip with
     npu-smi set -t reset -i NPU -c CHIP while nobody uses it, restart the machine, or exclude the chip with
     ASCEND_RT_VISIBLE_DEVICES.
+
+    Example:
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | Critical      | 93.1        41                0    / 0             |
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | OK            | 93.1        41                0    / 0             |
+    ```
     """
     needs_npu(facts)
     if not facts.smi.table:

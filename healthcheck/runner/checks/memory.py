@@ -32,6 +32,19 @@ def memory(facts: RunnerFacts) -> Findings:
 
     To repair: end the process (most often a worker that outlived an earlier server), or exclude the chip with
     ASCEND_RT_VISIBLE_DEVICES.
+
+    Example:
+    ```pycon
+    >>> torch.npu.mem_get_info()  # bytes free, and in all
+    (9126805504, 65455301591)
+    ```
+
+    Use instead:
+
+    ```pycon
+    >>> torch.npu.mem_get_info()  # bytes free, and in all
+    (64961380352, 65455301591)
+    ```
     """
     needs_npu(facts)
     known = [device for device in facts.torch.devices if device.total_bytes and device.free_bytes is not None]

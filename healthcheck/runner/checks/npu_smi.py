@@ -40,6 +40,19 @@ def npu_smi(facts: RunnerFacts) -> Findings:
     If every device computed correctly (runner/compute), all of these only warn.
 
     To repair: follow the message; in a container also mount npu-smi and /usr/local/dcmi.
+
+    Example:
+    ```console
+    $ npu-smi info
+    dcmi module initialize failed. ret is -8005
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | OK            | 93.1        41                0    / 0             |
+    ```
     """
     needs_npu(facts)
     smi = facts.smi

@@ -21,6 +21,17 @@ def open_files(facts: RunnerFacts) -> Findings:
     many concurrent streams then end with "Too many open files".
 
     To repair: docker run --ulimit nofile=65535:65535; on a host /etc/security/limits.conf.
+
+    Example:
+    ```console
+    $ docker run --ulimit nofile=4096:4096 IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run --ulimit nofile=65535:65535 IMAGE npu-adapter runner
+    ```
     """
     _, hard = facts.host.open_files
     if hard is not None and hard < OPEN_FILES:

@@ -20,6 +20,21 @@ def port(facts: RunnerFacts) -> Findings:
 
     To repair: stop the process that the message names. On a CI runner it is often the server of an earlier job; a
     job should end its servers.
+
+    Example:
+    ```console
+    $ ss -ltnp 'sport = :{port}'
+    State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+    LISTEN 0      2048         0.0.0.0:{port}      0.0.0.0:*     users:(("vllm",pid=42,fd=14))
+    ```
+
+    Use instead:
+
+    ```console
+    $ kill 42
+    $ ss -ltnp 'sport = :{port}'
+    State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+    ```
     """
     for holder in facts.host.holders:
         owner = holder.process

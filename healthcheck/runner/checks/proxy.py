@@ -18,6 +18,18 @@ def proxy(facts: RunnerFacts) -> Findings:
     evaluation client, HCCL and Ray may go to the proxy.
 
     To repair: export no_proxy=localhost,127.0.0.1 (and NO_PROXY the same).
+
+    Example:
+    ```sh
+    export http_proxy=http://proxy.example:3128
+    ```
+
+    Use instead:
+
+    ```sh
+    export http_proxy=http://proxy.example:3128
+    export no_proxy=localhost,127.0.0.1
+    ```
     """
     set_ = facts.host.variables
     proxies = [name for name in set_ if name.lower() in {"http_proxy", "all_proxy"} and set_[name]]

@@ -19,6 +19,19 @@ def python(facts: RunnerFacts) -> Findings:
     matrix says which versions are supported. Another version fails if --stack chose the row, and warns otherwise.
 
     To repair: use the official image, or a Python of that range, and put it first on PATH.
+
+    Example:
+    ```console
+    $ python3 --version
+    Python 3.13.1
+    ```
+
+    Use instead:
+
+    ```console
+    $ python3 --version
+    Python 3.11.10
+    ```
     """
     seen = facts.software
     if not seen.python:

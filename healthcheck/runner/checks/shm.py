@@ -20,6 +20,17 @@ def shm(facts: RunnerFacts) -> Findings:
     with which several workers on one machine end in "No space left on device" or a bus error.
 
     To repair: docker run --shm-size=1g (or --ipc=host); in Kubernetes an emptyDir of medium Memory on /dev/shm.
+
+    Example:
+    ```console
+    $ docker run IMAGE npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```console
+    $ docker run --shm-size=1g IMAGE npu-adapter runner
+    ```
     """
     space = facts.host.shm
     if space is None:

@@ -31,6 +31,21 @@ def stack(facts: RunnerFacts) -> Findings:
     own engine, but most run `vllm serve` in deploy.sh.
 
     To repair: use the official image of one release, or install the versions of one row.
+
+    Example:
+    ```console
+    $ pip list | grep vllm
+    vllm         0.17.0
+    vllm-ascend  0.18.0
+    ```
+
+    Use instead:
+
+    ```console
+    $ pip list | grep vllm
+    vllm         0.18.0
+    vllm-ascend  0.18.0
+    ```
     """
     if not facts.wanted.stack:
         needs_npu(facts)

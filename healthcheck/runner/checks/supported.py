@@ -19,6 +19,19 @@ def supported(facts: RunnerFacts) -> Findings:
     support the 910A, the 910 Pro B and the 310B (200I A2); source: its FAQ.
 
     To repair: use another machine or another engine.
+
+    Example:
+    ```console
+    $ npu-smi info | grep 910
+    | 0     910ProB             | OK            | 93.1        41                0    / 0             |
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | grep 910
+    | 0     910B3               | OK            | 93.1        41                0    / 0             |
+    ```
     """
     needs_npu(facts)
     kinds = facts.kinds

@@ -37,6 +37,21 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     says which are compatible). For a missing library, source the set_env.sh scripts; for libascend_hal, mount the
     driver's lib64. If no device is counted: ASCEND_RT_VISIBLE_DEVICES must name existing devices in ascending
     order, and no other container may hold the card.
+
+    Example:
+    ```pycon
+    >>> import torch, torch_npu
+    >>> torch.npu.device_count()
+    0
+    ```
+
+    Use instead:
+
+    ```pycon
+    >>> import torch, torch_npu
+    >>> torch.npu.device_count()
+    8
+    ```
     """
     needs_npu(facts)
     seen = facts.torch

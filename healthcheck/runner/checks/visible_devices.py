@@ -23,6 +23,17 @@ def visible_devices(facts: RunnerFacts) -> Findings:
     CUDA_VISIBLE_DEVICES has no effect on an NPU.
 
     To repair: write it in order, or unset it and let the server take the first devices.
+
+    Example:
+    ```sh
+    export ASCEND_RT_VISIBLE_DEVICES=1,0
+    ```
+
+    Use instead:
+
+    ```sh
+    export ASCEND_RT_VISIBLE_DEVICES=0,1
+    ```
     """
     needs_npu(facts)
     set_ = facts.host.variables

@@ -29,6 +29,21 @@ def port_free(facts: PortFacts) -> Findings:
 
     To repair: stop the process that the message names (most often a server of an earlier run), or run the kit in a
     separate container or network namespace.
+
+    Example:
+    ```console
+    $ ss -ltnp 'sport = :{port}'
+    State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+    LISTEN 0      2048         0.0.0.0:{port}      0.0.0.0:*     users:(("vllm",pid=42,fd=14))
+    ```
+
+    Use instead:
+
+    ```console
+    $ kill 42
+    $ ss -ltnp 'sport = :{port}'
+    State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+    ```
     """
     for holder in _distinct(facts.holders):
         verb = "listens on" if holder.listening else "holds"

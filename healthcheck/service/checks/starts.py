@@ -46,6 +46,17 @@ def starts(launch: Launch) -> Findings:
 
     To repair: read the quoted lines, or the whole log; `npu-adapter diagnose LOGFILE` reads any other log. Quoted
     lines contain no tokens, keys and passwords. The log itself is not redacted, so review it before you share it.
+
+    Example:
+    ```sh deploy.sh
+    vllm serve "$MODEL_PATH" --port {port} &
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
     """
     if launch.outcome is LaunchOutcome.READY:
         yield from _remarks(launch)

@@ -25,6 +25,19 @@ def stays_up(ended: Ended) -> Findings:
 
     To repair: read the cause in the log. Most often it is memory (lower --max-model-len, --max-num-seqs or
     --gpu-memory-utilization), or an operator that fails on the first long prompt.
+
+    Example:
+    ```sh deploy.sh
+    while true; do
+        vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.98
+    done
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --gpu-memory-utilization 0.9
+    ```
     """
     before = ended.stopped.before
     if ended.launch.outcome is not LaunchOutcome.READY:

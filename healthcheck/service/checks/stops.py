@@ -27,6 +27,18 @@ def stops(ended: Ended) -> Findings:
 
     To repair: end deploy.sh with `exec vllm serve …`, so that the signal reaches the server; do not trap or ignore
     SIGTERM; do not start helpers that outlive the server.
+
+    Example:
+    ```sh deploy.sh
+    trap '' TERM
+    until vllm serve "$MODEL_PATH" --port {port}; do sleep 5; done
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
     """
     stopped = ended.stopped
     if not stopped.before.running and not stopped.survivors:
