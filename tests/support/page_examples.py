@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from healthcheck import catalogue
 
 _BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead:\n"
+EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead"
 WITHOUT = {
     "plan/self-contained": "a summary of other checks",
     "plan/engine-config": "what vLLM refuses differs from release to release",
