@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.processes import shortened
 
 COMMAND_CHARACTERS = 1500
@@ -16,8 +17,8 @@ _KEYS = {"--api-key", "--api-keys"}
 def command_text(argv: Sequence[str]) -> str:
     """The command as a person would type it, without its key, cut where it is too long for a message."""
     words = [word for word in argv if not word.startswith("#route ")]
-    if words and words[0].startswith("python:"):
-        return f"{words[0].removeprefix('python:')[:NAME_CHARACTERS]}.run(…) in Python"
+    if words and words[0].startswith(calls.CALL):
+        return f"{words[0].removeprefix(calls.CALL)[:NAME_CHARACTERS]}.run(…) in Python"
     for index, word in enumerate(words):
         name, equals, _ = word.partition("=")
         if name.replace("_", "-") in _KEYS:

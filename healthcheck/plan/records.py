@@ -19,7 +19,6 @@ class RecordedCommand:
         argv: the whole argument vector, program first.
         cwd: the working directory, as the sandbox names it.
         where: "deploy.sh:7" where the line was found, else empty.
-        source: "shell" for an executed program, "python" for a call that a Python launcher made.
         alive: it still ran when the dry run ended.
         texts: the text of configuration files and lists of packages among its arguments, by the name given.
     """
@@ -29,9 +28,19 @@ class RecordedCommand:
     env: Mapping[str, str]
     cwd: str
     where: str = ""
-    source: str = "shell"
     alive: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Api(enum.Enum):
+    """What a server offers. HEADLESS has no HTTP server; OPENAI_OTHER has other routes than chat."""
+
+    OPENAI_CHAT = "openai-chat"
+    OPENAI_OTHER = "openai-other"
+    DEMO = "demo"
+    EMBEDDING = "embedding"
+    HEADLESS = "headless"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +48,7 @@ class ServerCommand:
     """One recorded launch of a model server.
 
     Attributes:
-        engine: "vllm", "sglang", "lmdeploy", "llama.cpp", "mindie", "uvicorn", "python-http", … or "unknown".
-        api: "openai-chat", "openai-other", "demo", "embedding", "headless" or "unknown".
+        engine: the name of a row of `servers.engines`, or "unknown".
         argv: as the engine receives it, without `vllm serve` or `python -m module` in front.
         command: the command as a person would type it.
         foreground: deploy.sh stays for as long as the server does.
@@ -61,7 +69,7 @@ class ServerCommand:
     """
 
     engine: str
-    api: str
+    api: Api
     argv: tuple[str, ...]
     command: str
     env: Mapping[str, str]

@@ -10,9 +10,10 @@ from healthcheck import contract
 from healthcheck.nearest import hint
 from healthcheck.plan.dry_run.sandbox.job import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES
 from healthcheck.plan.dry_run.sandbox.tools import is_stubbed, stubbed
+from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
-from healthcheck.plan.script.stderr import Complaint
+from healthcheck.plan.script.stderr import Complaint, Need
 from healthcheck.plan.servers.engines import EVERYWHERE
 from healthcheck.repo import packages
 
@@ -81,7 +82,7 @@ def no_tls(server: ServerCommand) -> str:
 
 
 def _in_python(server: ServerCommand) -> bool:
-    return bool(server.argv) and server.argv[0].startswith("python:")
+    return bool(server.argv) and server.argv[0].startswith(calls.CALL)
 
 
 def _shipped_as(plan: LaunchPlan, name: str) -> str:
@@ -95,36 +96,37 @@ def demanded(plan: LaunchPlan, name: str) -> str:
     return f"give it a default: ${{{name}:-{_default(plan, name)}}}"
 
 
-def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
+def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
     """What deploy.sh needs, in words, and the repair."""
     name = said.name
-    if said.kind == "file":
-        return _file(plan, said)
-    if said.kind == "command":
-        return _command(name)
-    if said.kind == "variable":
-        return f"the environment variable {name}", demanded(plan, name)
-    return {
-        "argument": (
-            "an argument",
-            f"give it a default: ${{{name}:-{_default(plan, name)}}}; the service passes no arguments"
-            if said.where and name.isdigit()
-            else "give it a default; the service passes no arguments"
-            if said.where
-            else f"pass {name} to that program in deploy.sh; the service passes no arguments",
-        ),
-        "module": (f"the Python module {name}", _module(name)),
-        "terminal": ("a terminal", "do not ask for input"),
-        "permission": (
-            f"permission for {name}",
-            f"git update-index --chmod=+x {shlex.quote(_shipped_as(plan, name))}, commit, or run it with sh",
-        ),
-        "option": ("a line's end", "end the previous line with a backslash as its last character"),
-        "syntax": (
-            "valid syntax",
-            "correct the syntax there; sh -n deploy.sh (or bash -n) checks it without running it",
-        ),
-    }[said.kind]
+    match said.kind:
+        case Need.FILE:
+            return _file(plan, said)
+        case Need.COMMAND:
+            return _command(name)
+        case Need.VARIABLE:
+            return f"the environment variable {name}", demanded(plan, name)
+        case Need.ARGUMENT:
+            return "an argument", _argument(plan, said)
+        case Need.MODULE:
+            return f"the Python module {name}", _module(name)
+        case Need.TERMINAL:
+            return "a terminal", "do not ask for input"
+        case Need.PERMISSION:
+            shipped = shlex.quote(_shipped_as(plan, name))
+            return f"permission for {name}", f"git update-index --chmod=+x {shipped}, commit, or run it with sh"
+        case Need.OPTION:
+            return "a line's end", "end the previous line with a backslash as its last character"
+        case Need.SYNTAX:
+            check = "sh -n deploy.sh (or bash -n) checks it without running it"
+            return "valid syntax", f"correct the syntax there; {check}"
+
+
+def _argument(plan: LaunchPlan, said: Complaint) -> str:
+    if not said.where:
+        return f"pass {said.name} to that program in deploy.sh; the service passes no arguments"
+    default = f": ${{{said.name}:-{_default(plan, said.name)}}}" if said.name.isdigit() else ""
+    return f"give it a default{default}; the service passes no arguments"
 
 
 def _default(plan: LaunchPlan, name: str) -> str:
@@ -149,12 +151,12 @@ def is_foreign(name: str) -> bool:
 
 def is_environment(said: Complaint) -> bool:
     """Whether it is a file of an environment that is to be activated."""
-    return said.kind == "file" and _ENVIRONMENT.search(said.name) is not None
+    return said.kind is Need.FILE and _ENVIRONMENT.search(said.name) is not None
 
 
 def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
-    if said.kind != "file":
+    if said.kind is not Need.FILE:
         return False
     file, _, line = said.where.partition(":")
     number = int(line) if file == contract.ENTRY_POINT else deploy_sh.find_line(plan.script, [said.name])

@@ -12,7 +12,7 @@ from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
-from healthcheck.plan.script.stderr import Complaint, complaints
+from healthcheck.plan.script.stderr import Complaint, Need, complaints
 from healthcheck.records import Finding
 
 EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
@@ -29,19 +29,19 @@ def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
     return tuple(each for each in said if each not in excused)
 
 
-def findings(plan: LaunchPlan, *kinds: str) -> Findings:
+def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
     """One finding for each thing of these kinds that is missing.
 
     Other checks report refused changes of the weights (plan/starts-server), line ends and first lines.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[Need, str]] = set()
     for each in _needs(plan):
         if each.kind in kinds and (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)
 
 
-def any_of(plan: LaunchPlan, *kinds: str) -> bool:
+def any_of(plan: LaunchPlan, *kinds: Need) -> bool:
     """Whether something of these kinds is missing."""
     return any(each.kind in kinds for each in _needs(plan))
 
@@ -56,12 +56,12 @@ def _needs(plan: LaunchPlan) -> Iterator[Complaint]:
 def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     what, fix = remedy(plan, said)
     serves = plan.server is not None
-    if said.kind == "file" and serves and not said.where and "python" not in said.text:
+    if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if not deploy_sh.is_written(plan.script, said.name):
             yield warn(expected=EXPECTED, seen=said.text, fix=f"commit {said.name}, or remove its use")
     elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
         yield warn(expected=EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
-    elif said.kind == "command" and (said.name in BASH_ONLY or serves):
+    elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
         yield warn(expected=EXPECTED, seen=f"{said.name} is not there: {said.text}", fix=fix, where=said.where)
     else:
         yield fail(expected=EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
@@ -69,10 +69,10 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether a step of the shell's failed for something outside the submission, and deploy.sh went on."""
-    if said.kind == "command":
+    if said.kind is Need.COMMAND:
         return is_foreign(said.name)
     outside = said.name.startswith("/") and not said.name.startswith((f"{plan.root}/", f"{plan.model_path}/"))
-    return said.kind == "file" and bool(said.where) and (outside or is_environment(said))
+    return said.kind is Need.FILE and bool(said.where) and (outside or is_environment(said))
 
 
 def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Finding]:

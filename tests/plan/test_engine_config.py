@@ -18,7 +18,7 @@ from healthcheck.plan.checks.engine_config import engine_config
 from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
-from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
 from tests.plan import small_engine
 from tests.service.launching import eventually
@@ -48,7 +48,7 @@ def plan_of(*argv: str, stack: str = "", engine: str = "vllm", **env: str) -> La
         if name.startswith("--"):
             options[name[2:]] = "" if value.startswith("--") else value
     server = ServerCommand(
-        engine=engine, api="openai-chat", argv=words, command=shlex.join(("vllm", "serve", *words)), env=env, cwd=ROOT,
+        engine=engine, api=Api.OPENAI_CHAT, argv=words, command=shlex.join(("vllm", "serve", *words)), env=env, cwd=ROOT,
         foreground=True, model=MODEL, port=8000, port_source="--port", host=None, where="deploy.sh:3", options=options,
     )  # fmt: skip
     run = ShellRun(

@@ -12,7 +12,7 @@ sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 
 from healthcheck.errors import Blocked
 from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Limits
+from healthcheck.plan.dry_run.sandbox.job import Limits, RecordKind
 
 MODES = {
     "isolated": box.run_isolated,
@@ -45,7 +45,7 @@ def main() -> None:
         print(json.dumps({"blocked": str(error)}))
         return
     used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    servers = [record for record in found.records if record.kind == "server"]
+    servers = [record for record in found.records if record.kind is RecordKind.SERVER]
     told = {
         "mode": job.mode.value,
         "ended_by": found.ended_by.value,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from healthcheck.engine import Ledger
 from healthcheck.plan.dry_run.sandbox.job import EndedBy
-from healthcheck.plan.records import LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.weights.checks import CHECKS
@@ -114,7 +114,7 @@ def plan(
     """A launch plan as the plan stage records it, with these options of the server, which serves `model`."""
     named = {name.replace("_", "-"): value for name, value in options.items()}
     server = ServerCommand(
-        engine=engine, api="openai-chat", argv=(), command="vllm serve", cwd=root,
+        engine=engine, api=Api.OPENAI_CHAT, argv=(), command="vllm serve", cwd=root,
         env={"ASCEND_RT_VISIBLE_DEVICES": devices}, foreground=True,
         model=model or model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import repairs
-from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.records import Api, LaunchPlan, ServerCommand
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Stage
 
@@ -15,6 +15,13 @@ _WITHOUT_TEXT = {
 }
 LEAST_CONTEXT = 1024
 """Tokens; the stock request of the service's client requests 512 after a prompt with examples (inferred)."""
+
+_WITHOUT_CHAT = {
+    Api.DEMO: "vLLM's demonstration server, which has no OpenAI-compatible API",
+    Api.EMBEDDING: "an embedding or pooling server, which generates no text",
+    Api.HEADLESS: "an engine without an HTTP server",
+    Api.OPENAI_OTHER: "a server without that route",
+}
 
 
 @check(
@@ -50,20 +57,14 @@ def chat_api(plan: LaunchPlan) -> Findings:
     """
     server = served(plan)
     expected = f"a server of {contract.CHAT_PATH}"
-    reasons = {
-        "demo": "vLLM's demonstration server, which has no OpenAI-compatible API",
-        "embedding": "an embedding or pooling server, which generates no text",
-        "headless": "an engine without an HTTP server",
-        "openai-other": "a server without that route",
-    }
-    if server.api in reasons:
+    if server.api in _WITHOUT_CHAT:
         yield fail(
             expected=expected,
-            seen=f"{reasons[server.api]}: {server.command}",
+            seen=f"{_WITHOUT_CHAT[server.api]}: {server.command}",
             fix=f"end deploy.sh with: {contract.LAUNCH}",
             where=server.where,
         )
-    elif server.api == "unknown":
+    elif server.api is Api.UNKNOWN:
         yield unresolved(plan, expected, f"which routes {server.engine} offers")
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):

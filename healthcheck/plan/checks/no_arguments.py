@@ -10,6 +10,7 @@ from healthcheck.check import Findings, check, fail
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.script.stderr import Need
 from healthcheck.plan.unmet_needs import EXPECTED
 from healthcheck.records import Finding, Stage
 
@@ -36,8 +37,8 @@ def no_arguments(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
-    yield from unmet_needs.findings(plan, "argument", "terminal")
-    if not unmet_needs.any_of(plan, "argument", "variable"):
+    yield from unmet_needs.findings(plan, Need.ARGUMENT, Need.TERMINAL)
+    if not unmet_needs.any_of(plan, Need.ARGUMENT, Need.VARIABLE):
         yield from unmet_needs.usage(plan, unmet_needs.ARGUMENTS)
     yield from _emptied(plan)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
+from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import option_place
@@ -50,16 +51,16 @@ def no_downloads(plan: LaunchPlan) -> Findings:
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
     for command in plan.commands:
         text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
-        if command.program == "python:download":
+        if command.program == calls.DOWNLOADS:
             said = f"of {' '.join(command.argv[1:])[:NAME_CHARACTERS]}, by a call in Python (snapshot_download …)"
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
         clones = command.program == "git" and "clone" in command.argv[:3]
-        if downloads or command.program == "python:download" or (_HUB.search(text) and (clones or "://" in text)):
+        if downloads or command.program == calls.DOWNLOADS or (_HUB.search(text) and (clones or "://" in text)):
             yield fail(
                 expected="the weights come from MODEL_PATH, and nothing is downloaded to start",
                 seen=f"a download from a hub: {said}",
                 fix='remove the download and use "$MODEL_PATH"',
-                where=_call_place(plan) or command.where if command.program == "python:download" else command.where,
+                where=_call_place(plan) or command.where if command.program == calls.DOWNLOADS else command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
         elif (

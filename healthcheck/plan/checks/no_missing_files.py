@@ -10,6 +10,7 @@ from healthcheck.plan import unmet_needs
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_in_the_image
+from healthcheck.plan.script.stderr import Need
 from healthcheck.plan.servers.served import option_place
 from healthcheck.plan.unmet_needs import EXPECTED
 from healthcheck.processes import shortened
@@ -46,7 +47,7 @@ def no_missing_files(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH" --chat-template chat.jinja
     ```
     """
-    yield from unmet_needs.findings(plan, "file", "permission")
+    yield from unmet_needs.findings(plan, Need.FILE, Need.PERMISSION)
     yield from _missing_option_files(plan)
     yield from _missing_variable_files(plan)
 

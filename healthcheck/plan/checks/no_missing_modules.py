@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check
 from healthcheck.plan import missing_packages, unmet_needs
 from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script.stderr import Need
 from healthcheck.records import Stage
 
 
@@ -33,5 +34,5 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH" --logits-processors my_processors:Repeat
     ```
     """
-    yield from unmet_needs.findings(plan, "module")
+    yield from unmet_needs.findings(plan, Need.MODULE)
     yield from missing_packages.missing_code(plan)

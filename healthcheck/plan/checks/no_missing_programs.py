@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script.stderr import Need
 from healthcheck.records import Stage
 
 
@@ -33,4 +34,4 @@ def no_missing_programs(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH"
     ```
     """
-    yield from unmet_needs.findings(plan, "command")
+    yield from unmet_needs.findings(plan, Need.COMMAND)

@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.script.stderr import Need
 from healthcheck.records import Stage
 
 
@@ -34,6 +35,6 @@ def no_other_variables(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH" --tensor-parallel-size "$TP"
     ```
     """
-    yield from unmet_needs.findings(plan, "variable")
-    if not unmet_needs.any_of(plan, "argument", "variable"):
+    yield from unmet_needs.findings(plan, Need.VARIABLE)
+    if not unmet_needs.any_of(plan, Need.ARGUMENT, Need.VARIABLE):
         yield from unmet_needs.usage(plan, unmet_needs.VARIABLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.records import Api, LaunchPlan
 from healthcheck.plan.servers.served import STARTED
 from healthcheck.records import Stage
 
@@ -36,7 +36,7 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     wait
     ```
     """
-    running = [server for server in plan.servers if server.foreground and server.api != "headless"]
+    running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
         commands = "; ".join(server.command for server in running if server.port == number)

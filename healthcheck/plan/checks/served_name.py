@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
-from healthcheck.plan.records import LaunchPlan
+from healthcheck.plan.records import Api, LaunchPlan
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.processes import shortened
@@ -44,7 +44,7 @@ def served_name(plan: LaunchPlan) -> Findings:
     """
     server = served(plan)
     if not server.served_names:
-        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api == "openai-chat":
+        if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT:
             yield unresolved(plan, "the weight path as the model's name", "the served name")
         return
     if any(UNRESOLVED in name for name in server.served_names):

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.plan.dry_run.sandbox.job import EndedBy, Mode
+from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.plan.script import trace
 from healthcheck.plan.script.diagnosis import LIMITS, ending
 from healthcheck.plan.script.last_lines import error_line, last_lines
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox
-from healthcheck.plan.script.stderr import complaints
+from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
 from healthcheck.repo import bashisms, shell
@@ -100,8 +101,8 @@ def _never(plan: LaunchPlan) -> Finding:
     if len(excused) == len(said) and (excused or is_refused(plan)):
         seen += f"; {_WITHOUT_NAMESPACES}, and this user may not change files of the machine"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
-    guessed = next((each for each in reversed(plan.commands) if each.program == "python:guessed"), None)
-    if guessed is not None and not any(each.kind in {"module", "command", "argument"} for each in said):
+    guessed = next((each for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
+    if guessed is not None and not any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
         seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
         return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER)
     cause = ending(plan, said)

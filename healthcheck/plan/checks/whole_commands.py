@@ -8,7 +8,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
-from healthcheck.plan.script.stderr import complaints
+from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.plan.servers.served import STARTED
 from healthcheck.records import Stage
 
@@ -38,7 +38,7 @@ def whole_commands(plan: LaunchPlan) -> Findings:
     ```
     """
     text = f"{plan.run.stderr}\n{plan.run.stderr_after}"
-    said = [each for each in complaints(text, plan.script) if each.kind == "option"]
+    said = [each for each in complaints(text, plan.script) if each.kind is Need.OPTION]
     for number, line in enumerate(plan.script.splitlines(), 1):
         following = deploy_sh.line_at(plan.script, number + 1)
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):

@@ -15,8 +15,16 @@ from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Image, Job, Limits, Recording
-from healthcheck.plan.records import LaunchPlan, Observations, RecordedCommand, ServerCommand, ShellRun, Sourced
+from healthcheck.plan.dry_run.sandbox.job import EndedBy, Image, Job, Limits, Recording, RecordKind
+from healthcheck.plan.records import (
+    Api,
+    LaunchPlan,
+    Observations,
+    RecordedCommand,
+    ServerCommand,
+    ShellRun,
+    Sourced,
+)
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
 from healthcheck.plan.servers.options import UNRESOLVED
@@ -170,7 +178,6 @@ class _DryRun:
                 env=record.env,
                 cwd=record.cwd,
                 where=deploy_sh.where_is(self.text, record.argv),
-                source="python" if record.kind == "python" else "shell",
                 alive=record.alive,
                 texts=record.texts,
             )
@@ -195,7 +202,7 @@ class _DryRun:
         loaded = recognise.loaded_models(recording.records)
         stays = recording.ended_by is EndedBy.SERVER
         for record in recording.records:
-            if record.kind == "server":
+            if record.kind is RecordKind.SERVER:
                 server = recognise.server_of(
                     record,
                     foreground=stays and record.alive,
@@ -248,7 +255,7 @@ def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
         enumerate(servers),
         key=lambda pair: (
             pair[1].port == contract.PORT,
-            pair[1].api not in {"embedding", "headless"},
+            pair[1].api not in {Api.EMBEDDING, Api.HEADLESS},
             pair[1].foreground,
             pair[1].engine != "unknown",
             pair[0],

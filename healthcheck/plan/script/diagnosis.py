@@ -13,7 +13,7 @@ from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_lines
 from healthcheck.plan.script.permissions import refused, refused_weights
-from healthcheck.plan.script.stderr import Complaint
+from healthcheck.plan.script.stderr import Complaint, Need
 
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
 LIMITS = {
@@ -125,7 +125,7 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     return Ending(
         fix=remedy(plan, said[-1])[1],
         where=said[-1].where,
-        told=said[-1].kind not in {"syntax", "option"} and "#!" not in said[-1].name,
+        told=said[-1].kind not in {Need.SYNTAX, Need.OPTION} and "#!" not in said[-1].name,
         open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
     )
 

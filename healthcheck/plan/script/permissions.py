@@ -8,7 +8,7 @@ from healthcheck.plan.dry_run.sandbox.tools import is_stubbed
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script.last_lines import last_lines
-from healthcheck.plan.script.stderr import Complaint
+from healthcheck.plan.script.stderr import Complaint, Need
 
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|read-only file system|cannot modify limit|(?:only|must be) root\b"
@@ -53,7 +53,7 @@ def limits_of_the_sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> froz
     elsewhere = False
     for each in said:
         follows = f"{each.name}/".startswith(denied) or (elsewhere and not each.name.startswith("/"))
-        if (follows and each.kind in {"file", "permission"}) or _is_limit(plan, each):
+        if (follows and each.kind in {Need.FILE, Need.PERMISSION}) or _is_limit(plan, each):
             excused.add(each)
             elsewhere |= _CHANGES_FOLDER.search(each.text) is not None
     return frozenset(excused)
@@ -71,9 +71,9 @@ def _is_shipped(plan: LaunchPlan, name: str) -> bool:
 
 
 def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
-    if said.kind not in {"file", "command", "permission"}:
+    if said.kind not in {Need.FILE, Need.COMMAND, Need.PERMISSION}:
         return False
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
     of_the_image |= is_of_the_image(plan, said)
-    refused = said.kind == "permission" or f"cannot create {said.name}" in said.text
+    refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
     return of_the_image or is_stubbed(said.name) or (refused and not _is_shipped(plan, said.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,20 +12,32 @@ from healthcheck import contract
 from healthcheck.plan.script import deploy_sh
 
 
+class Need(enum.Enum):
+    """What a message says is missing or wrong. OPTION is a flag that became a command."""
+
+    COMMAND = "command"
+    FILE = "file"
+    VARIABLE = "variable"
+    ARGUMENT = "argument"
+    OPTION = "option"
+    MODULE = "module"
+    PERMISSION = "permission"
+    SYNTAX = "syntax"
+    TERMINAL = "terminal"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
     """One message on standard error.
 
     Attributes:
-        kind: "command", "file", "variable", "argument", "option" (a flag that became a command), "module",
-            "permission", "syntax" or "terminal".
         name: what is missing, or the text of a syntax error.
         where: "deploy.sh:7", empty where the message does not say.
         text: the message itself.
         guarded: the line goes on without it ("|| true").
     """
 
-    kind: str
+    kind: Need
     name: str
     where: str
     text: str
@@ -33,41 +46,41 @@ class Complaint:
 
 _LOCATED = re.compile(r"^(?P<file>[^\s:][^:]*): (?:line )?(?P<line>\d+): (?P<rest>.+)$")
 _LOCATED_TEXTS = (
-    ("option", r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$"),
-    ("argument", r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)"),
-    ("variable", r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)"),
-    ("permission", r"^(?:exec: )?(?P<name>[^:]+): (?:cannot execute: )?Permission denied$"),
-    ("file", r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$"),
-    ("file", r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$"),
-    ("file", (
+    (Need.OPTION, r"^(?:exec: )?(?P<name>--?[A-Za-z][\w-]*\S*): (?:command )?not found$"),
+    (Need.ARGUMENT, r"^\$?(?P<name>[1-9@*]): (?:unbound variable|parameter (?:null or )?not set)"),
+    (Need.VARIABLE, r"^(?P<name>\w+): (?:unbound variable|parameter not set|parameter null or not set)"),
+    (Need.PERMISSION, r"^(?:exec: )?(?P<name>[^:]+): (?:cannot execute: )?Permission denied$"),
+    (Need.FILE, r"^(?:\.|source): cannot open (?P<name>.+?)(?:: No such file)?$"),
+    (Need.FILE, r"^(?:cd|pushd): (?:can't cd to )?(?P<name>.+?)(?:: No such file or directory)?$"),
+    (Need.FILE, (
         r"^(?:exec: |cannot open )?(?P<name>/[^:]*|\.{0,2}/?[^:]*/[^:]*): "
         r"(?:No such file(?: or directory)?|not found|cannot execute.*)$"
     )),
-    ("file", r"^cannot (?:open|create) (?P<name>.+?): "),
-    ("command", r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$"),
-    ("file", r"^(?P<name>[^:]+): No such file or directory$"),
-    ("syntax", r"^(?P<name>(?:[Ss]yntax error|unexpected EOF|bad substitution|Bad substitution).*)$"),
-    ("argument", r"^\$?(?P<name>[1-9]): .+$"),
-    ("variable", r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$"),
+    (Need.FILE, r"^cannot (?:open|create) (?P<name>.+?): "),
+    (Need.COMMAND, r"^(?:exec: )?(?P<name>[^\s:]+): (?:command )?not found$"),
+    (Need.FILE, r"^(?P<name>[^:]+): No such file or directory$"),
+    (Need.SYNTAX, r"^(?P<name>(?:[Ss]yntax error|unexpected EOF|bad substitution|Bad substitution).*)$"),
+    (Need.ARGUMENT, r"^\$?(?P<name>[1-9]): .+$"),
+    (Need.VARIABLE, r"^(?P<name>[A-Z][A-Z0-9_]{2,}): .+$"),
 )  # fmt: skip
 _ELSEWHERE_TEXTS = (
-    ("module", r"^(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]+)"),
-    ("argument", r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$"),
-    ("argument", r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)"),
-    ("file", (  # of pip
+    (Need.MODULE, r"^(?:ModuleNotFound|Import)Error: No module named '?(?P<name>[\w.]+)"),
+    (Need.ARGUMENT, r"^[\w./-]+: error: the following arguments are required: (?P<name>.+)$"),
+    (Need.ARGUMENT, r"^Error: Missing (?:option|argument) '(?P<name>[^' ]+)"),
+    (Need.FILE, (  # of pip
         r"^(?:ERROR|WARNING): (?:Could not .*No such file or directory: '|Location '|.*looks like a path\. File '|)"
         r"(?P<name>[^' ]+)(?:'$|' is ignored|' does not exist\.$| is not a valid editable requirement)"
     )),
-    ("terminal", r"^(?P<name>EOFError: EOF when reading a line)$"),
-    ("file", r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'"),
-    ("file", r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'"),
-    ("variable", r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$"),
-    ("file", (
+    (Need.TERMINAL, r"^(?P<name>EOFError: EOF when reading a line)$"),
+    (Need.FILE, r"^.*python[\d.]*: can't open file '(?P<name>[^']+)'"),
+    (Need.FILE, r"^FileNotFoundError: \[Errno 2\] No such file or directory: '(?P<name>[^']+)'"),
+    (Need.VARIABLE, r"^KeyError: '(?P<name>[A-Z][A-Z0-9_]+)'$"),
+    (Need.FILE, (
         r"^\w+: (?:can(?:no|')t \w+ (?:(?:regular )?file |directory )?)?'?(?P<name>[^':]+)'?: No such file or dir"
     )),
-    ("terminal", r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$"),
+    (Need.TERMINAL, r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$"),
 )  # fmt: skip
-_Pattern = tuple[str, re.Pattern[str]]
+_Pattern = tuple[Need, re.Pattern[str]]
 _PATTERNS: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _LOCATED_TEXTS)
 _ELSEWHERE: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _ELSEWHERE_TEXTS)
 _OURS = re.compile(r"ulimit|Started server process")

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.plan.records import Api
 from healthcheck.plan.servers.options import Grammar, vllm_grammar
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is looked for
@@ -27,7 +28,7 @@ class Engine:
 
     name: str
     programs: tuple[str, ...]
-    api: str = "openai-chat"
+    api: Api = Api.OPENAI_CHAT
     port: int | None = 8000
     host: str | None = EVERYWHERE
     port_options: tuple[str, ...] = ("port",)
@@ -61,8 +62,8 @@ ENGINES: tuple[Engine, ...] = (
         name="vllm", programs=("-m vllm.entrypoints.openai.api_server", "-m vllm.entrypoints.openai"),
         key_variables=("VLLM_API_KEY",), default_model="Qwen/Qwen3-0.6B", grammar=_VLLM,
     ),
-    Engine(name="vllm", programs=("-m vllm.entrypoints.api_server",), api="demo", grammar=_VLLM),
-    Engine(name="vllm", programs=("-m vllm", "vllm"), api="unknown", port=None, grammar=_VLLM),
+    Engine(name="vllm", programs=("-m vllm.entrypoints.api_server",), api=Api.DEMO, grammar=_VLLM),
+    Engine(name="vllm", programs=("-m vllm", "vllm"), api=Api.UNKNOWN, port=None, grammar=_VLLM),
     Engine(
         name="sglang", programs=("-m sglang.launch_server", "sglang serve", "-m sglang.srt.server"), port=30000,
         host=LOOPBACK, model_options=("model-path", "model"), positional_model=False,
@@ -74,7 +75,9 @@ ENGINES: tuple[Engine, ...] = (
         port=23333, port_options=("server-port",), host_options=("server-name",), name_options=("model-name",),
         key_options=("api-keys",), positional_model=True, model_options=("model-path",),
     ),
-    Engine(name="lmdeploy", programs=("lmdeploy serve", "lmdeploy", "-m lmdeploy"), api="openai-other", port=23333),
+    Engine(
+        name="lmdeploy", programs=("lmdeploy serve", "lmdeploy", "-m lmdeploy"), api=Api.OPENAI_OTHER, port=23333,
+    ),
     Engine(
         name="llama.cpp", programs=("llama-server", "server"), port=8080, host=LOOPBACK, name_options=("alias",),
         port_variables=("LLAMA_ARG_PORT",), host_variables=("LLAMA_ARG_HOST",),
@@ -100,11 +103,11 @@ ENGINES: tuple[Engine, ...] = (
         name_is="?", name_options=(), key_options=("api-keys",),
     ),
     Engine(
-        name="fastchat", programs=("-m fastchat.serve.controller",), api="openai-other", port=21001,
+        name="fastchat", programs=("-m fastchat.serve.controller",), api=Api.OPENAI_OTHER, port=21001,
         model_options=(),
     ),
     Engine(
-        name="fastchat", programs=("-m fastchat.serve",), api="openai-other", port=21002, name_is="basename",
+        name="fastchat", programs=("-m fastchat.serve",), api=Api.OPENAI_OTHER, port=21002, name_is="basename",
         model_options=("model-path",), name_options=("model-names",),
     ),
     Engine(
@@ -127,57 +130,57 @@ ENGINES: tuple[Engine, ...] = (
     Engine(name="aphrodite", programs=("aphrodite run", "-m aphrodite"), port=2242, positional_model=True),
     Engine(name="ktransformers", programs=("-m ktransformers",), port=10002, model_options=("model-path",)),
     Engine(
-        name="proxy", programs=("nginx", "haproxy", "caddy"), api="unknown", port=None, model_options=(),
+        name="proxy", programs=("nginx", "haproxy", "caddy"), api=Api.UNKNOWN, port=None, model_options=(),
         name_is="?",
     ),
-    Engine(name="tritonserver", programs=("tritonserver",), api="openai-other", port_options=("http-port",)),
+    Engine(name="tritonserver", programs=("tritonserver",), api=Api.OPENAI_OTHER, port_options=("http-port",)),
     Engine(
-        name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), api="unknown", host=LOOPBACK,
+        name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), api=Api.UNKNOWN, host=LOOPBACK,
         model_options=(), name_is="?", port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
     ),
     Engine(
-        name="gunicorn", programs=("gunicorn", "-m gunicorn"), api="unknown", host=LOOPBACK, bind_options=("bind",),
-        model_options=(), name_is="?", grammar=Grammar(short=_BIND),
-    ),
-    Engine(
-        name="hypercorn", programs=("hypercorn", "-m hypercorn", "python:hypercorn"), api="unknown", host=LOOPBACK,
+        name="gunicorn", programs=("gunicorn", "-m gunicorn"), api=Api.UNKNOWN, host=LOOPBACK,
         bind_options=("bind",), model_options=(), name_is="?", grammar=Grammar(short=_BIND),
     ),
     Engine(
-        name="flask", programs=("flask", "-m flask", "python:flask"), api="unknown", port=5000, host=LOOPBACK,
+        name="hypercorn", programs=("hypercorn", "-m hypercorn", "python:hypercorn"), api=Api.UNKNOWN,
+        host=LOOPBACK, bind_options=("bind",), model_options=(), name_is="?", grammar=Grammar(short=_BIND),
+    ),
+    Engine(
+        name="flask", programs=("flask", "-m flask", "python:flask"), api=Api.UNKNOWN, port=5000, host=LOOPBACK,
         model_options=(), name_is="?", grammar=Grammar(short={"-p": "port", "-h": "host", "-A": "app"}),
         port_variables=("FLASK_RUN_PORT",), host_variables=("FLASK_RUN_HOST",),
     ),
     Engine(
-        name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi"), api="unknown", model_options=(),
+        name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi"), api=Api.UNKNOWN, model_options=(),
         name_is="?",
     ),
-    Engine(name="aiohttp", programs=("python:aiohttp",), api="unknown", port=8080, model_options=(), name_is="?"),
+    Engine(name="aiohttp", programs=("python:aiohttp",), api=Api.UNKNOWN, port=8080, model_options=(), name_is="?"),
     Engine(
-        name="waitress", programs=("python:waitress", "waitress-serve"), api="unknown", port=8080, name_is="?",
+        name="waitress", programs=("python:waitress", "waitress-serve"), api=Api.UNKNOWN, port=8080, name_is="?",
         model_options=(), bind_options=("listen",),
     ),
     Engine(
-        name="granian", programs=("granian", "-m granian"), api="unknown", host=LOOPBACK, model_options=(),
+        name="granian", programs=("granian", "-m granian"), api=Api.UNKNOWN, host=LOOPBACK, model_options=(),
         name_is="?", port_variables=("GRANIAN_PORT",), host_variables=("GRANIAN_HOST",),
     ),
     Engine(
-        name="daphne", programs=("daphne", "-m daphne"), api="unknown", host=LOOPBACK, model_options=(),
+        name="daphne", programs=("daphne", "-m daphne"), api=Api.UNKNOWN, host=LOOPBACK, model_options=(),
         name_is="?", host_options=("bind",), grammar=Grammar(short={"-p": "port", "-b": "bind"}),
     ),
-    Engine(name="gradio", programs=("python:gradio", "gradio"), api="openai-other", port=7860, name_is="?"),
-    Engine(name="streamlit", programs=("streamlit",), api="openai-other", port=8501, name_is="?"),
+    Engine(name="gradio", programs=("python:gradio", "gradio"), api=Api.OPENAI_OTHER, port=7860, name_is="?"),
+    Engine(name="streamlit", programs=("streamlit",), api=Api.OPENAI_OTHER, port=8501, name_is="?"),
     Engine(
         name="python-http", programs=("python:http.server", "python:asyncio", "python:bottle", "python:tornado"),
-        api="unknown", model_options=(), name_is="?",
+        api=Api.UNKNOWN, model_options=(), name_is="?",
     ),
     Engine(
-        name="python-http", programs=("-m http.server",), api="openai-other", model_options=(), name_is="?",
+        name="python-http", programs=("-m http.server",), api=Api.OPENAI_OTHER, model_options=(), name_is="?",
         host_options=("bind",),
     ),
 )  # fmt: skip
 
-UNKNOWN = Engine(name="unknown", programs=(), api="unknown", port=None, host=None, model_options=(), name_is="?")
+UNKNOWN = Engine(name="unknown", programs=(), api=Api.UNKNOWN, port=None, host=None, model_options=(), name_is="?")
 
 
 def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:

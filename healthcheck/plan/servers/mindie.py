@@ -8,7 +8,7 @@ from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.sandbox.job import Record
-from healthcheck.plan.records import ServerCommand
+from healthcheck.plan.records import Api, ServerCommand
 from healthcheck.plan.servers import named_files
 from healthcheck.records import JsonValue
 
@@ -29,7 +29,7 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
     tls = {"ssl-certfile": "httpsEnabled"} if server.get("httpsEnabled") is True else {}
     return ServerCommand(
         engine="mindie",
-        api="openai-chat",
+        api=Api.OPENAI_CHAT,
         argv=argv,
         command=command_text(record.argv),
         env=record.env,

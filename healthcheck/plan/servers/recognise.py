@@ -12,7 +12,8 @@ from healthcheck.errors import KitError
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.sandbox.job import Record
 from healthcheck.plan.dry_run.sandbox.python_path import BESIDE
-from healthcheck.plan.records import ServerCommand
+from healthcheck.plan.dry_run.stubs import calls
+from healthcheck.plan.records import Api, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
 from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
@@ -38,7 +39,7 @@ class Given:
 def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
     """The server that a record shows; `loaded` are models that the same program loaded in Python."""
     engine, argv = find_engine(record.argv)
-    if record.argv[0].startswith("python:"):
+    if record.argv[0].startswith(calls.CALL):
         return _app(record, engine, foreground=foreground, loaded=loaded, where=where)
     if engine.name == "mindie" and record.texts:
         return mindie.server_of(record, argv, foreground=foreground, where=where)
@@ -182,7 +183,7 @@ def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record
         return stray
     if any(name in options for name in engine.model_options):
         return ""
-    return engine.default_model if engine.api == "openai-chat" else None
+    return engine.default_model if engine.api is Api.OPENAI_CHAT else None
 
 
 def _stray_path(line: CommandLine, record: Record) -> str | None:
@@ -272,18 +273,18 @@ def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, s
     return variable[0] if variable else None
 
 
-def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> str:
+def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:
     if {"headless", "grpc"} & options.keys() or options.get("api-server-count", "1").lstrip("-0") == "":
-        return "headless"
+        return Api.HEADLESS
     task = options.get("task", "").lower()
     if task in _POOLING_TASKS or options.get("runner") == "pooling" or "convert" in options:
-        return "embedding" if options.get("convert", "embed") not in {"none", "auto"} else engine.api
+        return Api.EMBEDDING if options.get("convert", "embed") not in {"none", "auto"} else engine.api
     if "is-embedding" in options or "embedding" in options or "embeddings" in options:
-        return "embedding"
-    if routes and engine.api == "unknown":
+        return Api.EMBEDDING
+    if routes and engine.api is Api.UNKNOWN:
         chat = contract.CHAT_PATH in routes
         open_ended = any(_OPEN_ENDED.search(route) for route in routes)
-        return "openai-chat" if chat else "unknown" if open_ended else "openai-other"
+        return Api.OPENAI_CHAT if chat else Api.UNKNOWN if open_ended else Api.OPENAI_OTHER
     return engine.api
 
 
@@ -291,7 +292,7 @@ def loaded_models(records: Sequence[Record]) -> dict[int, tuple[str, ...]]:
     """By process: the models that its Python code loads."""
     found: dict[int, tuple[str, ...]] = {}
     for record in records:
-        if record.argv[0] == "python:model" and len(record.argv) > 2:
+        if record.argv[0] == calls.LOADS_MODEL and len(record.argv) > 2:
             resolved = _resolved(record.argv[2], record)
             first = _ENGINE_MODULES.match(record.argv[1]) is not None
             known = found.get(record.pid, ())

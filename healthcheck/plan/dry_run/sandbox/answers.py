@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.dry_run.sandbox.job import Record
+from healthcheck.plan.records import Api
 from healthcheck.plan.servers.engines import by_variable, find_engine
 from healthcheck.plan.servers.options import CommandLine, parse
 
@@ -40,7 +41,7 @@ def served(record: Record, model_path: str) -> Served:
     """What a recorded server would serve; every port that may be meant where its own is unknown."""
     engine, words = find_engine(record.argv)
     line = parse(words, engine.grammar)
-    told = engine.name in _ON_ONE_PORT and engine.api == "openai-chat" and "config" not in line.options
+    told = engine.name in _ON_ONE_PORT and engine.api is Api.OPENAI_CHAT and "config" not in line.options
     own = _own_port(line, engine.port_options, engine.port) if told else None
     if by_variable(engine.port_variables, record.env) or "uds" in line.options:
         own = None

@@ -172,12 +172,20 @@ class Job:
         return f"{self.scratch}/srv", f"{self.scratch}/home", f"{self.kit}/packages"
 
 
+class RecordKind(enum.Enum):
+    """What a stub recorded: SERVER stays, EXEC and SLEEP came and went, PYTHON is a call (name, JSON arguments)."""
+
+    SERVER = "server"
+    EXEC = "exec"
+    SLEEP = "sleep"
+    PYTHON = "python"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One command or call that a stub recorded.
 
     Attributes:
-        kind: "server" stays, "exec" came and went, "python" is a call (argv holds its name and JSON arguments).
         alive: the process still ran when the dry run ended.
         paths: arguments that name something that exists, with what they resolve to.
         texts: the text of small configuration files among the arguments.
@@ -185,7 +193,7 @@ class Record:
         cut: those of them of which only the beginning was read.
     """
 
-    kind: str
+    kind: RecordKind
     pid: int
     cwd: str
     argv: tuple[str, ...]
@@ -252,6 +260,9 @@ def job_of(data: bytes) -> Job:
 def recording_of(data: bytes) -> Recording:
     """The recording as it travelled."""
     fields = json.loads(data)
-    records = tuple(Record(**{**entry, "argv": tuple(entry["argv"])}) for entry in fields.pop("records"))
+    records = tuple(
+        Record(**{**entry, "argv": tuple(entry["argv"]), "kind": RecordKind(entry["kind"])})
+        for entry in fields.pop("records")
+    )
     lists = {name: tuple(fields[name]) for name in ("marks", "refused_ports", "unknown_models")}
     return Recording(**{**fields, **lists, "records": records, "ended_by": EndedBy(fields["ended_by"])})

@@ -10,12 +10,13 @@ from collections.abc import Container, Sequence
 
 from healthcheck.plan.dry_run.sandbox import answers, processes, python_path, safely
 from healthcheck.plan.dry_run.sandbox.channel import Channel, Message
-from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, Job, Record
+from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, Job, Record, RecordKind
 from healthcheck.plan.dry_run.sandbox.notes import Notes, number
 from healthcheck.plan.dry_run.sandbox.stubs import Stubs
 from healthcheck.plan.dry_run.stubs.note import BETWEEN, DONE, END, PORTS, SERVING
 
-_NOTED_KINDS = ("exec", "sleep")
+_KINDS = {kind.value: kind for kind in RecordKind}
+_NOTED_KINDS = {kind.value: kind for kind in (RecordKind.EXEC, RecordKind.SLEEP)}
 """What a shell stub notes in one line."""
 _LEAST_PARTS, _SHOWN_CHARACTERS = 3, 64 * 1024
 _CONFIG_BYTES = 256 * 1024
@@ -48,7 +49,7 @@ class Records:
             messages, notes = self._channel.wait(left_s)
             for word, *more in notes:
                 if word in _NOTED_KINDS:
-                    self._take_noted(word, more)
+                    self._take_noted(_NOTED_KINDS[word], more)
                 else:
                     self.notes.read(word, more)
             for message in messages:
@@ -62,7 +63,7 @@ class Records:
         return self._channel.flooded or len(self.found) > self._most
 
     def servers(self) -> list[Record]:
-        return [record for record in self.found if record.kind == "server"]
+        return [record for record in self.found if record.kind is RecordKind.SERVER]
 
     def serving(self) -> set[int]:
         """The processes that serve, as far as their connection goes."""
@@ -70,16 +71,17 @@ class Records:
 
     def is_there(self, record: Record, living: Container[int]) -> bool:
         """Whether what was recorded still runs; a server, whether it still holds its connection."""
-        return record.pid in living and (record.kind != "server" or record.pid in self.serving())
+        return record.pid in living and (record.kind is not RecordKind.SERVER or record.pid in self.serving())
 
     def _take(self, message: Message) -> None:
         """Take a record from a stub, and a server only from one that is there to serve."""
         pid = self._stubs.author(message.pid)
-        if not pid or len(message.parts) < _LEAST_PARTS:
+        kind = _KINDS.get(message.parts[0]) if message.parts else None
+        if not pid or not kind or len(message.parts) < _LEAST_PARTS:
             message.connection.close()
             return
-        kind, cwd, *argv = message.parts
-        serves = kind == "server"
+        _, cwd, *argv = message.parts
+        serves = kind is RecordKind.SERVER
         if serves and not self._stubs.is_a_server(message.pid, argv):
             message.connection.close()
             return
@@ -90,7 +92,7 @@ class Records:
         else:
             self._channel.take(message)
 
-    def _take_noted(self, kind: str, words: Sequence[str]) -> None:
+    def _take_noted(self, kind: RecordKind, words: Sequence[str]) -> None:
         """A command that came and went: whoever notes one could as well run it."""
         if len(words) < _LEAST_PARTS or not number(words[0]):
             return
@@ -98,15 +100,15 @@ class Records:
         self._add(kind, number(pid), cwd, argv)
         self.notes.answer(number(pid))
 
-    def _add(self, kind: str, pid: int, cwd: str, argv: list[str]) -> Record:
+    def _add(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
         record = self._record(kind, pid, cwd, argv)
         self.found.append(record)
-        told = BETWEEN.join((str(pid), kind, cwd, *argv))[:_SHOWN_CHARACTERS]
+        told = BETWEEN.join((str(pid), kind.value, cwd, *argv))[:_SHOWN_CHARACTERS]
         self._channel.shown.add(DONE, f"{told}{END}")
         return record
 
-    def _record(self, kind: str, pid: int, cwd: str, argv: list[str]) -> Record:
-        environment = processes.environment(pid) if kind in {"server", "python"} else {}
+    def _record(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
+        environment = processes.environment(pid) if kind in {RecordKind.SERVER, RecordKind.PYTHON} else {}
         named = {environment[name] for name in FILE_VARIABLES & environment.keys()}
         read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
         texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
@@ -120,7 +122,7 @@ class Records:
             texts=texts,
             cut=tuple(name for name, data in read.items() if len(data) > _CONFIG_BYTES),
             modules=python_path.found(argv, environment, cwd, texts.values(), self.found)
-            if kind == "server"
+            if kind is RecordKind.SERVER
             else {},
         )
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import note
+from healthcheck.plan.dry_run.stubs import calls, note
 from healthcheck.plan.dry_run.stubs.permissive import Base
 
 _METHODS = {"get", "post", "put", "delete", "patch", "route", "api_route", "websocket"}
@@ -124,7 +124,7 @@ def serve(name: str, app: Any, **options: Any) -> None:
     """Record an application server that is started from Python, and be it."""
     routes = routes_of(app) if isinstance(app, str) else tuple(getattr(app, "routes_found", ()))
     plain = {key: str(value) for key, value in options.items() if value is not None}
-    note.serve(f"python:{name}", [json.dumps({"routes": routes, "options": plain})])
+    note.serve(f"{calls.CALL}{name}", [json.dumps({"routes": routes, "options": plain})])
 
 
 class _TornadoServer(Base):

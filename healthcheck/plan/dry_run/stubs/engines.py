@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import note
+from healthcheck.plan.dry_run.stubs import calls, note
 from healthcheck.plan.dry_run.stubs.permissive import Anything, Base
 
 SERVER_MODULES = (
@@ -112,7 +112,7 @@ class Engine(Base):
 
 def _loads(what: str, source: Any) -> None:
     if source is not None:
-        note.record("python", "python:model", what, str(source))
+        note.record("python", calls.LOADS_MODEL, what, str(source))
 
 
 def from_pretrained(source: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -135,7 +135,7 @@ def _pipeline(task: Any = None, model: Any = None, **_: Any) -> Any:
 def download(repo: Any = None, *args: Any, **kwargs: Any) -> str:
     repo = kwargs.get("repo_id") or kwargs.get("model_id") or repo
     target = str(kwargs.get("local_dir") or kwargs.get("cache_dir") or os.path.join("/tmp", "downloaded"))  # noqa: S108
-    note.record("python", "python:download", str(repo))
+    note.record("python", calls.DOWNLOADS, str(repo))
     os.makedirs(target, exist_ok=True)
     return target
 

@@ -12,14 +12,16 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import image, note
+from healthcheck.plan.dry_run.stubs import calls, image, note
 from healthcheck.plan.dry_run.stubs.pip import SITE
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
 
 def _serve(name: str, host: object, port: object) -> None:
-    note.serve(f"python:{name}", [json.dumps({"routes": [], "options": {"host": str(host), "port": str(port)}})])
+    note.serve(
+        f"{calls.CALL}{name}", [json.dumps({"routes": [], "options": {"host": str(host), "port": str(port)}})]
+    )
 
 
 def _socketserver(module: ModuleType) -> None:

@@ -14,7 +14,7 @@ from types import TracebackType
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import apps, engines, modules, note, permissive, pip, webservers
+from healthcheck.plan.dry_run.stubs import apps, calls, engines, modules, note, permissive, pip, webservers
 
 _TOOL_MODULES = {
     "pip", "ensurepip", "poetry", "pipx", "wheel", "build", "ray", "huggingface_hub", "modelscope", "nltk",
@@ -68,7 +68,7 @@ def _tell_what_was_guessed(problem: BaseException | None) -> None:
     names = permissive.guessed() or (["a library"] if permissive.is_about_a_stub(problem) else [])
     if names and not isinstance(problem, expected):
         how = type(problem).__name__ if problem else "ended"
-        note.record("python", "python:guessed", how, *dict.fromkeys(names[-5:]))
+        note.record("python", calls.GUESSED, how, *dict.fromkeys(names[-5:]))
 
 
 def _pose_as_python(kit: str, invoked: str) -> None:
