@@ -31,7 +31,7 @@ from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t
 from healthcheck.probe.statistics.metrics import pass_at_k
 from healthcheck.progress import Silent
 from healthcheck.simulator import Behaviour, Simulator
-from healthcheck.simulator.solvers import SOLVERS, Asked
+from healthcheck.simulator.solvers import SOLVERS, Query
 
 PROBLEMS, SAMPLES, SEED, RESAMPLES = 120, 20, 42, 1000
 KS = (1, 5, 10)
@@ -138,7 +138,7 @@ def simulated(solver: str, problems: Sequence[Problem], seed: int) -> Matrix:
     return [
         [
             int(
-                SOLVERS[solver](Asked(question=p.question, right=p.answer, tier=p.tier, sample=j, seed=seed))
+                SOLVERS[solver](Query(question=p.question, right=p.answer, tier=p.tier, sample=j, seed=seed))
                 == p.answer
             )
             for j in range(SAMPLES)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.spoken import Spoken
+from healthcheck.simulator.generation import Generation
 
 MARK = "simulated"
 """The system fingerprint of everything that is served here."""
@@ -89,7 +89,7 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def blocks(
-    spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
+    generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool = False
 ) -> tuple[list[str], list[str]]:
     """The events of a streamed answer without their blank lines: those with text, then those after it."""
     head: dict[str, JsonValue] = {
@@ -97,18 +97,18 @@ def blocks(
         "system_fingerprint": MARK,
     }  # fmt: skip
     begun = [_event(dialect, head, choice) for choice in _opening(dialect)]
-    groups = list(_groups(spoken, dialect))
+    groups = list(_groups(generation, dialect))
     for index, (field, start, tokens) in enumerate(groups):
         role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
         ends = index == len(groups) - 1 and dialect.finish == "last"
-        choice = _choice({**role, field: "".join(tokens)}, spoken.finish if ends else None)
+        choice = _choice({**role, field: "".join(tokens)}, generation.finish if ends else None)
         if logprobs and dialect.logprobs:
-            choice["logprobs"] = _logprobs(spoken, start, tokens)
+            choice["logprobs"] = _logprobs(generation, start, tokens)
         begun.append(_event(dialect, head, choice))
-    usage = usage_of(spoken)
+    usage = usage_of(generation)
     if dialect.usage == "finish" and dialect.finish == "last" and begun:
         begun[-1] = _with_usage(dialect, begun[-1], usage)
-    ended = [] if dialect.finish == "last" and groups else [_event(dialect, head, _choice({}, spoken.finish))]
+    ended = [] if dialect.finish == "last" and groups else [_event(dialect, head, _choice({}, generation.finish))]
     if dialect.usage == "every":
         begun = [_with_usage(dialect, event, usage) for event in begun]
     if dialect.usage in {"chunk", "every"}:
@@ -120,27 +120,29 @@ def blocks(
     return begun, ended
 
 
-def plain(spoken: Spoken, dialect: Dialect, *, identity: str, model: str, logprobs: bool) -> dict[str, JsonValue]:
+def plain(
+    generation: Generation, dialect: Dialect, *, identity: str, model: str, logprobs: bool
+) -> dict[str, JsonValue]:
     """The body of an answer that was not asked for as a stream."""
-    message: dict[str, JsonValue] = {"role": "assistant", "content": spoken.text}
-    if spoken.reasoning:
-        message[dialect.reasoning or "reasoning_content"] = "".join(spoken.reasoning)
-    choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": spoken.finish}
+    message: dict[str, JsonValue] = {"role": "assistant", "content": generation.text}
+    if generation.reasoning:
+        message[dialect.reasoning or "reasoning_content"] = "".join(generation.reasoning)
+    choice: dict[str, JsonValue] = {"index": 0, "message": message, "finish_reason": generation.finish}
     if logprobs and dialect.logprobs:
-        choice["logprobs"] = _logprobs(spoken, 0, (*spoken.reasoning, *spoken.tokens))
+        choice["logprobs"] = _logprobs(generation, 0, (*generation.reasoning, *generation.tokens))
     return {
         "id": identity, "object": "chat.completion", "created": 0, "model": model, "system_fingerprint": MARK,
-        "choices": [choice], "usage": usage_of(spoken),
+        "choices": [choice], "usage": usage_of(generation),
     }  # fmt: skip
 
 
-def usage_of(spoken: Spoken) -> dict[str, JsonValue]:
+def usage_of(generation: Generation) -> dict[str, JsonValue]:
     """The usage object of an answer."""
-    completion = spoken.completion_tokens
+    completion = generation.completion_tokens
     return {
-        "prompt_tokens": spoken.prompt_tokens,
+        "prompt_tokens": generation.prompt_tokens,
         "completion_tokens": completion,
-        "total_tokens": spoken.prompt_tokens + completion,
+        "total_tokens": generation.prompt_tokens + completion,
     }
 
 
@@ -150,19 +152,27 @@ def _opening(dialect: Dialect) -> Iterator[dict[str, JsonValue]]:
         yield _choice({"role": "assistant", "content": content}, None)
 
 
-def _groups(spoken: Spoken, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+def _groups(generation: Generation, dialect: Dialect) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """The tokens of each event: the field that carries them, the number of the first one, and their texts."""
     before = 0
-    for field, tokens in ((dialect.reasoning or "reasoning_content", spoken.reasoning), ("content", spoken.tokens)):
+    for field, tokens in (
+        (dialect.reasoning or "reasoning_content", generation.reasoning),
+        ("content", generation.tokens),
+    ):
         for start in range(0, len(tokens), dialect.group):
             yield field, before + start, tokens[start : start + dialect.group]
         before += len(tokens)
 
 
-def _logprobs(spoken: Spoken, start: int, tokens: tuple[str, ...]) -> JsonValue:
+def _logprobs(generation: Generation, start: int, tokens: tuple[str, ...]) -> JsonValue:
     return {
         "content": [
-            {"token": token, "logprob": spoken.logprob(place), "bytes": list(token.encode()), "top_logprobs": []}
+            {
+                "token": token,
+                "logprob": generation.logprob(place),
+                "bytes": list(token.encode()),
+                "top_logprobs": [],
+            }
             for place, token in enumerate(tokens, start)
         ]
     }

@@ -1,7 +1,7 @@
 """The faults that a simulated endpoint can be given, each with the check that it trips.
 
-A fault acts at one of a few joints: it refuses a request or never answers it, changes what the model hears or says,
-or changes the bytes of a stream. The server knows the joints and no fault by name.
+A fault refuses a request, never answers it, or changes the request, the completion or the bytes of the stream. The
+server knows these five places, and no fault by its name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.memory import Memory
+from healthcheck.simulator.generation import Generation
 from healthcheck.simulator.request import Request
-from healthcheck.simulator.spoken import Spoken
+from healthcheck.simulator.state import ServerState
 
 Body = dict[str, JsonValue]
 
@@ -51,26 +51,26 @@ class Fault:
     Attributes:
         check: the id of the check that it trips.
         text: what is wrong, in words.
-        warns: it makes the check warn, where the others make it fail.
-        pause_s: every answer takes so long before its first byte, so that requests overlap.
-        step_s: every token takes at least so long.
+        warns: the check warns; with the other faults it fails.
+        pause_s: seconds before the first byte of each answer, so that requests overlap.
+        step_s: the least seconds for each token.
         deaf: nothing is ever answered, on no path.
-        dies_after: how many chat requests are answered before the server is gone; None for a lasting one.
+        dies_after: how many chat requests are answered before the server ends; None if it does not.
         sticks_after: "disconnect" or "problem": no chat request is answered after the first of them.
-        serves: the name under which the model is served in place of its own.
+        serves: the served model name, if it is not the right one.
         malformed: the status of the answer to a body that is not a chat request.
-        streams: `stream: true` is heard.
+        streams: `stream: true` is obeyed.
         stalls: a stream stops in its middle, and the connection stays open.
         content_type: of streams, in place of the dialect's.
-        counts_all: usage counts the prompt as it was sent, whatever the model hears of it.
+        counts_all: usage counts the prompt as it was sent, however it was changed.
         with_field: the stream is changed only where the request has this field.
-        refuse: the answer to a request that is not taken.
+        refuse: the response to a request that is refused.
         hangs: whether a chat request is never answered.
-        hear: what the model hears in place of the request.
-        recall: the same, with what came before.
-        speak: what the server makes of an answer.
-        mingle: what it makes of a streamed one while others are being made.
-        stream: what it makes of the bytes.
+        on_request: changes the request before the model gets it.
+        on_request_with_state: the same, with the state of the server.
+        on_generation: changes the completion.
+        on_generation_with_state: changes a streamed completion while others are in progress.
+        on_stream: changes the bytes of a stream.
     """
 
     name: str
@@ -90,12 +90,12 @@ class Fault:
     counts_all: bool = False
     with_field: str = ""
     refuse: Callable[[Request], Reply | None] | None = None
-    hangs: Callable[[Request, Memory], bool] | None = None
-    hear: Callable[[Request], Request] | None = None
-    recall: Callable[[Request, Memory], Request] | None = None
-    speak: Callable[[Spoken, Request], Spoken] | None = None
-    mingle: Callable[[Spoken, Memory], Spoken] | None = None
-    stream: Callable[[Stream], Stream] | None = None
+    hangs: Callable[[Request, ServerState], bool] | None = None
+    on_request: Callable[[Request], Request] | None = None
+    on_request_with_state: Callable[[Request, ServerState], Request] | None = None
+    on_generation: Callable[[Generation, Request], Generation] | None = None
+    on_generation_with_state: Callable[[Generation, ServerState], Generation] | None = None
+    on_stream: Callable[[Stream], Stream] | None = None
 
 
 def reply(status: int, body: object, **headers: str) -> Reply:
@@ -109,7 +109,7 @@ def refusal(status: int, message: str) -> Reply:
     return reply(status, {"error": {"message": message, "type": "BadRequestError", "code": status}})
 
 
-def hears(request: Request, **fields: JsonValue) -> Request:
+def with_fields(request: Request, **fields: JsonValue) -> Request:
     """The request with other fields."""
     return replace(request, body={**(request.body or {}), **fields})
 

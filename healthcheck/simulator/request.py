@@ -17,11 +17,11 @@ class Request:
     """One parsed request.
 
     Attributes:
-        body: the JSON object of a POST; None where the bytes are no JSON object.
+        body: the JSON object of a POST; None if the bytes are not a JSON object.
         number: how many chat requests came before it.
-        beside: how many other chat requests are being answered at its arrival.
-        tokenizer: how the model that is asked counts.
-        heard_tokens: how long the prompt is where a fault has cut it; None for a whole one.
+        concurrent: how many other chat requests are being answered when it arrives.
+        tokenizer: how the model counts tokens.
+        kept_tokens: the length of a prompt that a fault has cut; None for a whole one.
     """
 
     method: str
@@ -29,9 +29,9 @@ class Request:
     headers: Mapping[str, str]
     body: Mapping[str, JsonValue] | None
     number: int = 0
-    beside: int = 0
+    concurrent: int = 0
     tokenizer: Tokenizer = field(default_factory=Words)
-    heard_tokens: int | None = None
+    kept_tokens: int | None = None
 
     @property
     def messages(self) -> tuple[Mapping[str, JsonValue], ...]:
@@ -49,13 +49,13 @@ class Request:
 
     @property
     def limit(self) -> int:
-        """How many tokens the answer may have."""
+        """How many tokens the completion may have."""
         return int(self.number_of("max_completion_tokens", self.number_of("max_tokens", DEFAULT_LIMIT)))
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens of the templated prompt with its pictures."""
-        if self.heard_tokens is not None:
-            return self.heard_tokens
+        if self.kept_tokens is not None:
+            return self.kept_tokens
         pictures = sum(len(images_of(message)) for message in self.messages)
         return self.tokenizer.prompt_tokens(self.messages) + IMAGE_TOKENS * pictures

@@ -21,11 +21,11 @@ from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS, named
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
 from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
-from healthcheck.simulator.memory import Memory
-from healthcheck.simulator.mind import Mind
+from healthcheck.simulator.generation import Generation
+from healthcheck.simulator.model import SimulatedModel
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.responses import BodyWriter, send
-from healthcheck.simulator.spoken import Spoken
+from healthcheck.simulator.state import ServerState
 
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
@@ -124,8 +124,8 @@ class _Service:
         self._faults: tuple[Fault, ...] = tuple(f for name in behaviour.faults if (f := named(name)))
         self._name = next((fault.serves for fault in self._faults if fault.serves), behaviour.model)
         self._malformed = next((fault.malformed for fault in self._faults if fault.malformed), 400)
-        self._mind = Mind(behaviour, apart=bool(self._dialect.reasoning))
-        self._memory = Memory()
+        self._model = SimulatedModel(behaviour, apart=bool(self._dialect.reasoning))
+        self._state = ServerState()
         self._served = served
         self._numbers = count()
         self._slots = asyncio.Semaphore(behaviour.slots or 2**20)
@@ -188,7 +188,7 @@ class _Service:
             headers=headers,
             body=_json_object(data),
             number=next(self._numbers) if chat else 0,
-            beside=self._memory.beside,
+            concurrent=self._state.concurrent,
             tokenizer=self._behaviour.tokenizer,
         )
 
@@ -221,7 +221,7 @@ class _Service:
         if any(f.dies_after is not None and request.number >= f.dies_after for f in self._faults):
             self.dead.set()
             return False
-        with self._memory.answering():
+        with self._state.answering():
             if problem := self._problem(request):
                 await self._hang_if_faulty(request)
                 self._stick("problem")
@@ -231,22 +231,22 @@ class _Service:
                 return await self._serve(request, writer)
 
     async def _hang_if_faulty(self, request: Request) -> None:
-        if any(fault.hangs and fault.hangs(request, self._memory) for fault in self._faults):
+        if any(fault.hangs and fault.hangs(request, self._state) for fault in self._faults):
             await asyncio.sleep(_FOR_EVER_S)
 
     def _stick(self, event: str) -> None:
-        self._memory.stuck |= any(fault.sticks_after == event for fault in self._faults)
+        self._state.stuck |= any(fault.sticks_after == event for fault in self._faults)
 
     async def _serve(self, request: Request, writer: asyncio.StreamWriter) -> bool:
-        spoken = self._speak(request)
+        generation = self._generate(request)
         streamed = request.streamed and all(fault.streams for fault in self._faults)
-        with self._memory.beside_others(spoken):
+        with self._state.generating(generation):
             await asyncio.sleep(max([fault.pause_s for fault in self._faults], default=0.0))
             await self._hang_if_faulty(request)
             if streamed:
-                return await self._stream(request, spoken, writer)
-            await asyncio.sleep(self._seconds(spoken.made))
-            await send(writer, self._plain(request, spoken))
+                return await self._stream(request, generation, writer)
+            await asyncio.sleep(self._seconds(generation.length))
+            await send(writer, self._plain(request, generation))
             return True
 
     def _problem(self, request: Request) -> Reply | None:
@@ -268,21 +268,24 @@ class _Service:
             )
         return None
 
-    def _speak(self, request: Request) -> Spoken:
-        heard = request
+    def _generate(self, request: Request) -> Generation:
+        changed = request
         for fault in self._faults:
-            heard = fault.hear(heard) if fault.hear else heard
-            heard = fault.recall(heard, self._memory) if fault.recall else heard
-        spoken = self._mind.speak(heard)
+            if fault.on_request:
+                changed = fault.on_request(changed)
+            if fault.on_request_with_state:
+                changed = fault.on_request_with_state(changed, self._state)
+        generation = self._model.generate(changed)
         if any(fault.counts_all for fault in self._faults):
-            spoken = replace(spoken, prompt_tokens=request.prompt_tokens)
+            generation = replace(generation, prompt_tokens=request.prompt_tokens)
         for fault in self._faults:
-            spoken = fault.speak(spoken, heard) if fault.speak else spoken
-        return spoken
+            if fault.on_generation:
+                generation = fault.on_generation(generation, changed)
+        return generation
 
-    def _plain(self, request: Request, spoken: Spoken) -> Reply:
+    def _plain(self, request: Request, generation: Generation) -> Reply:
         body = plain(
-            spoken, self._dialect, identity=_identity(), model=self._behaviour.model,
+            generation, self._dialect, identity=_identity(), model=self._behaviour.model,
             logprobs=bool((request.body or {}).get("logprobs")),
         )  # fmt: skip
         return reply(200, body)
@@ -291,16 +294,17 @@ class _Service:
         pace = self._behaviour.tokens_per_second
         return self._behaviour.first_token_s + (tokens / pace if pace else 0)
 
-    def _mingled(self, spoken: Spoken) -> Spoken:
-        said = spoken
+    def _changed_by_others(self, generation: Generation) -> Generation:
+        changed = generation
         for fault in self._faults:
-            said = fault.mingle(spoken, self._memory) if fault.mingle else said
-        return said
+            if fault.on_generation_with_state:
+                changed = fault.on_generation_with_state(generation, self._state)
+        return changed
 
-    def _as_stream(self, request: Request, spoken: Spoken) -> Stream:
+    def _as_stream(self, request: Request, generation: Generation) -> Stream:
         body = request.body or {}
         begun, ended = blocks(
-            spoken, self._dialect, identity=_identity(), model=self._behaviour.model,
+            generation, self._dialect, identity=_identity(), model=self._behaviour.model,
             logprobs=bool(body.get("logprobs")),
         )  # fmt: skip
         blank = self._dialect.blank
@@ -309,18 +313,18 @@ class _Service:
             ended=tuple((block + blank).encode() for block in ended),
         )
         for fault in self._faults:
-            if fault.stream and (not fault.with_field or fault.with_field in body):
-                stream = fault.stream(stream)
+            if fault.on_stream and (not fault.with_field or fault.with_field in body):
+                stream = fault.on_stream(stream)
         return stream
 
-    async def _stream(self, request: Request, spoken: Spoken, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(self, request: Request, generation: Generation, writer: asyncio.StreamWriter) -> bool:
         zipped = self._dialect.gzip and "gzip" in request.headers.get("accept-encoding", "")
         chunked = self._dialect.framing == "chunked"
         body = BodyWriter(writer, chunked=chunked, cut=self._dialect.cut, zipped=zipped)
         kinds = [fault.content_type for fault in self._faults if fault.content_type]
         await body.start({"content-type": kinds[-1] if kinds else self._dialect.content_type})
-        stream = self._as_stream(request, self._mingled(spoken))
-        await self._pace(stream, spoken.made, body)
+        stream = self._as_stream(request, self._changed_by_others(generation))
+        await self._pace(stream, generation.length, body)
         if stream.broken:
             writer.transport.abort()
             return False

@@ -24,8 +24,8 @@ _FEWER = re.compile(r"gives away|loses|sells|uses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One sample that is asked for: the problem, its right answer and tier, the sample's number from 0."""
+class Query:
+    """One sample of a problem, with the right answer and the tier of the problem; samples count from 0."""
 
     question: str
     right: str
@@ -39,38 +39,38 @@ class Asked:
         return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big") / 2**56
 
 
-def regex(asked: Asked) -> str:
-    first, second, *_ = [*map(int, _NUMBER.findall(asked.question)), 0, 0]
-    if "each" in asked.question:
+def regex(query: Query) -> str:
+    first, second, *_ = [*map(int, _NUMBER.findall(query.question)), 0, 0]
+    if "each" in query.question:
         return str(first * second)
-    return str(first - second if _FEWER.search(asked.question) else first + second)
+    return str(first - second if _FEWER.search(query.question) else first + second)
 
 
-def parser(asked: Asked) -> str:
-    misread = asked.tier == "hard" and asked.uniform(asked.sample, "misread") < MISREAD
-    return _wrong(asked, asked.sample) if misread else asked.right
+def parser(query: Query) -> str:
+    misread = query.tier == "hard" and query.uniform(query.sample, "misread") < MISREAD
+    return _wrong(query, query.sample) if misread else query.right
 
 
-def iid(asked: Asked) -> str:
-    return _drawn(asked, asked.sample)
+def iid(query: Query) -> str:
+    return _drawn(query, query.sample)
 
 
-def sticky(asked: Asked) -> str:
+def sticky(query: Query) -> str:
     """Retraces the samples before this one: no state, whatever the order of requests."""
-    said = _drawn(asked, 0)
-    for sample in range(1, asked.sample + 1):
-        stays = said != asked.right and asked.uniform(sample, "stays") < REPEAT
-        said = said if stays else _drawn(asked, sample)
+    said = _drawn(query, 0)
+    for sample in range(1, query.sample + 1):
+        stays = said != query.right and query.uniform(sample, "stays") < REPEAT
+        said = said if stays else _drawn(query, sample)
     return said
 
 
-def _drawn(asked: Asked, sample: int) -> str:
-    return asked.right if asked.uniform(sample, "right") < ACCURACY[asked.tier] else _wrong(asked, sample)
+def _drawn(query: Query, sample: int) -> str:
+    return query.right if query.uniform(sample, "right") < ACCURACY[query.tier] else _wrong(query, sample)
 
 
-def _wrong(asked: Asked, sample: int) -> str:
-    offset = 1 + int(9 * asked.uniform(sample, "wrong"))
-    return str(int(asked.right) + offset) if asked.right.isdigit() else f"{asked.right}{offset}"
+def _wrong(query: Query, sample: int) -> str:
+    offset = 1 + int(9 * query.uniform(sample, "wrong"))
+    return str(int(query.right) + offset) if query.right.isdigit() else f"{query.right}{offset}"
 
 
-SOLVERS: dict[str, Callable[[Asked], str]] = {"regex": regex, "parser": parser, "iid": iid, "sticky": sticky}
+SOLVERS: dict[str, Callable[[Query], str]] = {"regex": regex, "parser": parser, "iid": iid, "sticky": sticky}

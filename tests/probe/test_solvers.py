@@ -12,13 +12,13 @@ import pytest
 
 from healthcheck.probe.bank import bank
 from healthcheck.probe.records import ProbeSettings
-from healthcheck.simulator.solvers import SOLVERS, Asked
+from healthcheck.simulator.solvers import SOLVERS, Query
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluating_pass_at_k.py"
 
 
-def asked(sample: int, *, tier: str = "hard", question: str = "Q", seed: int = 0) -> Asked:
-    return Asked(question=question, right="42", tier=tier, sample=sample, seed=seed)
+def asked(sample: int, *, tier: str = "hard", question: str = "Q", seed: int = 0) -> Query:
+    return Query(question=question, right="42", tier=tier, sample=sample, seed=seed)
 
 
 def rig() -> ModuleType:

@@ -10,8 +10,7 @@ import time
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import note
-from healthcheck.plan.dry_run.stubs.sent import Sent, sent
+from healthcheck.plan.dry_run.stubs import http_request, note
 
 _START_S = 1.0
 _PATIENCE_S = 20.0
@@ -27,8 +26,8 @@ def main() -> int:
     if name == "nc":
         behind = zip(arguments, ["", *arguments], strict=False)
         numbers = [word for word, option in behind if word.isdigit() and not _SECONDS_OF_NC.fullmatch(option)]
-        return 0 if numbers and _exchange(int(numbers[-1]), "/", sent([]))[0] else 1
-    request = sent(arguments)
+        return 0 if numbers and _exchange(int(numbers[-1]), "/", http_request.parse([]))[0] else 1
+    request = http_request.parse(arguments)
     url = next((word for word in request.words if "://" in word or _LOCAL.match(word)), "")
     local = _LOCAL.match(url)
     if not local:
@@ -67,7 +66,7 @@ def _complain(arguments: list[str], text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _exchange(port: int, path: str, request: Sent) -> tuple[int, bytes]:
+def _exchange(port: int, path: str, request: http_request.HttpRequest) -> tuple[int, bytes]:
     """The status and the body of an answer; 0 where nobody listens."""
     head = f"{request.method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(request.body)}\r\n\r\n"
     try:

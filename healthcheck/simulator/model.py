@@ -13,11 +13,11 @@ from itertools import accumulate
 from healthcheck.simulator import manners
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.draws import WORDS, nonsense, uniform
+from healthcheck.simulator.generation import Generation, limited
 from healthcheck.simulator.manners import INCAPABLE, TOKENWISE, Manner, Part, Turn
 from healthcheck.simulator.messages import last_user_text, text_of
 from healthcheck.simulator.request import Request
-from healthcheck.simulator.solvers import SOLVERS, Asked
-from healthcheck.simulator.spoken import Spoken, ended
+from healthcheck.simulator.solvers import SOLVERS, Query
 
 _CODE_WORD = re.compile(r"code word is:? (\w+)")
 _COPY = re.compile(r"Repeat this line exactly[^:\n]*:\s*([^\n]+)")
@@ -32,45 +32,45 @@ _Tokens = list[tuple[str, float]]
 """Tokens with their log-probabilities at temperature 1."""
 
 
-class Mind:
-    """Answers requests; its one piece of state is how often it was asked each thing.
+class SimulatedModel:
+    """Generates completions. Its only state is how often each prompt came, so that samples differ.
 
     Args:
-        behaviour: what it knows and how it talks.
-        apart: its thoughts have a field of their own; otherwise they stand in the text, in <think>…</think>.
+        behaviour: what it knows and how it samples.
+        apart: reasoning has its own field; otherwise it is part of the text, in <think>…</think>.
     """
 
     def __init__(self, behaviour: Behaviour, *, apart: bool = False) -> None:
         self._behaviour = behaviour
         self._apart = apart
-        self._asked: Counter[str] = Counter()
+        self._times: Counter[str] = Counter()
         self._question = lru_cache(maxsize=4096)(self._find_question)
 
-    def speak(self, request: Request) -> Spoken:
-        """Answer one chat request."""
+    def generate(self, request: Request) -> Generation:
+        """Generate the completion of one chat request."""
         temperature = request.number_of("temperature", 1.0)
-        heard = json.dumps([dict(message) for message in request.messages], sort_keys=True)
+        prompt = json.dumps([dict(message) for message in request.messages], sort_keys=True)
         sample = 0
         if temperature > 0:
-            sample = self._asked[heard]
-            self._asked[heard] += 1
-        draw = f"{self._behaviour.seed}/{heard}/{sample}"
+            sample = self._times[prompt]
+            self._times[prompt] += 1
+        draw = f"{self._behaviour.seed}/{prompt}/{sample}"
         thoughts = self._thoughts(request, draw)
-        tokens = self._tokens(self._answer(request, heard, temperature, sample))
+        tokens = self._tokens(self._answer(request, prompt, temperature, sample))
         room = request.limit + 1 - len(thoughts)
         if (request.body or {}).get("ignore_eos") and len(tokens) < room:
             tokens += self._more(draw + "/on", room - len(tokens))
         said = self._sampled([*thoughts, *tokens][: request.limit + 1], temperature, draw)
         said = self._diverged(said, request, temperature, draw)
-        tail = 1e-4 * uniform(heard)  # any change of the input shows in the log-probabilities
-        spoken = Spoken(
+        tail = 1e-4 * uniform(prompt)  # any change of the prompt shows in the log-probabilities
+        generation = Generation(
             reasoning=tuple(text for text, _ in said[: len(thoughts)]) if self._apart else (),
             tokens=tuple(text for text, _ in (said[len(thoughts) :] if self._apart else said)),
             logprobs=tuple(logprob - tail for _, logprob in said),
             finish="stop",
             prompt_tokens=request.prompt_tokens,
         )
-        return ended(spoken, request)
+        return limited(generation, request)
 
     def _thoughts(self, request: Request, draw: str) -> _Tokens:
         parts = manners.thoughts(self._behaviour.manner, draw, 4 * request.limit)
@@ -79,10 +79,10 @@ class Mind:
         marks = (Part("<think>\n", certain=True), *parts, Part("\n</think>\n\n", certain=True))
         return self._tokens(marks) if parts else []
 
-    def _answer(self, request: Request, heard: str, temperature: float, sample: int) -> tuple[Part, ...]:
+    def _answer(self, request: Request, prompt: str, temperature: float, sample: int) -> tuple[Part, ...]:
         behaviour = self._behaviour
         likeliest = behaviour.manner in {Manner.SURE, Manner.ECHOES}
-        draw = f"{behaviour.seed}/{heard}/{0 if likeliest else sample}"
+        draw = f"{behaviour.seed}/{prompt}/{0 if likeliest else sample}"
         last = last_user_text(request.messages)
         question = self._question(last) if behaviour.answers else ""
         able = behaviour.competent and behaviour.manner not in INCAPABLE
@@ -114,7 +114,7 @@ class Mind:
         return max((q for q in self._behaviour.answers if q in text), key=len, default="")
 
     def _result(self, question: str, sample: int) -> str:
-        """The result of a problem; right as often as the tier's accuracy says.
+        """The answer to a problem, right with the probability of its tier.
 
         With correlation r, each sample takes the problem's shared draw with probability sqrt(r), so that any two
         samples of one problem correlate by r.
@@ -123,7 +123,7 @@ class Mind:
         right = behaviour.answers[question]
         if behaviour.solver:
             tier = behaviour.labels[question]
-            asked = Asked(question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed)
+            asked = Query(question=question, right=right, tier=tier, sample=sample, seed=behaviour.seed)
             return SOLVERS[behaviour.solver](asked)
         accuracy = behaviour.accuracy.get(behaviour.labels.get(question, "medium"), 0.7)
         key = f"{behaviour.seed}/{question}"
@@ -144,7 +144,7 @@ class Mind:
         return tokens
 
     def _more(self, key: str, count: int) -> _Tokens:
-        """So many tokens of a model that goes on after its end."""
+        """`count` more tokens, as a model that must not stop generates them."""
         words = count
         tokens: _Tokens = []
         while len(tokens) < count:
@@ -153,7 +153,7 @@ class Mind:
         return tokens[:count]
 
     def _sampled(self, tokens: _Tokens, temperature: float, draw: str) -> _Tokens:
-        """The tokens after what the temperature does to those that were certain."""
+        """The tokens with some of the certain ones replaced, as the temperature has it."""
         rate = manners.change(temperature)
         if self._behaviour.manner not in TOKENWISE or rate < _LEAST_CHANGE:
             return tokens
@@ -166,9 +166,9 @@ class Mind:
         ]
 
     def _diverged(self, tokens: _Tokens, request: Request, temperature: float, draw: str) -> _Tokens:
-        """What kernels that depend on the batch make of it: other words from some token on."""
-        key = f"{draw}/beside/{request.beside}"
-        variant = self._behaviour.manner is Manner.BATCH_VARIANT and temperature == 0 and request.beside > 0
+        """The tokens with other words from some place on, as kernels that depend on the batch produce."""
+        key = f"{draw}/beside/{request.concurrent}"
+        variant = self._behaviour.manner is Manner.BATCH_VARIANT and temperature == 0 and request.concurrent > 0
         if not variant or not tokens or uniform(key) >= _DIVERGING_SHARE:
             return tokens
         place = int(uniform(key + "/place") * len(tokens))

@@ -1,4 +1,4 @@
-"""Faults on the way in: requests that are refused, and requests of which the model hears something else."""
+"""Faults of the way in: requests that are refused, and requests that reach the model changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from healthcheck.records import JsonValue
-from healthcheck.simulator.faults import Reply, hears, refusal, reply
-from healthcheck.simulator.memory import Memory
+from healthcheck.simulator.faults import Reply, refusal, reply, with_fields
 from healthcheck.simulator.messages import images_of, text_of, with_text
 from healthcheck.simulator.request import Request
+from healthcheck.simulator.state import ServerState
 
 EXTRA_FIELDS = ("ignore_eos", "num_return_sequences")
 LONG_TOKENS = 200
@@ -17,7 +17,7 @@ MOST_TOKENS = 4096
 
 
 def chat(request: Request) -> bool:
-    """Whether it is a chat request."""
+    """Whether this is a chat request."""
     return request.path.endswith("/chat/completions")
 
 
@@ -36,8 +36,8 @@ def refuses_extra(request: Request) -> Reply | None:
 
 
 def refuses_history(request: Request) -> Reply | None:
-    spoken = [m for m in request.messages if m.get("role") != "system"]
-    return refusal(400, "only one message is supported") if len(spoken) > 1 else None
+    turns = [m for m in request.messages if m.get("role") != "system"]
+    return refusal(400, "only one message is supported") if len(turns) > 1 else None
 
 
 def refuses_system(request: Request) -> Reply | None:
@@ -55,7 +55,7 @@ def fails_long(request: Request) -> Reply | None:
 
 
 def busy(request: Request) -> Reply | None:
-    return refusal(503, "too many requests") if chat(request) and request.beside >= 3 else None
+    return refusal(503, "too many requests") if chat(request) and request.concurrent >= 3 else None
 
 
 def no_plain(request: Request) -> Reply | None:
@@ -64,22 +64,22 @@ def no_plain(request: Request) -> Reply | None:
 
 
 def without_system(request: Request) -> Request:
-    return hears(request, messages=[dict(m) for m in request.messages if m.get("role") != "system"])
+    return with_fields(request, messages=[dict(m) for m in request.messages if m.get("role") != "system"])
 
 
 def last_only(request: Request) -> Request:
     kept = [m for m in request.messages if m.get("role") == "system"] + list(request.messages[-1:])
-    return hears(request, messages=[dict(m) for m in kept])
+    return with_fields(request, messages=[dict(m) for m in kept])
 
 
 def first_turn_only(request: Request) -> Request:
     system = [m for m in request.messages if m.get("role") == "system"]
     first = [m for m in request.messages if m.get("role") == "user"][:1]
-    return hears(request, messages=[dict(m) for m in system + first])
+    return with_fields(request, messages=[dict(m) for m in system + first])
 
 
 def without_pictures(request: Request) -> Request:
-    return hears(request, messages=[{**m, "content": text_of(m)} for m in request.messages])
+    return with_fields(request, messages=[{**m, "content": text_of(m)} for m in request.messages])
 
 
 def tail_only(request: Request) -> Request:
@@ -87,7 +87,7 @@ def tail_only(request: Request) -> Request:
     if messages and request.prompt_tokens > 400:
         last = dict(request.messages[-1])
         messages[-1] = {**last, "content": "".join(request.tokenizer.pieces(text_of(last))[-300:])}
-    return hears(request, messages=messages)
+    return with_fields(request, messages=messages)
 
 
 def halved(request: Request) -> Request:
@@ -117,7 +117,7 @@ def _last(request: Request, most: int) -> Request:
 
 
 def _keeping(request: Request, kept: Callable[[int], bool], tokens: int) -> Request:
-    """The request with the text of the kept places only; what the template adds stands before all of it."""
+    """The request with the text of the kept places only; the template's own tokens come before all of it."""
     pieces = [request.tokenizer.pieces(text_of(message)) for message in request.messages]
     place = request.prompt_tokens - sum(map(len, pieces))
     messages: list[JsonValue] = []
@@ -125,25 +125,25 @@ def _keeping(request: Request, kept: Callable[[int], bool], tokens: int) -> Requ
         left = "".join(piece for offset, piece in enumerate(text, place) if kept(offset))
         messages.append(with_text(message, left))
         place += len(text)
-    return replace(hears(request, messages=messages), heard_tokens=tokens)
+    return replace(with_fields(request, messages=messages), kept_tokens=tokens)
 
 
-def after_everybody(request: Request, memory: Memory) -> Request:
-    """The request after the messages of all earlier ones."""
+def after_everybody(request: Request, state: ServerState) -> Request:
+    """The request with the messages of all earlier requests before its own."""
     own = [dict(m) for m in request.messages]
-    before = list(memory.history)
-    memory.history.extend(own)
-    return hears(request, messages=[*before, *own])
+    before = list(state.history)
+    state.history.extend(own)
+    return with_fields(request, messages=[*before, *own])
 
 
-def hangs_in_a_crowd(request: Request, memory: Memory) -> bool:
-    return chat(request) and memory.beside > 4
+def hangs_in_a_crowd(request: Request, state: ServerState) -> bool:
+    return chat(request) and state.concurrent > 4
 
 
-def hangs_when_stuck(request: Request, memory: Memory) -> bool:
-    return chat(request) and memory.stuck
+def hangs_when_stuck(request: Request, state: ServerState) -> bool:
+    return chat(request) and state.stuck
 
 
-def hangs_at(number: int) -> Callable[[Request, Memory], bool]:
+def hangs_at(number: int) -> Callable[[Request, ServerState], bool]:
     """Whether it is the chat request of this number, counted from 1."""
     return lambda request, _: request.number == number - 1

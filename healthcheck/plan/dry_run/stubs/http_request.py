@@ -18,7 +18,7 @@ _OTHER = re.compile(
 """Options whose value may look like an address."""
 
 
-class Sent(NamedTuple):
+class HttpRequest(NamedTuple):
     """`words` are the arguments without the values that are sent."""
 
     method: str
@@ -26,7 +26,7 @@ class Sent(NamedTuple):
     words: list[str]
 
 
-def sent(arguments: Sequence[str]) -> Sent:
+def parse(arguments: Sequence[str]) -> HttpRequest:
     method, body, words = "", [], []
     for option, value, taken in _options(arguments):
         words.append(option)
@@ -40,11 +40,11 @@ def sent(arguments: Sequence[str]) -> Sent:
             body.append(_read(value[1:]) if value.startswith("@") else value.encode("utf-8", "surrogateescape"))
         elif taken and not _OTHER.fullmatch(option):
             words.append(value)
-    return Sent(method=method or ("POST" if body else "GET"), body=b"&".join(body), words=words)
+    return HttpRequest(method=method or ("POST" if body else "GET"), body=b"&".join(body), words=words)
 
 
 def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Each word with its value, behind a `=`, glued to it or as the next word, and whether it has one."""
+    """Each word with its value, after a `=`, glued to it or as the next word, and whether it has one."""
     rest = list(arguments)
     with_value = (_DATA, _RAW, _FILE, _METHOD, _OTHER)
     while rest:

@@ -1,4 +1,4 @@
-"""What the simulated model says to one request."""
+"""What the simulated model generates for one request."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _UNSURE = -3.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """An answer in tokens.
+class Generation:
+    """A completion in tokens.
 
     Attributes:
         finish: "stop" or "length".
-        counted: the completion tokens that usage tells; None for those that were made.
+        counted: the completion tokens that usage reports; None to report the real number.
         logprobs: log-probabilities at temperature 1, of the reasoning's tokens and then the text's.
     """
 
@@ -33,38 +33,40 @@ class Spoken:
         return "".join(self.tokens)
 
     @property
-    def made(self) -> int:
-        """Tokens that were made, thoughts included."""
+    def length(self) -> int:
+        """The number of generated tokens, with those of the reasoning."""
         return len(self.reasoning) + len(self.tokens)
 
     @property
     def completion_tokens(self) -> int:
-        """What usage tells."""
-        return self.made if self.counted is None else self.counted
+        """The number that usage reports."""
+        return self.length if self.counted is None else self.counted
 
     def logprob(self, index: int) -> float:
-        """Of a token, the reasoning's first."""
+        """The log-probability of a token; those of the reasoning come first."""
         return self.logprobs[index] if index < len(self.logprobs) else _UNSURE
 
 
-def cut(spoken: Spoken, limit: int, finish: str) -> Spoken:
-    """The first so many tokens, thoughts first."""
-    reasoning = spoken.reasoning[:limit]
-    return replace(spoken, reasoning=reasoning, tokens=spoken.tokens[: limit - len(reasoning)], finish=finish)
+def truncated(generation: Generation, limit: int, finish: str) -> Generation:
+    """The first `limit` tokens, those of the reasoning first."""
+    reasoning = generation.reasoning[:limit]
+    return replace(
+        generation, reasoning=reasoning, tokens=generation.tokens[: limit - len(reasoning)], finish=finish
+    )
 
 
-def ended(spoken: Spoken, request: Request) -> Spoken:
-    """The answer as far as the request's limit and stop strings let it come."""
+def limited(generation: Generation, request: Request) -> Generation:
+    """The generation, cut at the request's limit and stop strings."""
     body, limit = request.body or {}, request.limit
     must_go_on = bool(body.get("ignore_eos"))
-    finish = "length" if must_go_on or spoken.made > limit else "stop"
-    spoken = cut(spoken, limit, finish)
-    place = _stop_place("".join(spoken.reasoning) + spoken.text, body.get("stop"))
+    finish = "length" if must_go_on or generation.length > limit else "stop"
+    generation = truncated(generation, limit, finish)
+    place = _stop_place("".join(generation.reasoning) + generation.text, body.get("stop"))
     if place is None:
-        return spoken
-    kept = _before((*spoken.reasoning, *spoken.tokens), place)
-    thoughts = len(spoken.reasoning)
-    return replace(spoken, reasoning=kept[:thoughts], tokens=kept[thoughts:], finish="stop")
+        return generation
+    kept = _before((*generation.reasoning, *generation.tokens), place)
+    thoughts = len(generation.reasoning)
+    return replace(generation, reasoning=kept[:thoughts], tokens=kept[thoughts:], finish="stop")
 
 
 def _stop_place(text: str, stop: JsonValue) -> int | None:
@@ -74,7 +76,7 @@ def _stop_place(text: str, stop: JsonValue) -> int | None:
 
 
 def _before(tokens: Sequence[str], characters: int) -> tuple[str, ...]:
-    """The tokens of the first so many characters; the last one may be cut."""
+    """The tokens of the first `characters` characters; the last one may be cut."""
     kept = []
     for token in tokens:
         if characters <= 0:

@@ -1,4 +1,4 @@
-"""Faults on the way out: event streams that are broken, cut or spoilt."""
+"""Faults of the way out: event streams that are broken, cut or spoilt."""
 
 from __future__ import annotations
 

@@ -1,0 +1,114 @@
+"""Faults of generations: completions that are cut, spoilt, or mixed with those of other requests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle, islice
+
+from healthcheck.simulator.generation import Generation, limited, truncated
+from healthcheck.simulator.request import Request
+from healthcheck.simulator.state import ServerState
+
+_CAP = 100
+_LOOP = " and then on along the same road"
+_SOUND_TOKENS = 20
+_STRUCK_SHARE = 1 / 10
+
+
+def capped(generation: Generation, _: Request) -> Generation:
+    return truncated(generation, _CAP, "length") if generation.length > _CAP else generation
+
+
+def never_cut(generation: Generation, _: Request) -> Generation:
+    return replace(generation, finish="stop")
+
+
+def only_reasoning(generation: Generation, _: Request) -> Generation:
+    return replace(generation, tokens=(), reasoning=generation.reasoning + generation.tokens)
+
+
+def nothing(generation: Generation, _: Request) -> Generation:
+    return replace(generation, tokens=(), finish="stop")
+
+
+def runs_on(generation: Generation, _: Request) -> Generation:
+    return (
+        replace(generation, tokens=(*generation.tokens[:-1], "<|im_end|>"))
+        if generation.finish == "stop"
+        else generation
+    )
+
+
+def less_the_prompt(generation: Generation, request: Request) -> Generation:
+    """max_tokens limits prompt and completion together; neither usage nor finish_reason shows it."""
+    room = max(1, request.limit - request.prompt_tokens)
+    if generation.length <= room:
+        return generation
+    return replace(truncated(generation, room, "stop"), counted=generation.length)
+
+
+def exclaims(generation: Generation, request: Request) -> Generation:
+    """The result of NaN logits: token 0, repeated without end."""
+    tokens = ("!",) * (request.limit + 1)
+    garbage = replace(generation, reasoning=(), tokens=tokens, logprobs=(0.0,) * len(tokens))
+    return limited(garbage, request)
+
+
+def loops(generation: Generation, request: Request) -> Generation:
+    """Some tens of healthy tokens, then one phrase up to the limit."""
+    own = (*generation.reasoning, *generation.tokens)
+    sound = _SOUND_TOKENS + hashlib.blake2b("".join(own).encode(), digest_size=1).digest()[0] % _SOUND_TOKENS
+    thoughts, text = generation.reasoning[:sound], generation.tokens[: max(0, sound - len(generation.reasoning))]
+    phrase = request.tokenizer.pieces(_LOOP)
+    loop = tuple(islice(cycle(phrase), request.limit + 1))
+    inside = len(generation.reasoning) > sound  # a loop in the reasoning never reaches the answer
+    looping = replace(
+        generation,
+        reasoning=thoughts + loop if inside else thoughts,
+        tokens=() if inside else text + loop,
+        logprobs=(*generation.logprobs[: len(thoughts) + len(text)], *(-0.01 for _ in loop)),
+    )
+    return limited(looping, request)
+
+
+def anothers(generation: Generation, state: ServerState) -> Generation:
+    """The text of another generation in progress."""
+    other = state.neighbour(generation)
+    return replace(generation, tokens=other.tokens, reasoning=other.reasoning) if other else generation
+
+
+def mixed(generation: Generation, state: ServerState) -> Generation:
+    """Single tokens of another generation are inserted."""
+    other = state.neighbour(generation)
+    source = (*other.reasoning, *other.tokens) if other else ()
+
+    def slipped_in(tokens: list[str]) -> None:
+        if source and tokens:
+            tokens.insert(state.random.randint(1, len(tokens)), state.random.choice(source))
+
+    return _struck(generation, slipped_in) if other else generation
+
+
+def swapped(generation: Generation, state: ServerState) -> Generation:
+    """Neighbouring tokens change places."""
+
+    def swap(tokens: list[str]) -> None:
+        if len(tokens) > 1:
+            place = state.random.randrange(len(tokens) - 1)
+            tokens[place : place + 2] = tokens[place + 1], tokens[place]
+
+    return _struck(generation, swap) if state.neighbour(generation) else generation
+
+
+def _struck(generation: Generation, strike: Callable[[list[str]], None]) -> Generation:
+    """Apply `strike` a few times to reasoning and to text; usage counts what the model generated."""
+    struck = []
+    for tokens in (generation.reasoning, generation.tokens):
+        changed = list(tokens)
+        for _ in range(max(1, int(len(tokens) * _STRUCK_SHARE))):
+            strike(changed)
+        struck.append(tuple(changed))
+    reasoning, text = struck
+    return replace(generation, reasoning=reasoning, tokens=text, counted=generation.length)
