@@ -98,14 +98,22 @@ class ServerCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracedCommand:
+    """A command that the shell ran, with values in place of variables; `line` is 0 outside deploy.sh."""
+
+    text: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShellRun:
     """How deploy.sh went under one shell.
 
     Attributes:
         exit_status: None if it was still running when the dry run ended, as a script with a server should.
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
-        traced: the last commands, as the shell's -x shows them, of a run that ended by itself without a server and
-            with an error; empty where they are unknown.
+        traced: the last commands of a run that ended by itself with an error, or because its server did not get
+            ready; empty where they are unknown.
         slept_s: how long it meant to sleep in total. `asked`: it asked the server whether it is ready.
     """
 
@@ -117,7 +125,7 @@ class ShellRun:
     commands: tuple[RecordedCommand, ...]
     servers: tuple[ServerCommand, ...]
     stderr_after: str = ""
-    traced: tuple[str, ...] = ()
+    traced: tuple[TracedCommand, ...] = ()
     unresolved: tuple[str, ...] = ()
     slept_s: float = 0.0
     asked: bool = False

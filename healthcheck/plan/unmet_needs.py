@@ -105,11 +105,11 @@ def _need(plan: LaunchPlan, said: str) -> tuple[str, int]:
     if plan.run.exit_status and where.line:
         own = deploy_sh.find_line(plan.script, ["set --", "set $"])
         all_of_them = deploy_sh.uses_all_arguments(plan.script, where.line)
-        if not own and (all_of_them or (arguments and trace.asks(plan, where, trace.ARGUMENTS))):
+        if not own and (all_of_them or (arguments and trace.asks(plan, trace.ARGUMENTS))):
             return "arguments", where.line
-        if trace.asks(plan, where, trace.INPUT):
+        if trace.asks(plan, trace.INPUT):
             return "input from a terminal", where.line
-        tested = trace.tested_variable(plan, where)
+        tested = trace.tested_variable(plan)
         if tested:
             return f"{VARIABLE} {tested}", where.line
     name, line = deploy_sh.required_variable(plan.script, said)

@@ -32,6 +32,11 @@ BLAMED: tuple[Case, ...] = (
     case("silent-behind-npu-smi", sh(f"set -e\nnpu-smi info > npus.txt\ngrep -q none npus.list{SERVE}"), NEVER,
          files={"npus.list": "0\n"}, says="after: grep -q none npus.list"),
     case("silent-where", sh(f"TP=1\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
+    case("silent-where-others-look-alike", bash(f"[ -f /srv/models/.token ] && echo token\ncheck() {{\n  [ -f $1 ] || exit 3\n}}\n"
+         f"check /srv/models/.token{SERVE}"), NEVER, says="after: [ -f /srv/models/.token ] [deploy.sh:4]"),
+    case("silent-where-under-sh", sh(f"[ -f /srv/models/.token ] && echo token\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
+    case("silent-with-a-trace-of-its-own", bash(f"echo '+deploy.sh:1: exec vllm serve' >&251\nexit 3{SERVE}"), NEVER,
+         says="after: exec vllm serve [deploy.sh:1]"),
     case("silent-how-sh", sh(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR sh -x deploy.sh shows them)"),
     case("silent-how-bash", bash(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR bash -x deploy.sh shows them)"),
     case("silent-substitution", bash(f'set -e\nTP=1\nQUANT=$(grep -o no-such-key "$MODEL_PATH/config.json"){SERVE}'),

@@ -46,6 +46,11 @@ HOSTILE = {
     "forks-and-hides": (sh("while :; do setsid sleep 1000000 & done"), {"processes", "time", "exit"}),
     "sleeps": (sh("exec sleep infinity"), {"time"}),
     "spins": (sh("while :; do :; done"), {"time"}),
+    "spins-with-a-trace": (bash("while :; do : a word; done"), {"time"}),
+    "has-a-word-of-megabytes-traced": (
+        bash('x=$(head -c 3000000 /dev/zero | tr "\\0" a)\nwhile :; do : "$x"; done'),
+        {"time"},
+    ),
     "ignores-signals": (sh("trap '' TERM INT HUP QUIT\nwhile :; do sleep 100000; done"), {"time"}),
     "talks": (sh("while :; do echo 0123456789012345678901234567890123456789; done"), {"output", "time"}),
     "yes": (sh("yes"), {"output"}),

@@ -56,9 +56,8 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     ):
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
-    behind = tuple(command for command in run.traced if not command.startswith(servers))
-    stop = trace.stopped(plan.script, behind)
-    line = deploy_sh.line_at(plan.script, stop.line) or stop.command
+    stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
     yield warn(
         expected="deploy.sh waits while the server loads; how long up to 100 GB take is unknown",
         seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} if the server is not "

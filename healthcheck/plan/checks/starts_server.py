@@ -16,7 +16,6 @@ from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbo
 from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
-from healthcheck.repo import bashisms, shell
 
 _EXPECTED = "a model server is started and stays"
 _WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
@@ -67,8 +66,6 @@ def starts_server(plan: LaunchPlan) -> Findings:
             where=plan.servers[0].where,
         )
     yield from map(note, _remarks(plan.observed))
-    if bashisms.find(shell.read(plan.script)):
-        return  # repo/deploy-sh-syntax names each with its line
     for run in plan.others:
         if not run.servers or run.ended_by in LIMITS:
             yield _disagreement(plan, run)
@@ -109,7 +106,7 @@ def _never(plan: LaunchPlan) -> Finding:
     if cause.open_because:
         seen += f"; {cause.open_because}"
         fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
-        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where)
+        return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
     if cause.told and said[-1] not in excused:
         seen = f"it ended with status {run.exit_status} because something is missing: see the plan/no-… checks"
     return fail(
@@ -135,7 +132,7 @@ def _ended(plan: LaunchPlan) -> str:
     if last:
         seen += f"; its last lines: {last}"
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
-        command = trace.stop(plan).command
+        command = trace.stop(plan).text
         seen += f" without output{f', after: {command}' if command else ''}"
     return seen
 

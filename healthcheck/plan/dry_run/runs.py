@@ -28,6 +28,8 @@ from healthcheck.plan.records import (
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
 from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.repo import bashisms
+from healthcheck.repo import shell as shell_text
 from healthcheck.repo.facts import Submission, export
 from healthcheck.repo.installs import entries
 
@@ -41,6 +43,9 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
 """Characters of a line; what a shell says of a word that is longer names the word first."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
+_SH = "/bin/sh"
+_AS_SH = ("-c", 'set -o posix; . "./$0"')
+"""Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
 Box = box.Box
 
 
@@ -90,14 +95,14 @@ class _DryRun:
     image: Image
 
     def plan(self, submission: Submission) -> LaunchPlan:
-        shells = tuple(_shells(self.text))
+        shell = _own_shell(self.text)
         plain_name = re.sub(r"[^A-Za-z0-9._-]", "_", self.weights.name) or "weights"
+        first = self._take(shell, plain_name)
         with ThreadPoolExecutor(max_workers=3) as pool:
-            awkward = pool.submit(self._take, shells[0], AWKWARD_NAME)
-            takes = list(pool.map(lambda shell: self._take(shell, plain_name), shells))
-        first = takes[0]
-        loading = self._loading(first, shells[0], plain_name)
-        spaced = awkward.result() if first.run.servers else None
+            awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
+            others = list(pool.map(lambda each: self._take(each, plain_name), self._other_shells(first, shell)))
+            loading = self._loading(first, shell, plain_name)
+        spaced = awkward.result() if awkward else None
         return LaunchPlan(
             server=_answering(first.run.servers),
             servers=first.run.servers,
@@ -106,8 +111,8 @@ class _DryRun:
             model_path=first.job.model_path,
             spaced_model_path=spaced.job.model_path if spaced else "",
             root=first.job.root,
-            run=replace(first.run, traced=self._traced(first, shells[0], plain_name)),
-            others=tuple(take.run for take in takes[1:]),
+            run=self._traced(first, plain_name) if not first.run.servers else first.run,
+            others=tuple(take.run for take in others),
             spaced_run=spaced.run if spaced else None,
             loading_run=loading,
             script=self.text,
@@ -138,21 +143,31 @@ class _DryRun:
         second = self._once(shell, name)
         return second if second.recording.ended_by is EndedBy.SERVER else first
 
-    def _traced(self, take: _Take, shell: tuple[str, ...], name: str) -> tuple[str, ...]:
-        """The last commands of a script that failed before any server, from one more run."""
-        failed = take.recording.ended_by is EndedBy.EXIT and take.run.exit_status
-        if take.run.servers or not failed:
-            return ()
-        again = self._once((*shell, "-x"), name)
-        return trace.traced(again.run.stderr) if again.run.exit_status == take.run.exit_status else ()
+    def _other_shells(self, first: _Take, shell: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """sh, if what it makes of a script that starts a server cannot be told from the text."""
+        if first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text)):
+            yield (_SH,)
 
     def _loading(self, take: _Take, shell: tuple[str, ...], name: str) -> ShellRun | None:
         """What a script that waits for its server does when the server never gets ready, with its last commands."""
         waits = take.recording.asked or take.recording.slept_s or _SLEEPS.search(self.text)
         if take.recording.ended_by is not EndedBy.SERVER or not waits:
             return None
-        run = self._once((*shell, "-x"), name, answers=False).run
-        return replace(run, traced=trace.traced(run.stderr))
+        return self._traced(self._once(shell, name, answers=False), name)
+
+    def _traced(self, take: _Take, name: str) -> ShellRun:
+        """A run that ended by itself with its last commands.
+
+        Other shells do not tell numbers of lines: bash in POSIX mode shows theirs, if it ends with the same status.
+        """
+        if take.recording.ended_by is not EndedBy.EXIT or (take.job.answers and not take.run.exit_status):
+            return take.run
+        bash = programs.find("bash")
+        shown = take
+        if bash and Path(take.job.shell[0]).name != "bash":
+            shown = self._once((bash, *_AS_SH), name, answers=take.job.answers)
+        same = shown.run.exit_status == take.run.exit_status
+        return replace(take.run, traced=trace.traced(shown.recording.trace, shown.job.root) if same else ())
 
     def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
         setting = box.Setting(
@@ -239,14 +254,11 @@ def _limit_s(text: str) -> float | None:
     return seconds or None
 
 
-def _shells(text: str) -> Iterator[tuple[str, ...]]:
-    """The shell that the verdict rests on, then the others that the service may use."""
+def _own_shell(text: str) -> tuple[str, ...]:
+    """The shell that the verdict rests on."""
     named = deploy_sh.shebang(text)
-    if named and deploy_sh.is_shell(named[0]) and named[0] != "sh":
-        found = programs.find(named[0])
-        if found:
-            yield (found, *named[1])
-    yield ("/bin/sh", *(named[1] if named and named[0] == "sh" else ()))
+    found = programs.find(named[0]) if named and named[0] != "sh" and deploy_sh.is_shell(named[0]) else None
+    return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
 
 
 def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:

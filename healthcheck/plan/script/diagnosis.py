@@ -145,7 +145,7 @@ def _stub(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     """A script that inspects the files of a library, of which the dry run has hardly any."""
     stop = trace.stop(plan)
-    if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.command:
+    if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
         return None
     return Ending(
         fix="remove it: the files of the service's libraries are not documented",
@@ -168,9 +168,9 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH after a line that gives it another value."""
     stop = trace.stop(plan)
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    if not plan.run.exit_status or not number or number > max(stop.lines, default=0):
+    if not plan.run.exit_status or not number or number > stop.line:
         return None
-    if not trace.asks(plan, stop, _MODEL_PATH):
+    if not trace.asks(plan, _MODEL_PATH):
         return None
     return Ending(
         fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
@@ -181,11 +181,11 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH itself."""
     stop = trace.stop(plan)
-    number = next((n for n in stop.lines if _MODEL_PATH.search(deploy_sh.line_at(plan.script, n))), None)
     words = [line for line in last_lines(plan.run) if contract.MODEL_PATH_VARIABLE in line]
-    if not words or not plan.run.exit_status or (stop.lines and number is None):
+    tests = _MODEL_PATH.search(deploy_sh.line_at(plan.script, stop.line))
+    if not words or not plan.run.exit_status or (stop.line and not tests):
         return None
-    number = number or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
+    number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
     return Ending(
         fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
         where=deploy_sh.place(number),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
-from healthcheck.plan.records import LaunchPlan
+from healthcheck import contract
+from healthcheck.plan.records import LaunchPlan, TracedCommand
 from healthcheck.plan.script import deploy_sh
 
-_TRACED = re.compile(r"\++ (?P<command>\S.*)$")
+_TRACED = re.compile(r"\++(?P<file>[^:\n]+):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
+"""A command as stubs/trace.sh has bash show it. The script can write such lines too: they only choose a line."""
+_QUOTED_TEST = re.compile(r"'([][!])'")
+"""As bash shows the words of a test."""
 _KEPT_COMMANDS, _KEPT_CHARACTERS = 8, 160
 _ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECONDS=)\b|cat$")
 """Commands that usually follow a failed test."""
-_WORD = re.compile(r"[^\s;\"']+")
 _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")
 """A command that runs a program of the submission."""
 _NAME = re.compile(r"(?<![\w-])[A-Za-z_]\w*|\$\{?#|\$\{?[1-9@*]")
@@ -33,60 +34,34 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """The last command that decided, "" where none is known, and the lines that it can be of."""
-
-    command: str
-    lines: tuple[int, ...]
-
-    @property
-    def line(self) -> int:
-        """The line where it is sure, else 0."""
-        return self.lines[0] if len(self.lines) == 1 else 0
-
-
-def traced(stderr: str) -> tuple[str, ...]:
-    """The last commands that a shell with -x has shown."""
-    found = (match["command"] for match in map(_TRACED.match, stderr.splitlines()) if match)
-    return tuple(command[:_KEPT_CHARACTERS] for command in found)[-_KEPT_COMMANDS:]
+def traced(text: str, root: str) -> tuple[TracedCommand, ...]:
+    """The last commands of a bash's trace; `root` is the folder of deploy.sh."""
+    found = tuple(_TRACED.finditer(text))[-_KEPT_COMMANDS:]
+    own = {contract.ENTRY_POINT, f"./{contract.ENTRY_POINT}", f"{root}/{contract.ENTRY_POINT}"}
+    return tuple(
+        TracedCommand(
+            text=_QUOTED_TEST.sub(r"\1", each["command"][:_KEPT_CHARACTERS]),
+            line=int(each["line"]) if each["file"] in own else 0,
+        )
+        for each in found
+    )
 
 
-def stop(plan: LaunchPlan) -> Stop:
-    """Where the run ended, as its trace tells it."""
-    return stopped(plan.script, plan.run.traced)
+def stop(plan: LaunchPlan) -> TracedCommand:
+    """The command with which the run ended, as its trace tells it."""
+    return last_command(plan.run.traced)
 
 
-@lru_cache(maxsize=8)
-def stopped(text: str, commands: tuple[str, ...]) -> Stop:
-    """Where a run of deploy.sh, whose text this is, ended after the commands."""
-    at = next((at for at in range(len(commands) - 1, -1, -1) if not _ENDS.match(commands[at])), None)
-    behind = commands[at + 1 if at is not None else 0 :]
-    ends = next((lines[0] for each in behind if len(lines := _lines_of(text, each)) == 1), 0)
-    if at is None:
-        return Stop(command=commands[-1] if commands else "", lines=(ends,) if ends else ())
-    lines = _lines_of(text, commands[at])
-    before = [line for line in lines if line <= ends]
-    return Stop(command=commands[at], lines=(before[-1],) if before else lines)
+def last_command(commands: Sequence[TracedCommand]) -> TracedCommand:
+    """The last command that decides something, not one that reports or ends; without text if there is none."""
+    deciding = (each for each in reversed(commands) if not _ENDS.match(each.text))
+    return next(deciding, commands[-1] if commands else TracedCommand())
 
 
-def _lines_of(text: str, command: str) -> tuple[int, ...]:
-    """The lines that have most of a command's words; a shell shows the values of variables, not their names."""
-    words = set(_WORD.findall(command))
-    given = re.match(r"\w+=", command)
-    scores = {
-        number: len(words & set(_WORD.findall(line))) + (given is not None and line.lstrip().startswith(given[0]))
-        for number, line in deploy_sh.code_lines(text)
-    }
-    best = max(scores.values(), default=0)
-    return tuple(sorted(number for number, score in scores.items() if score == best)) if best else ()
-
-
-def asks(plan: LaunchPlan, where: Stop, source: re.Pattern[str]) -> bool:
-    """Whether a candidate exit line reads the source or a variable derived from it."""
-    names = _made_of(plan.script, source)
-    lines = (deploy_sh.line_at(plan.script, number) for number in where.lines)
-    return any(source.search(line) or names & set(_names(line)) for line in lines)
+def asks(plan: LaunchPlan, source: re.Pattern[str]) -> bool:
+    """Whether the line where the run ended reads the source or a variable derived from it."""
+    line = deploy_sh.line_at(plan.script, stop(plan).line)
+    return bool(source.search(line) or _made_of(plan.script, source) & set(_names(line)))
 
 
 def asked_for_devices(plan: LaunchPlan) -> bool:
@@ -99,15 +74,15 @@ def asked_for_devices(plan: LaunchPlan) -> bool:
 def stopped_for_devices(plan: LaunchPlan) -> bool:
     """Whether the question for NPUs is what decided that deploy.sh ended."""
     where = stop(plan)
-    if asks(plan, where, DEVICES):
+    if asks(plan, DEVICES):
         return True
-    may_have_asked = not where.lines or _RUNS_MORE.match(where.command) is not None
+    may_have_asked = not where.line or _RUNS_MORE.match(where.text) is not None
     return may_have_asked and bool(plan.commands) and plan.commands[-1].program == "npu-smi"
 
 
-def tested_variable(plan: LaunchPlan, where: Stop) -> str:
+def tested_variable(plan: LaunchPlan) -> str:
     """The variable without a default that the line where it ended tests; "" where there is none."""
-    line = deploy_sh.line_at(plan.script, where.line)
+    line = deploy_sh.line_at(plan.script, stop(plan).line)
     names = (match["name"] for match in _TESTED.finditer(line))
     return next((name for name in names if not deploy_sh.has_value(plan.script, name)), "")
 

@@ -164,8 +164,8 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
-    clock = {} if job.answers else {"BASH_ENV": f"{job.kit}/{tools.LOADING}"}
-    return replace(job, environment={**base, **ours, **clock})
+    ours["BASH_ENV"] = f"{job.kit}/{tools.TRACE}"
+    return replace(job, environment={**base, **ours})
 
 
 def _weights_places(setting: Setting, prefix: str) -> tuple[str, str]:

@@ -212,6 +212,7 @@ class Recording:
     Attributes:
         trouble: why the sandbox failed, of a recording that ended by LOST, COPY or SETUP.
         stderr_after: what was said after the server was ended for the dry run's sake.
+        trace: what a bash wrote of the commands that it ran (stubs/trace.sh); the script can write there too.
         asked: a program asked a recorded server, or would have.
         slept_s: how long all programs together meant to sleep.
         network: the program could reach the network.
@@ -229,6 +230,7 @@ class Recording:
     seconds: float
     trouble: str = ""
     stderr_after: str = ""
+    trace: str = ""
     asked: bool = False
     slept_s: float = 0.0
     network: bool = False

@@ -12,6 +12,8 @@ from healthcheck.plan.dry_run.sandbox.job import Job, Mode
 
 MAP, READY, FAILED, GO = b"m", b"r", b"f", b"g"
 _NOTHING_TO_RUN = 127
+TRACE = 251
+"""Where a bash writes its trace, as stubs/trace.sh says; scripts choose smaller numbers for their own files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,7 @@ class Ends:
     """The program's ends of what connects it with who watches it."""
 
     outputs: tuple[int, int]
+    trace: int
     gate: socket.socket
 
 
@@ -45,6 +48,7 @@ def become(job: Job, ends: Ends, *, asks: bool, real_root: bool) -> None:
         null = os.open("/dev/null", os.O_RDONLY)
         for number, handle in enumerate((null, *ends.outputs)):
             os.dup2(handle, number)
+        os.dup2(ends.trace, TRACE)
         os.chdir(job.root)
         ends.gate.sendall(READY)
         _await(ends.gate)

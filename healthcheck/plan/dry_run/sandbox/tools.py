@@ -66,6 +66,8 @@ ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing
 ONLY_LOADING = {"date.sh": ("date",)}
 LOADING = "loading"
 """There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
+TRACE = "trace.sh"
+"""What the bash that runs deploy.sh reads first."""
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"

@@ -96,13 +96,16 @@ class _Running:
         self._job, self._began = job, time.monotonic()
         asks = not job.isolated and seccomp.can_ask()
         self._gate, theirs = socket.socketpair()
-        (out_reader, out_writer), (err_reader, err_writer) = os.pipe(), os.pipe()
+        (out_reader, out_writer), (err_reader, err_writer), (trace_reader, trace_writer) = (
+            os.pipe() for _ in range(3)
+        )
         self._child = os.fork()
         if self._child == 0:
             self._gate.close()
-            program.become(job, program.Ends((out_writer, err_writer), theirs), asks=asks, real_root=real_root)
+            ends = program.Ends((out_writer, err_writer), trace_writer, theirs)
+            program.become(job, ends, asks=asks, real_root=real_root)
         theirs.close()
-        for handle in (out_writer, err_writer):
+        for handle in (out_writer, err_writer, trace_writer):
             os.close(handle)
         if real_root:
             self._map(proc)
@@ -116,7 +119,8 @@ class _Running:
         self._drop()
         kept = job.limits.kept_output_bytes
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
-        self._watch = Watch(job, self._child, self._outputs, channel)
+        self._trace = Output(trace_reader, kept)
+        self._watch = Watch(job, self._child, self._outputs, self._trace, channel)
         if listener is not None:
             supervise.Supervisor(listener, job.script_folders, self._watch.records.port_of, channel.admit)
         self._network = not job.isolated and listener is None
@@ -165,6 +169,7 @@ class _Running:
             exit_status=ending.exit_status,
             stdout=said[0],
             stderr=said[1],
+            trace=self._trace.text(),
             records=records,
             seconds=time.monotonic() - self._began,
             stderr_after=after,

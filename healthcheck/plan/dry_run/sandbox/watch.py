@@ -84,8 +84,11 @@ class _Clock:
 class Watch:
     """One sandboxed program and everything that it started."""
 
-    def __init__(self, job: Job, child: int, outputs: tuple[Output, Output], channel: Channel) -> None:
+    def __init__(
+        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, channel: Channel
+    ) -> None:
         self._job, self._child, self._outputs = job, child, outputs
+        self._drained = (*outputs, trace)
         self.records = Records(job, channel)
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
@@ -100,7 +103,7 @@ class Watch:
         while True:
             new = self.records.listen(_POLL_S)
             self._clock.look()
-            for output in self._outputs:
+            for output in self._drained:
                 output.drain()
             self._reap()
             family = processes.below(os.getpid())
@@ -110,7 +113,7 @@ class Watch:
                 self._served_at, self._slept_before_s = now, self.records.notes.slept_s
             why = self._exceeded(family, now) or self._settled(family, now)
             if why:
-                for output in self._outputs:
+                for output in self._drained:
                     output.drain()
                 return Ending(why, self._status, frozenset(process.pid for process in family))
 
