@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from healthcheck.cli import numbers
 from healthcheck.errors import UsageError
-from healthcheck.probe.records import ProbeSettings
+from healthcheck.probe.records import ProbeSettings, ReferenceRun
 
 _NAMES = (
     "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
-    "threshold", "logprobs", "grading_noise", "bootstrap", "gate",
+    "threshold", "logprobs", "grading_noise", "bootstrap", "gate", "margin",
 )  # fmt: skip
 
 
@@ -52,9 +53,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                      "resamples of the problems, as many papers print them (they take 1000)")  # fmt: skip
     verdict = parser.add_argument_group("accuracy verdict")
     verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
-                         "from 0 to 1, or the folder of a reference run")  # fmt: skip
-    verdict.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="how far below the reference is "
-                         "degraded, up to which healthy, the error of either (default: .30,.05,.01)")  # fmt: skip
+                         "from 0 to 1, or the folder of a reference run (same problems and sampling)")  # fmt: skip
+    distance = verdict.add_mutually_exclusive_group()
+    distance.add_argument("--margin", type=_points, metavar="POINTS", help="loss against the reference to exclude, "
+                          "such as 5 (default: the smallest that the samples asked for can settle)")  # fmt: skip
+    distance.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="in place of a margin: how far "
+                          "below the reference is degraded, up to which healthy, error: .30,.05,.01")  # fmt: skip
     verdict.add_argument("--threshold", type=numbers.share, metavar="T", help="least accuracy, from 0 to 1")
     verdict.add_argument("--full", action="store_true", help="take every sample even if the verdict is clear")
 
@@ -64,6 +68,13 @@ def _rates(text: str) -> tuple[float, float]:
     if not (missed >= 0 and passed >= 0 and missed + passed < 1):
         raise argparse.ArgumentTypeError("two shares whose sum is below 1, such as .05,.02")
     return missed, passed
+
+
+def _points(text: str) -> float:
+    points = numbers.number()(text)
+    if not 1 <= points < 100:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of points of accuracy, from 1 to 99, such as 5")
+    return points / 100
 
 
 def _gate(text: str) -> tuple[float, float, float]:
@@ -77,23 +88,36 @@ def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:
     """The base with what was given on the command line.
 
     Raises:
-        UsageError: the reference is neither a number nor a run.
+        UsageError: the reference is neither a number nor a run that can be one.
     """
     given = {name: value for name in _NAMES if (value := getattr(options, name)) is not None}
+    if "margin" in given:
+        given["gate"] = None
+    elif "gate" in given:
+        given["margin"] = None
     if options.reference is not None:
-        given["references"] = _references(options.reference)
-    return replace(base, full=options.full or base.full, **given)
+        given |= _reference(options.reference)
+    chosen = replace(base, full=options.full or base.full, **given)
+    if chosen.margin is not None and not chosen.references:
+        raise UsageError("--margin is the loss against a reference: give --reference too")
+    return chosen
 
 
-def _references(text: str) -> dict[str, float]:
-    """The reference accuracies: a number for the whole bank, or those of a run folder by tier."""
-    from healthcheck.probe.figures import accuracies  # noqa: PLC0415 - help needs no statistics
-    from healthcheck.probe.folder import load  # noqa: PLC0415
-
+def _reference(text: str) -> dict[str, Mapping[str, float] | ReferenceRun | None]:
+    """The reference accuracies: a number for the whole bank, or those of a run folder by tier, and that run."""
     try:
         value = float(text)
     except ValueError:
-        return accuracies(load(Path(text)))
+        return _run_of(Path(text))
     if not 0 < value < 1:
         raise UsageError(f"a reference accuracy lies between 0 and 1, not at {text}")
-    return {"all": value}
+    return {"references": {"all": value}, "reference_run": None}
+
+
+def _run_of(folder: Path) -> dict[str, Mapping[str, float] | ReferenceRun | None]:
+    from healthcheck.probe.figures import accuracies  # noqa: PLC0415 - help needs no statistics
+    from healthcheck.probe.folder import load  # noqa: PLC0415
+    from healthcheck.probe.reference_run import reference_of  # noqa: PLC0415
+
+    run = load(folder)
+    return {"references": accuracies(run), "reference_run": reference_of(run)}

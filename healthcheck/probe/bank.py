@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import json_text
+from healthcheck.errors import UsageError
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate
 from healthcheck.probe.problems.dataset import Drawn, draw
 from healthcheck.probe.records import ProbeSettings
@@ -53,13 +54,36 @@ def _generated(settings: ProbeSettings) -> tuple[Problem, ...]:
 
 
 def refuse_problems(settings: ProbeSettings) -> None:
-    """Before a launch that takes long: the problems that were named can be had.
+    """Before a launch that takes long: the problems that were named can be had, and are those of the reference run.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: they cannot, or are not.
     """
     if settings.dataset or settings.family:
-        bank(settings)
+        problems, reference = bank(settings), settings.reference_run
+        allowed = reference.max_tokens if reference else settings.max_tokens  # a server may lower it yet
+        refuse_unlike(replace(settings, max_tokens=allowed), problems)
+
+
+def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
+    """Make sure that a run asks what its reference run asked.
+
+    Raises:
+        UsageError: it does not; the message names each difference.
+    """
+    reference = settings.reference_run
+    if reference is None:
+        return
+    differences = [
+        f"{name.replace('_', '-')} was {before} and is {now}: use --{name.replace('_', '-')} {before}"
+        for name in ("samples", "temperature", "max_tokens")
+        if (before := getattr(reference, name)) != (now := getattr(settings, name))
+    ]
+    if reference.problems_sha256 != fingerprint(problems):
+        asked = f"it asked {len(reference.counts)} other problems"
+        differences.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed")
+    if differences:
+        raise UsageError(f"{reference.folder} is not a reference for this run: {'; '.join(differences)}")
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:

@@ -15,7 +15,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError, load
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
-from healthcheck.probe.bank import Slot, bank, drawn, fingerprint, schedule
+from healthcheck.probe.bank import Slot, bank, drawn, fingerprint, refuse_unlike, schedule
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
@@ -26,7 +26,7 @@ from healthcheck.probe.records import EndedBy, Patience, ProbeRun, ProbeSettings
 from healthcheck.probe.sampler import Sampler, connections
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
-from healthcheck.records import JsonValue
+from healthcheck.records import JsonValue, Stage
 from healthcheck.wire.answer import TooLargeError
 
 __all__ = ["measure", "metrics", "provenance", "resume"]
@@ -55,6 +55,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     server = asyncio.run(_describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
+    refuse_unlike(settings, problems)
     run_folder.begin(out, settings, problems, server, drawn_from=chosen.of)
     return _collect(settings, problems, schedule(len(problems), settings.samples, settings.seed), progress, out)
 
@@ -75,6 +76,7 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     changed = _changed(run.settings, settings)
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
         changed = ["the problems themselves (another version of the kit, or of the data set)"]
+    refuse_unlike(settings, problems)
     if changed:
         raise UsageError(f"{folder} cannot be continued: {'; '.join(changed)} changed since it was started")
     answered = {sample.order for sample in run.samples if not sample.error}
@@ -207,7 +209,7 @@ class _Keeper:
         graded = grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
         self.meter.take(sample, graded)
         if self.observer:
-            self.decided = self.observer.take(sample, graded).decision is not Decision.OPEN
+            self.decided = self.observer.take(sample, graded) is not Decision.OPEN
 
 
 def _collect(
@@ -215,13 +217,16 @@ def _collect(
 ) -> ProbeRun:
     before = run_folder.outcome_of(folder).seconds
     began = time.monotonic()
-    choice = verdict.choose(settings, problems)
+    planned = verdict.plan(settings, problems)
+    if planned:
+        progress.stage(Stage.PROBE, planned.told)
+    every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     keeper = _Keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
         meter=Meter(progress, total=len(problems) * settings.samples),
-        observer=verdict.Observer(choice, problems) if choice else None,
-        full=settings.full,
+        observer=verdict.Observer(planned) if planned else None,
+        full=every,
     )
     for sample in run_folder.load(folder).samples:
         if not sample.error:
@@ -230,9 +235,9 @@ def _collect(
     sampler = Sampler(settings, problems, keeper.keep)
     stopped = ""
     try:
-        if settings.full or not keeper.decided:
+        if every or not keeper.decided:
             asyncio.run(_send(sampler, settings, slots, keeper.meter))
-        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not settings.full else "")
+        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not every else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:

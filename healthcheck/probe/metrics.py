@@ -13,7 +13,7 @@ from healthcheck.probe.records import CLIENT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name, headline, per_problem
+from healthcheck.probe.statistics.summary import ALL, accuracy_name, headline, per_problem
 from healthcheck.records import JsonValue
 
 
@@ -121,19 +121,25 @@ def _verdict(run: ProbeRun) -> dict[str, JsonValue] | None:
     judged = verdict.judge(run)
     if judged is None:
         return None
-    gate, evidence = judged.choice.gate, judged.evidence
+    question, evidence, last = judged.plan.question, judged.evidence, judged.last
     return {
-        "decision": evidence.decision.value,
-        "problems": judged.choice.tier,
-        "reference": judged.choice.reference,
-        "bad": gate.bad,
-        "good": gate.good,
-        "alpha": gate.alpha,
-        "beta": gate.beta,
-        "samples": evidence.observations,
-        "right": evidence.total,
+        "decision": judged.decision.value,
+        "problems": ALL,
+        "reference": question.accuracy,
+        "reference run": run.settings.reference_run.folder if run.settings.reference_run else None,
+        "bad": round(question.accuracy - question.margin, 10),
+        "good": round(question.accuracy - question.slack, 10),
+        "alpha": question.error,
+        "beta": question.error,
+        "margin": question.margin,
+        "settles": judged.plan.settles,
+        "needed": judged.plan.needed,
+        "samples": judged.samples,
+        "right": judged.right,
         "healthy_log10_e": evidence.healthy_e,
         "degraded_log10_e": evidence.degraded_e,
+        "change": None if last is None else {"value": last.change, "low": last.low, "high": last.high},
+        "more samples": judged.more,
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from healthcheck.contract import SAMPLES_PER_PROBLEM
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.statistics.power import BELOW_REFERENCE
+from healthcheck.probe.statistics.correlation import Counts
 
 CLIENT = "the service's client will print"
 """The name, among a run's figures, of what the evaluation client would make of it."""
@@ -38,6 +38,24 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceRun:
+    """What a run is held against: the results of another run, and what has to agree with it.
+
+    Attributes:
+        folder: where it was read from.
+        problems_sha256: digest of its problems.
+        counts: samples and right ones of each problem, in the order of the bank.
+    """
+
+    folder: str
+    problems_sha256: str
+    samples: int
+    temperature: float
+    max_tokens: int
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSettings:
     """What is asked of a probe run.
 
@@ -54,7 +72,11 @@ class ProbeSettings:
             length leaves beside the prompt, because a server refuses a request that asks for more.
         references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
             with it the run gives a verdict.
-        gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict.
+        reference_run: the run that `references` come from, None where they were given as a number.
+        margin: the loss against the reference that "no worse" excludes; None for the smallest that the samples
+            asked for settle.
+        gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict;
+            in place of a margin.
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
@@ -73,7 +95,9 @@ class ProbeSettings:
     max_tokens: int = 4096
     seed: int = 0
     references: Mapping[str, float] = field(default_factory=dict)
-    gate: tuple[float, float, float] = (*BELOW_REFERENCE, 0.01)
+    reference_run: ReferenceRun | None = None
+    margin: float | None = None
+    gate: tuple[float, float, float] | None = None
     threshold: float | None = None
     logprobs: bool = False
     grading_noise: tuple[float, float] = (0.0, 0.0)

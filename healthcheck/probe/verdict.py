@@ -1,65 +1,151 @@
-"""Healthy or degraded, against a reference accuracy: the sequential gate over one first sample for each problem."""
+"""No worse than the reference, worse, or not settled: what a run is asked, and what it says while it grows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.probe.statistics.gate import Evidence
-from healthcheck.probe.statistics.power import GateChoice, choose_gate
+from healthcheck.probe.statistics.gate import Decision, Evidence
+from healthcheck.probe.statistics.reference import (
+    ERROR,
+    Look,
+    Question,
+    look,
+    more_samples,
+    problems_for,
+    settles,
+)
 from healthcheck.probe.statistics.summary import ALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The question, and what the samples asked for can do about it.
+
+    Attributes:
+        settles: the smallest margin that they settle in nine of ten runs without a loss.
+        needed: about how many samples settle the margin of the question.
+    """
+
+    question: Question
+    settles: float
+    needed: int
+
+    @property
+    def told(self) -> str:
+        """For the terminal, before the first sample."""
+        margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
+        error = f"errors of {100 * self.question.error:g} %"
+        if self.needed <= asked:
+            return f"a loss of {margin:.1f} points is settled at {error} with about {self.needed} samples"
+        return (
+            f"a loss of {margin:.1f} points needs about {self.needed} samples at {error}; "
+            f"the {asked} asked for settle {100 * self.settles:.1f} points"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The gate that was chosen, and what it has seen."""
+    """What a run says of its question.
 
-    choice: GateChoice
+    Attributes:
+        samples, right: those that were looked at, in the order of dispatch, and their score.
+        evidence: of the sequence over the first round.
+        last: the last look at complete rounds; None before the first.
+        more: about how many more samples would settle it; None where that is not known, or it is settled.
+    """
+
+    plan: Plan
+    decision: Decision
+    samples: int
+    right: float
     evidence: Evidence
+    last: Look | None
+    more: int | None
 
 
-def choose(settings: ProbeSettings, problems: Sequence[Problem]) -> GateChoice | None:
-    """The tier and gate with the most power; None without a reference, or where no tier has power."""
-    budget = {ALL: len(problems)}
-    for problem in problems:
-        budget[problem.tier] = budget.get(problem.tier, 0) + 1
-    references = {tier: value for tier, value in settings.references.items() if tier in budget}
-    bad, good, error = settings.gate
-    return choose_gate(references, budget, alpha=error, beta=error, below=(bad, good)) if references else None
+def plan(settings: ProbeSettings, problems: Sequence[Problem]) -> Plan | None:
+    """The question of a run; None without a reference, or where these problems cannot tell it from half of it."""
+    accuracy = settings.references.get(ALL)
+    if accuracy is None:
+        return None
+    before = settings.reference_run.counts if settings.reference_run else ()
+    margin, slack, error = settings.gate or (settings.margin, 0.0, ERROR)
+    reached = settles(
+        accuracy=accuracy, problems=len(problems), repeats=settings.samples, before=before, error=error, slack=slack
+    )
+    if margin is None and reached > accuracy / 2:
+        return None
+    try:
+        question = Question(
+            accuracy=accuracy, problems=len(problems), repeats=settings.samples,
+            margin=reached if margin is None else margin, slack=slack, error=error, before=before,
+        )  # fmt: skip
+    except ValueError:
+        return None
+    needed = problems_for(question) * settings.samples
+    return Plan(question=question, settles=reached, needed=needed)
 
 
 class Observer:
-    """Feeds the gate in dispatch order while samples arrive in any order. It only grows."""
+    """Feeds the question in dispatch order while samples arrive in any order. It only grows, and decides once."""
 
-    def __init__(self, choice: GateChoice, problems: Sequence[Problem]) -> None:
-        self._choice = choice
-        self._problems = problems
-        self._scores: dict[int, float | None] = {}
-        self._next = 0
-        self.evidence = choice.gate.start()
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._gate = plan.question.gate
+        self._waiting: dict[int, tuple[int, float]] = {}
+        self._totals = [0.0] * plan.question.problems
+        self._seen = 0
+        self._evidence = self._gate.start()
+        self._last: Look | None = None
+        self.decision = Decision.OPEN
 
-    def take(self, sample: Sample, grade: Grade) -> Evidence:
-        """The evidence after one more sample; a failed request counts as wrong."""
-        if sample.order < len(self._problems):
-            tier = self._problems[sample.problem].tier
-            self._scores[sample.order] = grade.score if self._choice.tier in {ALL, tier} else None
-        while self._next in self._scores:
-            score = self._scores.pop(self._next)
-            self._next += 1
-            if score is not None:
-                self.evidence = self._choice.gate.observe(self.evidence, score)
-        return self.evidence
+    def take(self, sample: Sample, grade: Grade) -> Decision:
+        """The decision after one more sample; a failed request counts as wrong."""
+        question = self._plan.question
+        score = float(grade.correct) if question.before else grade.score
+        self._waiting[sample.order] = (sample.problem, score)
+        while self._seen in self._waiting and self.decision is Decision.OPEN:
+            self._count(*self._waiting.pop(self._seen))
+        return self.decision
+
+    def _count(self, problem: int, score: float) -> None:
+        question = self._plan.question
+        self._seen += 1
+        self._totals[problem] += score
+        rounds, rest = divmod(self._seen, question.problems)
+        if self._seen <= question.problems:
+            self._evidence = self._gate.observe(self._evidence, score - question.expected(problem))
+            self.decision = self._evidence.decision
+        if not rest and self.decision is Decision.OPEN:
+            self._last = look(question, self._totals, rounds)
+            self.decision = self._last.decision if self._last else Decision.OPEN
+
+    def judgement(self) -> Judgement:
+        """What was seen so far."""
+        question, last = self._plan.question, self._last
+        unsettled = last is not None and self.decision is Decision.OPEN and last.spread > 0
+        return Judgement(
+            plan=self._plan,
+            decision=self.decision,
+            samples=self._seen,
+            right=math.fsum(self._totals),
+            evidence=self._evidence,
+            last=last,
+            more=more_samples(question, last) if last and unsettled else None,
+        )
 
 
 def judge(run: ProbeRun) -> Judgement | None:
-    """What the gate says of a run; None where there was no reference, or no tier with power."""
-    choice = choose(run.settings, run.problems)
-    if choice is None:
+    """What a run says of its question; None where it has none."""
+    planned = plan(run.settings, run.problems)
+    if planned is None:
         return None
-    observer = Observer(choice, run.problems)
+    observer = Observer(planned)
     for sample, grade in zip(run.samples, run.grades, strict=True):
         observer.take(sample, grade)
-    return Judgement(choice=choice, evidence=observer.evidence)
+    return observer.judgement()

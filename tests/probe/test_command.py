@@ -59,7 +59,8 @@ def test_the_reference_can_be_a_run(tmp_path: Path, accuracy: float, status: int
     with Simulator(behaviour(accuracy=even(0.9))) as server:
         assert main(["probe", server.url, "--problems", "60", "--out", str(tmp_path / "healthy")]) == 0
     with Simulator(behaviour(accuracy=even(accuracy), seed=5)) as server:
-        options = ["--problems", "60", "--reference", str(tmp_path / "healthy"), "--out", str(tmp_path / "run")]
+        options = ["--problems", "60", "--reference", str(tmp_path / "healthy"), "--margin", "30"]
+        options += ["--out", str(tmp_path / "run")]
         assert main(["probe", server.url, *options]) == status
     written = report(tmp_path / "run")
     assert written["verdict"] == verdict
@@ -70,7 +71,7 @@ def test_the_verdict_needs_tens_of_samples(tmp_path: Path) -> None:
     counts = {}
     for name, accuracy in (("dead", 0.0), ("healthy", 0.8)):
         with Simulator(behaviour(accuracy=even(accuracy))) as server:
-            main(["probe", server.url, "--reference", "0.8", "--out", str(tmp_path / name)])
+            main(["probe", server.url, "--reference", "0.8", "--margin", "30", "--out", str(tmp_path / name)])
         decided = report(tmp_path / name)["metrics"]["verdict"]
         counts[name] = decided["samples"]
         assert decided["decision"] == {"dead": "degraded", "healthy": "healthy"}[name]
@@ -117,6 +118,9 @@ def test_a_data_set_is_measured(tmp_path: Path) -> None:
         (["http://127.0.0.1:9", "--threshold", "7"], 2),
         (["http://127.0.0.1:9", "--gate", ".05,.30,.01"], 2),
         (["http://127.0.0.1:9", "--gate", ".30"], 2),
+        (["http://127.0.0.1:9", "--margin", "5"], 2),
+        (["http://127.0.0.1:9", "--reference", ".8", "--margin", ".05"], 2),
+        (["http://127.0.0.1:9", "--reference", ".8", "--margin", "5", "--gate", ".30,.05,.01"], 2),
         (["http://127.0.0.1:9", "--resume", "nowhere"], 2),
         (["no-url"], 2),
         (["http://127.0.0.1:9", "--json", "/proc/nowhere/x.json"], 2),

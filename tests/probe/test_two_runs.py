@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,33 +10,9 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.probe import folder
-from healthcheck.probe.bank import bank, schedule
-from healthcheck.probe.folder import JOURNAL, Outcome
-from healthcheck.probe.journal import Journal
-from healthcheck.probe.records import ProbeSettings, Sample
-
-SETTINGS = ProbeSettings(url="http://127.0.0.1:1", model="m", problems=60, samples=5, seed=4)
-
-
-def recorded(
-    where: Path, accuracy: float, *, settings: ProbeSettings = SETTINGS, seed: int = 1, fail: int = 0
-) -> Path:
-    """A run folder as a probe leaves it, of a server that is right with this probability."""
-    problems = bank(settings)
-    folder.begin(where, settings, problems, {"model": settings.model})
-    journal = Journal(where / JOURNAL)
-    for slot in schedule(len(problems), settings.samples, settings.seed):
-        right = random.Random(f"{seed} {slot.problem} {slot.repeat}").random() < accuracy
-        text = f"The answer is {problems[slot.problem].answer if right else '-1'}"
-        error = "HTTP 500" if slot.order < fail else ""
-        journal.append(
-            Sample(
-                order=slot.order, problem=slot.problem, repeat=slot.repeat, text="" if error else text, error=error
-            )
-        )
-    journal.close()
-    folder.end(where, Outcome(stopped="", seconds=1.0))
-    return where
+from healthcheck.probe.bank import bank
+from healthcheck.probe.folder import JOURNAL
+from tests.probe.conftest import SETTINGS, recorded
 
 
 def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.export import client_text
 from healthcheck.probe.records import EndedBy, ProbeRun
 from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.records import Estimate, Summary
-from healthcheck.probe.statistics.summary import accuracy_name
+from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.reference import Look
+from healthcheck.probe.statistics.summary import ALL, accuracy_name
+from healthcheck.probe.verdict import Judgement
 from healthcheck.probe.words import excerpt
-from healthcheck.records import Stage
+from healthcheck.records import JsonValue, Stage
 
 MISREAD = 0.02
+FLOORS = ("most frequent answer", "keyword")
+"""Baselines that do not read the question. A sound model is above them."""
 DEGRADED = (
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"
@@ -28,14 +34,18 @@ DEGRADED = (
     requires=("endpoint/stream",),
 )
 def accuracy(run: ProbeRun) -> Findings:
-    """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged; only
-    no right answer at all warns.
+    """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
+    accuracy that is surely below that of the most frequent answer, or of a key word, is inconclusive. So is a run
+    without any right answer.
 
-    With --reference R (the accuracy of healthy weights on these problems) a sequential test decides between healthy
-    (at least R - 0.05) and degraded (at most R - 0.30), with an error of 1 % each. It uses the first sample of each
-    problem in the order of dispatch, counts failed requests as wrong, and stops when the evidence is clear. Unclear
-    evidence is inconclusive, never a pass. With --threshold T the 95 % interval decides: above T, below T, or
-    inconclusive.
+    With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
+    decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
+    Degraded: a loss is shown. --margin sets the margin in points; the default is what the samples asked for can
+    settle. A reference run is compared problem by problem. It must have the same problems and the same sampling,
+    must be complete, and must be sound itself. The test looks at the first sample of each problem in the order of
+    dispatch, then at each complete round. It counts failed requests as wrong, and stops when the evidence is clear.
+    Unclear evidence is inconclusive, never a pass; the line says how many more samples would settle it. With
+    --threshold T the 95 % interval of all samples decides: above T, below T, or inconclusive.
 
     Repair of a degraded deployment: measure again with another --dtype, without quantisation, with
     --tensor-parallel-size 1, with the chat template of the weights; npu-adapter compare shows which problems
@@ -68,7 +78,7 @@ def accuracy(run: ProbeRun) -> Findings:
     if run.settings.threshold is not None:
         yield from _against_threshold(reached, run.settings.threshold)
     if not run.settings.references and run.settings.threshold is None:
-        yield from _unjudged(run, summary)
+        yield from _unjudged(run, reached)
 
 
 def _leaning(ended_by: EndedBy | None) -> str:
@@ -82,25 +92,37 @@ def _leaning(ended_by: EndedBy | None) -> str:
             return "its figures are of what was answered by then"
 
 
-def _unjudged(run: ProbeRun, summary: Summary) -> Findings:
-    """Without a reference and a threshold."""
+def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
+    """Without a reference and a threshold: a model reaches what a constant answer or one key word does."""
     said = [sample for sample in run.samples if not sample.error]
-    if summary.correct or not said:
+    shares = _without_model(run)
+    floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
+    if not said or (reached.high >= floor and reached.value):
         yield note("measured, not judged: neither --reference nor --threshold says what would be enough")
-    else:
-        yield warn(
-            expected="some right answers to grade-school problems",
-            seen=f"none of {summary.samples} is right; the first is {excerpt(client_text(said[0]))}",
-            fix="look at the answers in predictions/: a wrong chat template or broken weights look like this",
-        )
+        return
+    below = (
+        f"less than {name!r} reaches without any model ({100 * floor:.1f} %)"
+        if reached.high < floor
+        else "none right"
+    )
+    yield unsettled(
+        expected="more right answers than a program gives that does not read the question",
+        seen=f"{_said(reached)}: {below}; the first answer is {excerpt(client_text(said[0]))}",
+        fix="read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
+        "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems",
+        evidence={"high": reached.high, "without_model": floor},
+    )
 
 
 def _baselines(run: ProbeRun) -> Findings:
-    chosen = figures.grid(run)
-    shares = baselines.accuracies([run.problems[problem] for problem in chosen.problems])
+    shares = _without_model(run)
     told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
     if told:
         yield note(f"without any model, on the same problems: {told}")
+
+
+def _without_model(run: ProbeRun) -> Mapping[str, float]:
+    return baselines.accuracies([run.problems[problem] for problem in figures.grid(run).problems])
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
@@ -130,39 +152,58 @@ def _second_opinion(run: ProbeRun) -> Findings:
 
 def _against_reference(run: ProbeRun) -> Findings:
     judged = verdict.judge(run)
-    told = ", ".join(f"{tier} {value:.2f}" for tier, value in run.settings.references.items())
     if judged is None:
+        asked = f"{len(run.problems)} problems × {run.settings.samples}"
         yield unsettled(
-            expected=f"a reference on which {len(run.problems)} problems can tell healthy from degraded",
-            seen=f"the reference is {told}",
+            expected=f"a reference that {asked} samples can tell from half of it, and above the margin",
+            seen=f"the reference is {run.settings.references.get(ALL, 0.0):.2f}",
             fix="ask for more problems (--problems), and for easier ones where the reference is below 0.65",
         )
         return
-    gate, evidence = judged.choice.gate, judged.evidence
-    seen = (
-        f"{evidence.total:g} of {evidence.observations} first samples right (problems: {judged.choice.tier}), "
-        f"reference {judged.choice.reference:.2f}"
-    )
-    data = {"healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e}
-    if evidence.decision is Decision.HEALTHY:
+    question, evidence, last = judged.plan.question, judged.evidence, judged.last
+    margin, error = f"{100 * question.margin:.1f} points", f"an error of {100 * question.error:g} %"
+    measured = f"; change {_bounds(last)}" if last else ""
+    seen = f"{judged.right:g} of {judged.samples} samples right, reference {question.accuracy:.3f}{measured}"
+    data: dict[str, JsonValue] = {
+        "healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e, "margin": question.margin,
+    }  # fmt: skip
+    if judged.decision is Decision.HEALTHY:
         yield note(
-            f"healthy: {gate.bad:.2f} or less is excluded at an error of {100 * gate.alpha:g} %: {seen}",
+            f"healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
             evidence=data,
         )
-    elif evidence.decision is Decision.DEGRADED:
+    elif judged.decision is Decision.DEGRADED:
+        lost = f"a loss of more than {100 * question.slack:.1f} points" if question.slack else "a loss"
         yield fail(
-            expected=f"an accuracy near the reference of {judged.choice.reference:.2f} (at least {gate.good:.2f})",
-            seen=f"degraded: {gate.good:.2f} or more is excluded at an error of {100 * gate.beta:g} %: {seen}",
+            expected=f"an accuracy no worse than the reference of {question.accuracy:.3f}",
+            seen=f"degraded: {lost} is shown at {error}: {seen}",
             fix=DEGRADED,
             evidence=data,
         )
     else:
         yield unsettled(
-            expected=f"a clear answer: at least {gate.good:.2f}, or at most {gate.bad:.2f}",
-            seen=f"{seen}: between the two, or too few",
-            fix="ask for more (--problems), or compare two runs on the same problems (npu-adapter compare)",
+            expected=f"a loss shown, or a loss of {margin} excluded, at {error}",
+            seen=f"not settled after {judged.samples} samples: {seen}",
+            fix=_more(judged),
             evidence=data,
         )
+
+
+def _bounds(last: Look) -> str:
+    low, value, high = (100 * share for share in (last.low, last.change, last.high))
+    return f"{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})"
+
+
+def _more(judged: Judgement) -> str:
+    question = judged.plan.question
+    if judged.more is None:
+        return "ask for more problems (--problems), or take all samples (--resume)"
+    problems = question.problems + judged.more // question.repeats
+    where = " in the reference run and here" if question.before else ""
+    return (
+        f"about {judged.more} more samples would settle it if the change is as measured: "
+        f"--problems {problems}{where}; or a wider --margin"
+    )
 
 
 def _against_threshold(reached: Estimate, threshold: float) -> Findings:

@@ -134,18 +134,24 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
 
 def cochran_mantel_haenszel(first: Counts, second: Counts) -> ChangeTest:
     """The stratified test of equal probabilities on each problem, without continuity correction."""
-    excess = variance = 0.0
-    for (na, ca), (nb, cb) in zip(first, second, strict=True):
-        total, right = na + nb, ca + cb
-        excess += cb - nb * right / total
-        if total > 1:
-            variance += na * nb * right * (total - right) / (total**2 * (total - 1))
+    excess, variance = _excess(first, second)
     if not variance:
         return ChangeTest(name="CMH by problem", changed_p=1.0, worse_p=1.0)
     z = excess / math.sqrt(variance)
     return ChangeTest(
         name="CMH by problem", changed_p=chi_square_1_upper_tail(z * z), worse_p=normal_upper_tail(-z)
     )
+
+
+def loss_p(first: Counts, second: Counts) -> float:
+    """The one-sided p of "nothing changed on these problems" against a loss, with continuity correction.
+
+    McNemar's exact p where each problem has one sample in both runs.
+    """
+    if all(n == 1 for n, _ in (*first, *second)):
+        return mcnemar([c for _, c in first], [c for _, c in second]).worse_p
+    excess, variance = _excess(first, second)
+    return normal_upper_tail(-(excess + 0.5) / math.sqrt(variance)) if variance else 1.0
 
 
 def mcnemar(first: Sequence[int], second: Sequence[int]) -> ChangeTest:
@@ -168,6 +174,17 @@ def minimal_detectable(
     """
     variance = omega**2 + 2 * accuracy * (1 - accuracy) * (1 - rho) / repeats
     return _found(variance, problems, power)
+
+
+def _excess(first: Counts, second: Counts) -> tuple[float, float]:
+    """Right samples of the second run above what the problems' margins expect, and the variance of that."""
+    excess = variance = 0.0
+    for (na, ca), (nb, cb) in zip(first, second, strict=True):
+        total, right = na + nb, ca + cb
+        excess += cb - nb * right / total
+        if total > 1:
+            variance += na * nb * right * (total - right) / (total**2 * (total - 1))
+    return excess, variance
 
 
 def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple[Estimate | None, float]:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 DEAD = 0.02
 """An alternative for servers that are next to always wrong."""
+_BETS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.9)
+"""How much of the stake a product of the paired gate risks on each sample."""
 
 
 class Decision(enum.Enum):
@@ -98,15 +100,7 @@ class Gate:
             )
             for products, boundary, alternatives in boundaries
         )
-        log_healthy, log_degraded = _log_mean(healthy), _log_mean(degraded)
-        return Evidence(
-            observations=evidence.observations + 1,
-            total=evidence.total + score,
-            healthy_e=log_healthy / math.log(10),
-            degraded_e=log_degraded / math.log(10),
-            decision=self._decide(log_healthy, log_degraded),
-            log_products=(healthy, degraded),
-        )
+        return _grown(evidence, score, healthy, degraded, (self.alpha, self.beta))
 
     def judge(self, scores: Iterable[float]) -> Evidence:
         """The evidence of scores in order of dispatch, up to the one that decides."""
@@ -117,15 +111,77 @@ class Gate:
                 break
         return evidence
 
-    def _decide(self, log_healthy: float, log_degraded: float) -> Decision:
-        if log_degraded >= -math.log(self.beta):
-            return Decision.DEGRADED
-        return Decision.HEALTHY if log_healthy >= -math.log(self.alpha) else Decision.OPEN
-
     def _alternatives(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Accuracies above `bad` and below `good` that the products bet on."""
         below = (self.bad, self.bad / 2, DEAD)
         return (self.good, (1 + self.good) / 2), tuple(theta for theta in below if theta < self.good)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedGate:
+    """The same test for differences from a reference run, each in [-1, 1]: mean <= -margin against mean >= -slack.
+
+    A difference is a sample's score less the share that the reference run got right on that problem. The factors
+    are 1 + λ (d + margin) and 1 - λ (d + slack), averaged over a few λ, because the variance is not known.
+
+    Attributes:
+        error: bound on P(healthy | a loss of the margin) and on P(degraded | no loss above the slack).
+
+    Raises:
+        ValueError: not 0 <= slack < margin < 1, or an error rate outside (0, 1).
+    """
+
+    margin: float
+    slack: float = 0.0
+    error: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.slack < self.margin < 1 and 0 < self.error < 1):
+            raise ValueError(f"a paired gate needs 0 <= slack < margin < 1, got {self}")
+
+    def start(self) -> Evidence:
+        """No evidence yet."""
+        return Evidence(log_products=((0.0,) * len(_BETS), (0.0,) * len(_BETS)))
+
+    def observe(self, evidence: Evidence, difference: float) -> Evidence:
+        """The evidence with the next dispatched sample; once decided, it no longer changes.
+
+        Raises:
+            ValueError: the difference is outside [-1, 1].
+        """
+        if not -1 <= difference <= 1:
+            raise ValueError(f"a difference of two scores lies in [-1, 1], got {difference}")
+        if evidence.decision is not Decision.OPEN:
+            return evidence
+        for_healthy, for_degraded = evidence.log_products
+        gain, loss = difference + self.margin, -(difference + self.slack) / (1 + self.slack)
+        healthy = tuple(log + math.log1p(bet * gain) for log, bet in zip(for_healthy, _BETS, strict=True))
+        degraded = tuple(log + math.log1p(bet * loss) for log, bet in zip(for_degraded, _BETS, strict=True))
+        return _grown(evidence, difference, healthy, degraded, (self.error, self.error))
+
+
+def _grown(
+    evidence: Evidence,
+    value: float,
+    healthy: tuple[float, ...],
+    degraded: tuple[float, ...],
+    errors: tuple[float, float],
+) -> Evidence:
+    """The evidence after one more value that made these log products."""
+    log_healthy, log_degraded = _log_mean(healthy), _log_mean(degraded)
+    decision = Decision.OPEN
+    if log_degraded >= -math.log(errors[1]):
+        decision = Decision.DEGRADED
+    elif log_healthy >= -math.log(errors[0]):
+        decision = Decision.HEALTHY
+    return Evidence(
+        observations=evidence.observations + 1,
+        total=evidence.total + value,
+        healthy_e=log_healthy / math.log(10),
+        degraded_e=log_degraded / math.log(10),
+        decision=decision,
+        log_products=(healthy, degraded),
+    )
 
 
 def _log_mean(logs: tuple[float, ...]) -> float:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.probe.statistics.gate import Decision, Gate
-from healthcheck.probe.statistics.power import choose_gate, gate_for, operating
+from healthcheck.probe.statistics.gate import Decision, Gate, PairedGate
+from healthcheck.probe.statistics.power import operating
 
 probabilities = st.floats(0.03, 0.97)
 
@@ -51,8 +51,7 @@ def test_error_rates_are_at_most_nominal_and_beyond_the_boundary_smaller(
 
 
 def test_a_dead_server_is_seen_in_at_most_six_and_a_healthy_one_in_about_25() -> None:
-    gate = gate_for(0.80)
-    assert gate == Gate(bad=0.50, good=0.75, alpha=0.01, beta=0.01)
+    gate = Gate(bad=0.50, good=0.75)
     dead = gate.judge([0] * 120)
     assert (dead.decision, dead.observations) == (Decision.DEGRADED, 4)
     healthy = operating(gate, 0.80, 120)
@@ -128,21 +127,31 @@ def test_scores_outside_the_unit_interval_are_refused() -> None:
         Gate(bad=0.5, good=0.75).judge([1.5])
 
 
-def test_the_gate_is_used_on_the_tier_where_it_has_power() -> None:
-    choice = choose_gate({"easy": 0.9, "medium": 0.6, "hard": 0.3}, {"easy": 40, "medium": 40, "hard": 40})
-    assert choice is not None
-    assert choice.tier == "easy"
-    assert choice.power > 0.9
-    assert choice.at_half.degraded > 0.99
-
-
-def test_a_tier_of_thirty_percent_has_no_power() -> None:
-    assert choose_gate({"hard": 0.3}, {"hard": 600}) is None
+def test_a_gate_far_below_a_low_reference_has_no_power() -> None:
     half = operating(Gate(bad=0.05, good=0.25), 0.15, 600)
     assert round(half.healthy, 2) == 0.74
 
 
-def test_references_without_room_have_no_gate() -> None:
-    assert gate_for(0.09) is None
-    assert gate_for(1.0) == Gate(bad=0.7, good=0.95)
-    assert gate_for(0.9, 0.05, 0.05, below=(0.2, 0.1)) == Gate(bad=0.7, good=0.8, alpha=0.05, beta=0.05)
+def test_the_paired_gate_is_a_fair_game_at_either_boundary() -> None:
+    # From any state, the expected e-value after one more difference whose mean is the boundary is the present one.
+    gate = PairedGate(margin=0.1, slack=0.02, error=1e-9)
+    state = gate.start()
+    for difference in (0.2, -0.8, 0.0, 1.0, -0.4):
+        state = gate.observe(state, difference)
+    for mean, field in ((-0.1, "healthy_e"), (-0.02, "degraded_e")):
+        down, up = (10 ** getattr(gate.observe(state, d), field) for d in (-0.7, 0.4))
+        weight = (0.4 - mean) / 1.1
+        assert weight * down + (1 - weight) * up == pytest.approx(10 ** getattr(state, field))
+
+
+def test_the_paired_gate_sees_a_dead_server_soon_and_refuses_what_is_no_difference() -> None:
+    gate, state = PairedGate(margin=0.1, error=0.01), PairedGate(margin=0.1, error=0.01).start()
+    while state.decision is Decision.OPEN:
+        state = gate.observe(state, -0.8)
+    assert state.decision is Decision.DEGRADED
+    assert state.observations <= 15
+    assert gate.observe(state, 1.0) == state
+    with pytest.raises(ValueError, match="difference"):
+        gate.observe(gate.start(), 1.5)
+    with pytest.raises(ValueError, match="slack"):
+        PairedGate(margin=0.1, slack=0.1)

@@ -1,0 +1,52 @@
+"""A run as the reference of another: whether it is fit for that, and what is taken from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from healthcheck.errors import UsageError
+from healthcheck.probe import figures
+from healthcheck.probe.bank import fingerprint
+from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.records import ProbeRun, ReferenceRun
+from healthcheck.probe.statistics.correlation import counts_of
+from healthcheck.records import CheckResult, Level, Outcome
+
+
+def reference_of(run: ProbeRun) -> ReferenceRun:
+    """What a run says as a reference.
+
+    Raises:
+        UsageError: it ended early, or its own verdict is not that of a sound deployment.
+    """
+    if run.stopped:
+        raise UsageError(
+            f"{run.folder} is not a reference: it ended early ({run.stopped}); continue it with npu-adapter probe "
+            f"{run.settings.url} --resume {run.folder} --full"
+        )
+    unsound = _unsound(run)
+    if unsound:
+        against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
+        said = next(against, unsound.because)
+        raise UsageError(f"{run.folder} is not a reference: its own {unsound.id} is not passed: {said}")
+    chosen = figures.grid(run)
+    return ReferenceRun(
+        folder=str(run.folder),
+        problems_sha256=fingerprint(run.problems),
+        samples=run.settings.samples,
+        temperature=run.settings.temperature,
+        max_tokens=run.settings.max_tokens,
+        counts=tuple(counts_of(figures.matrix(run, chosen))),
+    )
+
+
+def _unsound(run: ProbeRun) -> CheckResult | None:
+    """The first check of a run that speaks against it. A threshold or reference that it did not settle does not."""
+    unjudged = replace(run, settings=replace(run.settings, references={}, reference_run=None, threshold=None))
+    results = [(check.judge(run), check.judge(unjudged)) for check in CHECKS]
+    for own, plain in results:
+        if own.outcome in {Outcome.FAIL, Outcome.ERROR}:
+            return own
+        if plain.outcome not in {Outcome.PASS, Outcome.WARN}:
+            return plain
+    return None
