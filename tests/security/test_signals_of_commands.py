@@ -19,6 +19,7 @@ import pytest
 from healthcheck.probe.journal import read
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour
+from tests.service.launching import alive, eventually
 
 PATIENCE_S = 90.0
 SIGNALS = [
@@ -130,7 +131,7 @@ def test_a_runner_that_waits_for_a_driver_is_reported(number: signal.Signals, tm
         assert report["headline"] == "inconclusive: interrupted"
         assert {check["outcome"] for check in report["checks"]} == {"skip"}
         assert not (tmp_path / "s").exists()
-        assert not [pid for pid in tools if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
+        assert eventually(lambda: not any(alive(pid) for pid in tools))
     finally:
         for each in psutil.process_iter(["cmdline"]):
             if token in (each.info["cmdline"] or []):
