@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_STAT_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
+    """One process; `family_ticks` are those of its ended children, `cpu_ticks` its own."""
+
     pid: int
     parent: int
     state: str
     cpu_ticks: int
+    family_ticks: int
     memory_bytes: int
 
 
@@ -32,11 +38,24 @@ def below(ancestor: int) -> tuple[Process, ...]:
 
 def _read(pid: int) -> Process | None:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()
+        handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fields = os.read(handle, _STAT_BYTES).rsplit(b")", 1)[1].split()
     except (OSError, IndexError):
         return None
-    ticks = int(fields[11]) + int(fields[12])
-    return Process(pid, int(fields[1]), fields[0].decode(), ticks, int(fields[21]) * _PAGE_BYTES)
+    finally:
+        os.close(handle)
+    own, ended = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    return Process(pid, int(fields[1]), fields[0].decode(), own, ended, int(fields[21]) * _PAGE_BYTES)
+
+
+def used_s(family: Iterable[Process]) -> float:
+    """The processor time of a family and of what this process has reaped, in seconds."""
+    reaped = os.times()
+    ticks = sum(process.cpu_ticks + process.family_ticks for process in family)
+    return ticks / _TICKS_PER_S + reaped.children_user + reaped.children_system
 
 
 def family(ancestor: int) -> set[int]:

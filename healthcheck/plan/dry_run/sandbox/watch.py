@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from healthcheck.plan.dry_run.sandbox import outside, processes
@@ -14,6 +15,7 @@ from healthcheck.plan.dry_run.sandbox.records import Records
 _POLL_S = 0.01
 _LOOK_S = 0.1
 """One look counts as no longer: on a machine without a processor to spare, what is watched waits too."""
+_SLOWEST, _GRAIN_S = 5, 0.1
 _CALM_S = 0.15
 """Nothing ran, started or was recorded for so long: everything waits for something."""
 _SERVED_S = 2.0
@@ -69,16 +71,26 @@ class Output:
 
 
 class _Clock:
-    """Clock that skips time during which this process was not scheduled."""
+    """Time as the dry run had it.
+
+    It stands still while this process is not scheduled, and slows down, at most to a fifth, while what runs waits
+    for a processor: on a busy machine, limits leave room for as much work as on an idle one.
+    """
 
     def __init__(self) -> None:
         self.now_s = 0.0
         self._last = time.monotonic()
+        self._used_s = processes.used_s(())
+        self._had_s = 0.0
+        """Time in which nothing waited for a processor, and processor time; never ahead of `now_s`."""
 
-    def look(self) -> None:
-        now = time.monotonic()
-        self.now_s += min(now - self._last, _LOOK_S)
-        self._last = now
+    def look(self, family: Collection[processes.Process]) -> None:
+        now, used_s = time.monotonic(), processes.used_s(family)
+        passed_s = min(now - self._last, _LOOK_S)
+        idle_s = 0.0 if any(process.state == "R" for process in family) else passed_s
+        had_s = self._had_s + idle_s + max(0.0, used_s - self._used_s)
+        self.now_s = min(self.now_s + passed_s, max(self.now_s + passed_s / _SLOWEST, had_s + _GRAIN_S))
+        self._last, self._used_s, self._had_s = now, used_s, min(had_s, self.now_s)
 
 
 class Watch:
@@ -102,11 +114,11 @@ class Watch:
         """Wait until it is clear how the program ends."""
         while True:
             new = self.records.listen(_POLL_S)
-            self._clock.look()
             for output in self._drained:
                 output.drain()
             self._reap()
             family = processes.below(os.getpid())
+            self._clock.look(family)
             now = self._clock.now_s
             self._note_calm(family, now, busy=new > 0)
             if self.records.servers() and not self._served_at:

@@ -24,6 +24,8 @@ _ADDRESS_BYTES = 100
 _PATIENCE_S = 30.0
 _A_DAY_S = 80_000
 """As long as a sleep that is meant to keep a program there for good."""
+_LONG_S, _LONG_NAPS = 100, 12
+"""A long sleep leaves a server that was started beside it the time to start."""
 _VAIN_WAITS = 3
 _really_sleep = time.sleep
 _clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
@@ -149,7 +151,10 @@ def sleep(seconds: float) -> None:
     naps = not is_serving() and seconds < _A_DAY_S
     if naps:
         _note("naps", str(os.getpid()))
-    _really_sleep(nap_s(seconds))
+    for _ in range(_LONG_NAPS if _LONG_S <= seconds < _A_DAY_S else 1):
+        _really_sleep(nap_s(seconds))
+        if is_serving():
+            break
     if naps:
         _note("woke", str(os.getpid()))
 
