@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.files import write_atomically
 from healthcheck.probe import figures
+from healthcheck.probe.aisbench.configuration import DataSet, gsm8k, sections, textvqa
 from healthcheck.probe.aisbench.grader import client_gold, client_grade
 from healthcheck.probe.aisbench.layout import MODEL, ClientReport, Failure, Prediction, write
 from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
+from healthcheck.probe.figures import Grid
 from healthcheck.probe.problems import AnswerKind, Problem, instruction, prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
@@ -83,8 +85,13 @@ def _grouped(run: ProbeRun) -> dict[str, float]:
     rows = figures.grid(run).rows
     if all(run.samples[place].error for row in rows for place in row):
         return {}
-    scores = [[_client_score(run, place) for place in row] for row in rows]
+    scores = [[_client_score(run, place) for place in _answered_first(run, row)] for row in rows]
     return client_results(hard(scores), scores)
+
+
+def _answered_first(run: ProbeRun, row: Sequence[int]) -> list[int]:
+    """The samples of a problem as the client groups them: it fills up for failed requests at the end."""
+    return sorted(row, key=lambda place: bool(run.samples[place].error))
 
 
 def finish(run: ProbeRun) -> None:
@@ -149,45 +156,64 @@ def _client_score(run: ProbeRun, place: int) -> float:
 
 
 def _report(run: ProbeRun) -> ClientReport:
-    config = infer_config([("HUMAN", f"{{question}}\n{instruction(run.problems[0])}".rstrip())])
-    places = sorted(figures.grid(run).flat)
+    infer = infer_config([("HUMAN", f"{{question}}\n{instruction(run.problems[0])}".rstrip())])
+    chosen = figures.grid(run)
+    ids = {problem: place for place, problem in enumerate(chosen.problems)}
+    places = sorted(chosen.flat)
+    answered = [place for place in places if not run.samples[place].error]
+    data = _data_set(run, chosen)
     return ClientReport(
         stamp=run.started,
         pid=run.pid,
         dataset=_abbreviation(run),
-        version=version_of(config),
-        predictions=tuple(_prediction(run, place) for place in places if not run.samples[place].error),
-        failures=tuple(_failure(run, place) for place in places if run.samples[place].error),
+        version=version_of(infer),
+        predictions=tuple(_prediction(run, place, ids) for place in answered),
+        failures=tuple(_failure(run, place, ids) for place in places if run.samples[place].error),
         results=_grouped(run) or None,
-        config={
-            "datasets": [{"abbr": _abbreviation(run), "infer_cfg": config}],
-            "models": [_model(run)],
-            "work_dir": str(run.folder),
-        },
+        config=sections(
+            dataset={"abbr": _abbreviation(run), "infer_cfg": infer, **data.config},
+            model=_model(run, chosen),
+            stamp=run.started,
+            work_dir=str(run.folder),
+        ),
+        data=data.files,
         infer_log=f"{len(run.samples)} samples in {run.seconds:.1f} s, {len(run.failed)} failed\n",
         eval_log=f"graded {len(places)} samples\n",
     )
 
 
-def _model(run: ProbeRun) -> dict[str, JsonValue]:
+def _data_set(run: ProbeRun, chosen: Grid) -> DataSet:
+    """The problems of the grid as the client's data set; nothing where its grader for them is not emulated."""
+    problems = [run.problems[problem] for problem in chosen.problems]
+    if not problems or not all(map(emulated, run.problems)):
+        return DataSet()
+    if problems[0].kind is AnswerKind.SOFT:
+        return textvqa(_abbreviation(run), [(problem.question, _persons(problem)) for problem in problems])
+    return gsm8k(_abbreviation(run), [(problem.question, gold(problem)) for problem in problems])
+
+
+def _model(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     settings = run.settings
     return {
         "abbr": MODEL,
         "batch_size": settings.concurrency,
-        "generation_kwargs": {"num_return_sequences": settings.samples, "temperature": settings.temperature},
+        "generation_kwargs": {
+            "ignore_eos": False,
+            "num_return_sequences": chosen.repeats or settings.samples,
+            "temperature": settings.temperature,
+        },
         "max_out_len": settings.max_tokens,
         "model": settings.model,
-        "stream": True,
         "url": settings.url,
     }
 
 
-def _prediction(run: ProbeRun, place: int) -> Prediction:
+def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction:
     sample = run.samples[place]
     problem = run.problems[sample.problem]
     identity = f"{problem.id}/{run.settings.seed}/{sample.repeat}"
     return Prediction(
-        id=sample.problem,
+        id=ids[sample.problem],
         uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
         origin_prompt=_turns(problem),
         prediction=client_text(sample),
@@ -195,9 +221,9 @@ def _prediction(run: ProbeRun, place: int) -> Prediction:
     )
 
 
-def _failure(run: ProbeRun, place: int) -> Failure:
+def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
     sample = run.samples[place]
-    return Failure(id=sample.problem, origin_prompt=_turns(run.problems[sample.problem]), error=sample.error)
+    return Failure(id=ids[sample.problem], origin_prompt=_turns(run.problems[sample.problem]), error=sample.error)
 
 
 def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:

@@ -52,6 +52,38 @@ kit_datasets = [
 """
 
 
+def evaluate(report: Path) -> None:
+    """Have the real client evaluate a report folder again, from the configuration that is in it."""
+    (configuration,) = (report / "configs").glob("*.py")
+    command = [
+        str(ENVIRONMENT / "bin/ais_bench"), str(configuration), "--mode", "eval",
+        "--reuse", report.name, "--work-dir", str(report.parent),
+    ]  # fmt: skip
+    path = {"PATH": f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}"}
+    assert any(_ended(command, path, report.parent) for _ in range(ATTEMPTS)), f"no end within {PATIENCE_S} s"
+
+
+def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
+    """Run a command of the client; whether it ended.
+
+    Raises:
+        AssertionError: it ended with an error.
+    """
+    kept = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG"}} | path
+    process = subprocess.Popen(
+        command, cwd=folder, env=kept, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return False
+    assert process.returncode == 0, output[-3000:]
+    return True
+
+
 class AISBench:
     """The client, set up for one list of problems in one working folder."""
 
@@ -85,22 +117,11 @@ class AISBench:
         with its answers written; so it is started again, on those.
         """
         command, path = self.command(port, *arguments)
-        kept = {name: value for name, value in os.environ.items() if name in {"HOME", "LANG"}} | path
         for _ in range(ATTEMPTS):
-            process = subprocess.Popen(
-                command, cwd=self.folder, env=kept, text=True, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            try:
-                output, _ = process.communicate(timeout=PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                output, _ = process.communicate()
-                command += [] if "--reuse" in command else ["--reuse", self._newest().name]
-                continue
-            assert process.returncode == 0, output[-3000:]
-            return self._newest()
-        raise AssertionError(f"AISBench did not end within {PATIENCE_S} s, {ATTEMPTS} times: {output[-3000:]}")
+            if _ended(command, path, self.folder):
+                return self._newest()
+            command += [] if "--reuse" in command else ["--reuse", self._newest().name]
+        raise AssertionError(f"AISBench did not end within {PATIENCE_S} s, {ATTEMPTS} times")
 
     def _newest(self) -> Path:
         return max(path for path in (self.folder / "out").iterdir() if path.is_dir())

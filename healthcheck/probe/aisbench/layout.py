@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ class Prediction:
     """One line of `predictions`: an answered request.
 
     Attributes:
-        id: the problem's index, the same on all its repeats.
+        id: the problem's index in the data set, the same on all its repeats.
         uuid: 32 hex digits, different for each repeat.
         origin_prompt: turns of {"role": "HUMAN" | "BOT" | "SYSTEM", "prompt": text}, or a text.
         prediction: the server's text; reasoning, where it was separate, comes before "</think>".
@@ -61,6 +61,7 @@ class ClientReport:
         predictions: in the order in which they came.
         results: what `metrics.client_results` gives; None where nothing was answered.
         config: top-level sections of the `configs` file.
+        data: what the configuration reads, texts by path from the report folder.
         infer_log, eval_log: the texts of the two logs.
     """
 
@@ -71,6 +72,7 @@ class ClientReport:
     predictions: tuple[Prediction, ...]
     results: Mapping[str, float | str] | None
     config: Mapping[str, JsonValue]
+    data: Mapping[str, str] = field(default_factory=dict)
     model: str = MODEL
     failures: tuple[Failure, ...] = ()
     infer_log: str = ""
@@ -90,6 +92,7 @@ def files_of(report: ClientReport) -> dict[str, bytes]:
         f"{summary}.txt": tables.text(report.stamp, model, [entry]),
         f"{summary}.csv": tables.csv(rows),
         f"{summary}.md": tables.markdown(rows),
+        **report.data,
     }
     if report.predictions:
         lines = (prediction_line(dataset, prediction) for prediction in report.predictions)

@@ -9,16 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.probe import export
 from healthcheck.probe.aisbench import tables
 from healthcheck.probe.aisbench.archive import open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_task
 from healthcheck.probe.aisbench.task import tasks_of
 from healthcheck.probe.bank import bank
 from healthcheck.probe.facts import measure
-from healthcheck.probe.records import ProbeSettings
+from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.simulator import Behaviour, Simulator
-from tests.support.aisbench import AISBench
+from tests.probe.conftest import rewritten
+from tests.support.aisbench import AISBench, evaluate
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(900)]
 SAMPLES = 5
@@ -79,3 +81,40 @@ def test_the_client_and_the_kit_see_the_same_samples_and_figures(tmp_path: Path,
     shutil.copytree(ours / "predictions", reused / "predictions")
     client.run(1, "--mode", "eval", "--reuse", reused.name)
     assert (reused / name).read_bytes() == (ours / name).read_bytes()
+
+
+def evaluated_again(run: ProbeRun, folder: Path) -> None:
+    """The client, given nothing but the run's folder, comes to the figures and the table that the kit wrote."""
+    export.finish(replace(run, folder=folder))
+    ours = {path: path.read_bytes() for path in (*folder.glob("results/*/*.json"), *folder.glob("summary/*.csv"))}
+    assert len(ours) == 2
+    for path in ours:
+        path.unlink()
+    evaluate(folder)
+    (results,), (table,) = folder.glob("results/*/*.json"), folder.glob("summary/*.csv")
+    assert [results.read_bytes(), table.read_bytes()] == list(ours.values())
+
+
+@pytest.mark.parametrize("part", ["whole", "failures", "two rounds", "half a round"])
+def test_a_run_s_folder_evaluates_again(tmp_path: Path, part: str) -> None:
+    with Simulator(behaviour("uneven")) as simulator:
+        run = measure(replace(SETTINGS, url=simulator.url, concurrency=8), Silent(), tmp_path / "run")
+    if part == "failures":
+        run = rewritten(run, lambda s: replace(s, text="", error="HTTP 500") if s.order % 7 == 0 else s)
+    kept = {"two rounds": 2 * len(run.problems) + 5, "half a round": len(run.problems) // 2}.get(
+        part, len(run.samples)
+    )
+    evaluated_again(replace(run, samples=run.samples[:kept], grades=run.grades[:kept]), tmp_path / "again")
+
+
+def test_a_run_over_pictures_evaluates_again(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, family="signs", problems=6, samples=2)
+    problems = bank(settings)
+    with Simulator(Behaviour(images=True)) as simulator:
+        run = measure(replace(settings, url=simulator.url), Silent(), tmp_path / "run")
+
+    def said(sample: Sample) -> Sample:
+        answer = problems[sample.problem].answer
+        return replace(sample, text=(f"The {answer.upper()}!", f"**{answer}**")[sample.repeat])
+
+    evaluated_again(rewritten(run, said), tmp_path / "again")
