@@ -24,6 +24,7 @@ COMMANDS = {
     "update": "bring a repository up to date with the template it was made from",
     "verify": "check a repository and its weights before submission",
     "probe": "measure the accuracy of a running server",
+    "score": "weigh and rank the samples of a probe run by scores of your own",
     "compare": "compare two probe runs on the same problems",
     "read": "read a report of the service and recompute it",
     "diagnose": "find the cause of a failed launch in its log",

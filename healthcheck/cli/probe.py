@@ -18,6 +18,9 @@ from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
 from healthcheck.report.folder import PAGE
 
+PROBE_OF = "probe of"
+"""How what was asked for begins in a report of this command."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -87,7 +90,7 @@ def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tu
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=f"probe of {settings.url}",
+        asked=f"{PROBE_OF} {settings.url}",
         metrics=facts.metrics(probed) if probed else {},
         provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},
     )

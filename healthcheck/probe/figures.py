@@ -13,6 +13,7 @@ from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
 from healthcheck.probe.statistics.pass_variance import ENDLESS, Sharpness, sharpness
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
+from healthcheck.probe.statistics.weighted import summarize_scores
 
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
@@ -91,16 +92,50 @@ def of_tier(run: ProbeRun, chosen: Grid, tier: str) -> Grid:
 
 
 def votes(run: ProbeRun, chosen: Grid) -> tuple[Estimate, ...]:
-    """maj@k, agreement@k, wrong consensus, best@k.
+    """maj@k, agreement@k, wrong consensus, best@k; weighted maj@k where there are log-probabilities or scores.
 
     The best sample of a problem is the likeliest one where the server gave log-probabilities, else the one whose
-    answer was marked best.
+    answer was marked best. The user's own scores give further figures of both kinds.
     """
     logprobs = _logprobs(run, chosen)
     likelihoods = [[value for value in row if value is not None] for row in logprobs]
     given = sum(map(len, likelihoods)) == len(chosen.flat)
     marks = [[_mark(run.grades[place]) for place in row] for row in chosen.rows]
-    return summarize_votes(matrix(run, chosen), _answers(run, chosen), ranks=likelihoods if given else marks)
+    right, said = matrix(run, chosen), _answers(run, chosen)
+    found = summarize_votes(right, said, ranks=likelihoods if given else marks)
+    if given:
+        weights = [[math.exp(value) for value in row] for row in likelihoods]
+        weighed = summarize_scores(right, said, weights, name="likelihood")
+        found += tuple(each for each in weighed if each.name.startswith("weighted"))  # its best@k is there already
+    scores = _user_scores(run, chosen)
+    return found + (summarize_scores(right, said, scores, name="score") if scores else ())
+
+
+def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
+    """Figures that choose one of n samples, and what they choose; the first and the last are the bounds of it."""
+    chosen = grid(run)
+    n = chosen.repeats
+    names = {
+        f"avg@{n}": "any sample",
+        f"maj@{n}": "the most frequent answer",
+        f"weighted maj@{n} (likelihood)": "the answer of the greatest likelihood",
+        f"weighted maj@{n} (score)": "the answer of the greatest score",
+        f"best@{n} (score)": "the sample of the highest score",
+        f"pass@{n}": "a right sample, where there is one",
+    }
+    summary = overall(run)
+    found = {estimate.name: estimate for estimate in votes(run, chosen)}
+    pairs = ((found.get(name) or summary.estimate(name), said) for name, said in names.items())
+    return tuple((estimate, said) for estimate, said in pairs if estimate)
+
+
+def _user_scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:
+    """The user's scores; none unless each answer has one. A failed request is never the best."""
+    rows = [[run.samples[place] for place in row] for row in chosen.rows]
+    known = run.scores.values
+    if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
+        return []
+    return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
 
 
 def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:

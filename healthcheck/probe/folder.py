@@ -21,7 +21,7 @@ from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
-from healthcheck.probe import journal
+from healthcheck.probe import journal, scoring
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.grading import grade
 from healthcheck.probe.problems import Problem
@@ -145,6 +145,7 @@ def load(folder: Path) -> ProbeRun:
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
         samples = journal.read(folder / JOURNAL)
         outcome = outcome_of(folder)
+        scores = scoring.stored(folder)
     except JsonError as error:
         raise UsageError(f"{folder} is damaged: {error}") from error
     if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
@@ -165,6 +166,7 @@ def load(folder: Path) -> ProbeRun:
         pid=head.pid,
         server=head.server,
         drawn_from=head.drawn_from,
+        scores=scores,
     )
 
 

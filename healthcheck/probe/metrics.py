@@ -37,6 +37,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         **_without_failures(run, chosen),
         **counts,
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
+        **_weighted(run),
         **_corrected(run, chosen, summary),
         **_bootstrapped(run, chosen),
         "all": _summary(summary, figures.votes(run, chosen)),
@@ -65,6 +66,13 @@ def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
         lambda values, level: bootstrap(values, seed=seed, resamples=resamples, level=level),
     )
     return {"bootstrap": {estimate.name: _json(estimate) for estimate in estimates}}
+
+
+def _weighted(run: ProbeRun) -> dict[str, JsonValue]:
+    """The answers that likelihood and the user's scores choose of all n samples, where there are those."""
+    named = {estimate.name: _json(estimate) for estimate, _ in figures.choices(run) if estimate.name.endswith(")")}
+    source: dict[str, JsonValue] = {"scores": run.scores.source} if run.scores.values else {}
+    return {**named, **source}
 
 
 def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:

@@ -148,6 +148,19 @@ class EndedBy(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """What the user's own judge thinks of the samples; higher is better.
+
+    Attributes:
+        source: where they come from: a file and its column, or a command.
+        values: by (problem, repeat).
+    """
+
+    source: str = ""
+    values: Mapping[tuple[int, int], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeRun:
     """What a probe measured.
 
@@ -159,6 +172,7 @@ class ProbeRun:
         folder: the run folder.
         started: local time of the start, "20260326_151326"; pid: of the process that started it.
         drawn_from: how many different problems a data set has; None where it is not on record.
+        scores: the user's own, where there are any (`npu-adapter score`).
     """
 
     settings: ProbeSettings
@@ -173,6 +187,7 @@ class ProbeRun:
     pid: int = 0
     server: Mapping[str, str | int | None] = field(default_factory=dict)
     drawn_from: int | None = None
+    scores: Scores = field(default_factory=Scores)
 
     @property
     def ended_by(self) -> EndedBy | None:

@@ -39,6 +39,16 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A rule that chooses one answer of a problem's samples, and the share that it gets right, in percent."""
+
+    name: str
+    said: str
+    true: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """A drawing, what it shows, and how to read it."""
 
@@ -58,6 +68,7 @@ class Measured:
 
     said: tuple[str, ...]
     figures: tuple[Figure, ...]
+    choices: tuple[Choice, ...]
     charts: tuple[Chart, ...]
     legend: tuple[tuple[str, str, int], ...]
     data: JsonValue
@@ -80,6 +91,7 @@ def measured(run: ProbeRun) -> Measured:
     return Measured(
         said=_said(run),
         figures=_figures(run),
+        choices=_choices(run),
         charts=tuple(chart for chart in (*_accuracy(run), *_speed(run)) if chart),
         legend=tuple(entry for entry in legend if entry[2]),
         data=_data(run, outcomes),
@@ -119,6 +131,18 @@ def _figures(run: ProbeRun) -> tuple[Figure, ...]:
         )
         for name, text in client_column(run).items()
         if (estimate := summary.estimate(name))
+    )
+
+
+def _choices(run: ProbeRun) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(
+            name=estimate.name,
+            said=said,
+            true=f"{100 * estimate.value:.2f}",
+            interval=f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}",
+        )
+        for estimate, said in (figures.choices(run) if figures.grid(run).repeats > 1 else ())
     )
 
 

@@ -70,6 +70,13 @@ def test_confidence_is_calibrated_against_correctness(url: str, tmp_path: Path) 
     assert any(estimate["value"] == pytest.approx(abs(confidence - accuracy)) for estimate in found.values()), found
 
 
+def test_likelihood_weighs_votes_where_it_is_known(url: str, tmp_path: Path) -> None:
+    seen = figures(url, tmp_path / "run", logprobs=True)
+    assert seen["weighted maj@2 (likelihood)"]["value"] == seen["all"]["figures"]["maj@2"]["value"]  # all agree
+    assert seen["tiers"]["easy"]["figures"]["weighted maj@1 (likelihood)"]
+    assert not any("weighted" in name for name in figures(url, tmp_path / "plain"))
+
+
 def test_without_log_probabilities_nothing_is_said_about_confidence(url: str, tmp_path: Path) -> None:
     assert not figures(url, tmp_path / "run")["diagnosis"]["calibration"]
 

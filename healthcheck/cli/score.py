@@ -1,0 +1,110 @@
+"""`npu-adapter score`: the user's own scores of a run's samples, and the answers that they choose."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+
+from healthcheck import json_text, provenance
+from healthcheck.cli import numbers, output
+from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.places import place
+from healthcheck.cli.probe import PROBE_OF
+from healthcheck.engine import Ledger
+from healthcheck.errors import KitError, UsageError
+from healthcheck.files import read_bounded
+from healthcheck.probe import facts, figures, scoring
+from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.folder import REPORT, finish, load
+from healthcheck.probe.metrics import metrics
+from healthcheck.probe.records import ProbeRun
+from healthcheck.progress import Silent
+from healthcheck.records import SCHEMA, Report, verdict_of
+from healthcheck.redact import redacted_report, redactor
+from healthcheck.report.folder import write
+from healthcheck.report.words import plain
+
+TIMEOUT_S = 600.0
+MAX_REPORT_BYTES = 2**28
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = exit_statuses({0: "scored", 2: "wrong usage, or scores that do not fit the run"})
+    parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--scores", type=place, metavar="FILE", help="JSON lines or CSV with the columns problem, "
+                        "repeat (as in logs/samples.jsonl) and score")  # fmt: skip
+    source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
+                        "line; runs with your rights, in no sandbox")  # fmt: skip
+    parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
+    parser.add_argument("--timeout", type=numbers.number(1), default=TIMEOUT_S, metavar="S",
+                        help=f"seconds that the command may take (default: {TIMEOUT_S:.0f})")  # fmt: skip
+    output.json_argument(parser, "the figures")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Score, keep the scores with the run, print what follows from them."""
+    output.refuse_unwritable(options.json)
+    probed = load(options.run_folder)
+    if not figures.grid(probed).rows:
+        raise UsageError(f"{options.run_folder} has no complete sample to score")
+    if options.command is not None:
+        scores = scoring.from_command(probed, options.command, options.timeout)
+    else:
+        scores = scoring.from_file(probed, options.scores, options.column)
+    scoring.keep(options.run_folder, scores)
+    scored = load(options.run_folder)
+    finish(scored, metrics(scored))
+    _refresh_report(scored)
+    output.show(lines_of(scored), options.json, lambda: as_json(scored))
+    return 0
+
+
+def _refresh_report(run: ProbeRun) -> None:
+    """The report of a probe, with the new figures; that of `verify` has other stages too, and stays as it is."""
+    try:
+        told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
+    except (OSError, KitError):
+        return
+    asked = told.get("asked") if isinstance(told, dict) else None
+    if not isinstance(asked, str) or not asked.startswith(PROBE_OF):
+        return
+    ledger = Ledger(Silent())
+    ledger.judge(CHECKS, lambda: run)
+    report = Report(
+        verdict=verdict_of(ledger.results),
+        results=ledger.results,
+        asked=asked,
+        metrics=facts.metrics(run),
+        provenance={**provenance.kit(), **facts.provenance(run)},
+    )
+    write(run.folder, redacted_report(report, redactor(os.environ)), run)
+
+
+def as_json(run: ProbeRun) -> dict[str, object]:
+    """The figures as JSON values; fractions."""
+    return {
+        "schema": SCHEMA,
+        "source": run.scores.source,
+        "samples": len(run.scores.values),
+        "figures": [estimate for estimate, _ in figures.choices(run)],
+    }
+
+
+def lines_of(run: ProbeRun) -> Iterator[str]:
+    """The figures for a terminal."""
+    grid = figures.grid(run)
+    yield plain(f"{len(run.scores.values)} scores from {run.scores.source}")
+    yield f"{len(grid.rows)} problems × {grid.repeats} samples; one answer is chosen for each problem"
+    yield ""
+    yield f"{'right, %':>9}  {'95 % interval':<15} chosen"
+    shown = figures.choices(run)
+    for estimate, said in shown:
+        interval = f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+        yield f"{100 * estimate.value:>9.2f}  {interval:<15} {said} ({estimate.name})"
+    if not any(estimate.name.startswith("weighted") and "score" in estimate.name for estimate, _ in shown):
+        yield "note: a negative score has no weight in a vote, so that scores only rank here"
+    yield ""
+    yield plain(f"Kept in {run.folder / scoring.STORED}; all k are in {run.folder / 'results/metrics.json'}")

@@ -1,0 +1,206 @@
+"""The user's own scores of a run's samples: from a column of a file, or from a command that judges them.
+
+Scores order samples (best@k) and weigh their votes (weighted maj@k); they never decide what is right.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import json_text, processes, programs
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded, write_atomically
+from healthcheck.json_text import JsonError
+from healthcheck.probe.records import ProbeRun, Scores
+
+STORED = "results/scores.json"
+MAX_FILE_BYTES = 2**28
+MAX_LINE_BYTES = 100
+"""Of what a command prints for one sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """The file of scores: (problem, repeat, score) of each sample."""
+
+    source: str
+    scores: tuple[tuple[int, int, float], ...]
+
+
+def stored(folder: Path) -> Scores:
+    """The scores that were kept with a run; none where there are none.
+
+    Raises:
+        JsonError: the file is damaged.
+    """
+    path = folder / STORED
+    if not path.is_file():
+        return Scores()
+    kept = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Kept)
+    return Scores(source=kept.source, values={(problem, repeat): score for problem, repeat, score in kept.scores})
+
+
+def keep(folder: Path, scores: Scores) -> None:
+    """Keep scores with their run, in place of earlier ones."""
+    values = tuple((problem, repeat, score) for (problem, repeat), score in sorted(scores.values.items()))
+    write_atomically(folder / STORED, json_text.dump_line(_Kept(source=scores.source, scores=values)))
+
+
+def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
+    """Scores from JSON lines or CSV: a column, beside `problem` and `repeat` as logs/samples.jsonl has them.
+
+    Raises:
+        UsageError: it cannot be read, a row is no score, or an answered sample has none; the message names the row.
+    """
+    answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
+    asked = {(sample.problem, sample.repeat) for sample in run.samples}
+    values: dict[tuple[int, int], float] = {}
+    for line, row in _rows(path):
+        where = f"{path}:{line}"
+        if column not in row:
+            raise UsageError(f"{where} has no column {column!r} (--column names another); it has {', '.join(row)}")
+        key = _whole(row.get("problem"), where, "problem"), _whole(row.get("repeat"), where, "repeat")
+        if key not in asked:
+            raise UsageError(f"{where}: the run has no sample of problem {key[0]}, repeat {key[1]}")
+        if key in values:
+            raise UsageError(f"{where}: problem {key[0]}, repeat {key[1]} has a score already")
+        if key in answered:
+            values[key] = _number(row[column], where)
+    missing = sorted(answered - values.keys())
+    if missing:
+        problem, repeat = missing[0]
+        raise UsageError(
+            f"{path} has no score for {len(missing)} of {len(answered)} answers; "
+            f"the first is problem {problem}, repeat {repeat}"
+        )
+    return Scores(source=f"column {column} of {path.name}", values=values)
+
+
+def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
+    """Scores from a command of the user: samples go in as JSON lines, one number a line comes out, in their order.
+
+    It runs as any program that the user starts, in no sandbox. What it says on standard error goes to the terminal.
+
+    Raises:
+        UsageError: it cannot be started, fails, takes too long, or prints something else.
+    """
+    samples = [place for place, sample in enumerate(run.samples) if not sample.error]
+    text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
+    lines = text.splitlines()
+    if len(lines) != len(samples):
+        raise UsageError(f"the scoring command printed {len(lines)} lines for {len(samples)} samples")
+    values = {}
+    for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
+        sample = run.samples[place]
+        values[sample.problem, sample.repeat] = _number(said.strip(), f"line {line} of the scoring command")
+    return Scores(source=f"command {Path(_words(command)[0]).name}", values=values)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the scoring command cannot be read: {error}") from error
+    if not words:
+        raise UsageError("the scoring command is empty")
+    return words
+
+
+def _record(run: ProbeRun, place: int) -> Mapping[str, object]:
+    """What the command gets of a sample; the expected answer is not among it."""
+    sample, problem = run.samples[place], run.problems[run.samples[place].problem]
+    return {
+        "problem": sample.problem,
+        "repeat": sample.repeat,
+        "id": problem.id,
+        "question": problem.question,
+        "text": sample.text,
+        "reasoning": sample.reasoning,
+        "extracted": run.grades[place].extracted,
+        "finish_reason": sample.finish_reason,
+        "mean_logprob": sample.mean_logprob,
+    }
+
+
+def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], timeout_s: float) -> str:
+    """What a command prints. It reads from a file: one that prints before it has read all would block a pipe."""
+    program = str(Path(words[0]).absolute()) if os.sep in words[0] else programs.find_or_name(words[0])
+    most = MAX_LINE_BYTES * (len(records) + 1)
+    with tempfile.TemporaryFile() as given:
+        given.writelines(map(json_text.dump_line, records))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                (program, *words[1:]), stdin=given, stdout=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise UsageError(f"the scoring command cannot be run: {words[0]}: {error.strerror}") from error
+        kept = bytearray()
+        reader = threading.Thread(target=_drain, args=(process, kept, most), daemon=True)
+        reader.start()
+        ended = processes.wait_or_kill(process, timeout_s)
+        reader.join(2)
+    if len(kept) > most:
+        raise UsageError(f"the scoring command printed more than {MAX_LINE_BYTES} bytes a sample")
+    if not ended:
+        raise UsageError(f"the scoring command did not end within {timeout_s:g} s (--timeout)")
+    if process.returncode:
+        raise UsageError(f"the scoring command ended with exit status {process.returncode}")
+    return kept.decode("utf-8", "replace")
+
+
+def _drain(process: subprocess.Popen[bytes], into: bytearray, most: int) -> None:
+    """Read to the end, or to more than what scores can be; then the pipe is closed, which ends the command."""
+    assert process.stdout
+    with process.stdout as stream:
+        while len(into) <= most and (block := os.read(stream.fileno(), 65536)):
+            into.extend(block)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
+    try:
+        text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text") from error
+    if path.suffix.lower() == ".csv":
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        for row in reader:
+            yield reader.line_num, {name: value for name, value in row.items() if name is not None}
+        return
+    for line, said in enumerate(text.split("\n"), 1):
+        if not said.strip():
+            continue
+        try:
+            found = json_text.load(said)
+        except JsonError as error:
+            raise UsageError(f"{path}:{line}: not JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise UsageError(f"{path}:{line}: not a JSON object")
+        yield line, found
+
+
+def _whole(value: object, where: str, name: str) -> int:
+    number = _number(value, where) if value is not None else None
+    if number is None or not number.is_integer():
+        raise UsageError(f"{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value!r}")
+    return int(number)
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, str | int | float) else float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{where}: a score is a number, not {str(value)[:80]!r}")
+    return number

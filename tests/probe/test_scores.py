@@ -1,0 +1,141 @@
+"""`npu-adapter score`: scores of the user, from a file or a command, and what they choose."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from healthcheck.cli import main
+from healthcheck.probe.folder import figures, load
+from healthcheck.simulator import Simulator
+from tests.probe.conftest import behaviour, even
+
+ORACLE = """\
+import json, sys
+answers = json.load(open(sys.argv[1]))
+for line in sys.stdin:
+    sample = json.loads(line)
+    assert "answer" not in sample and "gold" not in sample, "what is expected is not a scorer's to know"
+    print(0.9 if sample["extracted"] == answers[sample["problem"]] else 0.1)
+"""
+Score = Callable[..., int]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of a run of `npu-adapter probe` that is right in half of its samples."""
+    folder = tmp_path / "run"
+    with Simulator(behaviour(accuracy=even(0.5))) as simulator:
+        words = ("--problems", "12", "--samples", "4", "--concurrency", "8", "--quiet", "--out", str(folder))
+        assert main(["probe", simulator.url, *words]) in {0, 1, 3}
+    return folder
+
+
+@pytest.fixture
+def oracle(run: Path, tmp_path: Path) -> str:
+    """A command that scores right answers highest."""
+    (tmp_path / "oracle.py").write_text(ORACLE)
+    (tmp_path / "answers.json").write_text(json.dumps([problem.answer for problem in load(run).problems]))
+    return f"{sys.executable} {tmp_path / 'oracle.py'} {tmp_path / 'answers.json'}"
+
+
+def value(folder: Path, name: str) -> float:
+    return figures(folder)[name]["value"]  # type: ignore[index,call-overload,return-value]
+
+
+def test_a_command_that_knows_chooses_a_right_answer_wherever_there_is_one(
+    run: Path, oracle: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passed = load(run)
+    assert main(["score", str(run), "--command", oracle]) == 0
+    said = capsys.readouterr().out
+    solved = len({s.problem for s, g in zip(passed.samples, passed.grades, strict=True) if g.correct}) / 12
+    assert solved > 0
+    assert value(run, "best@4 (score)") == value(run, "weighted maj@4 (score)") == pytest.approx(solved)
+    assert f"{100 * solved:.2f}" in next(line for line in said.splitlines() if "best@4 (score)" in line)
+    assert list(figures(run)["all"]["figures"])[-8:] == [  # type: ignore[index,call-overload]
+        *(f"weighted maj@{k} (score)" for k in range(1, 5)),
+        *(f"best@{k} (score)" for k in range(1, 5)),
+    ]
+    assert "the sample of the highest score (best@4 (score))" in (run / "report.html").read_text("utf-8")
+    report = json.loads((run / "report.json").read_text())
+    assert report["metrics"]["best@4 (score)"]["value"] == pytest.approx(solved)
+    assert any(check["id"] == "probe/completes" for check in report["checks"])
+
+
+def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(run: Path, tmp_path: Path) -> None:
+    lines = (run / "logs/samples.jsonl").read_text("utf-8").splitlines()
+    samples = [json.loads(line) for line in lines]
+    file = tmp_path / "scored.jsonl"
+    file.write_text("".join(json.dumps(sample | {"reward": -sample["repeat"]}) + "\n" for sample in samples))
+    assert main(["score", str(run), "--scores", str(file), "--column", "reward"]) == 0
+    # The highest score is that of the first sample.
+    first = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat == 0]
+    assert value(run, "best@4 (score)") == pytest.approx(sum(first) / len(first))
+    assert "weighted maj@4 (score)" not in figures(run)
+
+    table = tmp_path / "scored.csv"
+    table.write_text("problem,repeat,score\n" + "".join(f"{s['problem']},{s['repeat']},0.5\n" for s in samples))
+    assert main(["score", str(run), "--scores", str(table)]) == 0
+    named = figures(run)["all"]["figures"]  # type: ignore[index,call-overload]
+    assert value(run, "weighted maj@4 (score)") == pytest.approx(named["maj@4"]["value"])  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda rows: rows[:-1], "no score for 1 of 48 answers"),
+        (lambda rows: [*rows, rows[0]], "has a score already"),
+        (lambda rows: [*rows, "99,0,1"], "no sample of problem 99, repeat 0"),
+        (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",high"], "a score is a number, not 'high'"),
+        (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",nan"], "a score is a number, not 'nan'"),
+        (lambda rows: [*rows, "0.5,0,1"], "problem is to be a whole number"),
+    ],
+)
+def test_scores_that_do_not_fit_the_run_are_refused(
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[list[str]], list[str]],
+    said: str,
+) -> None:
+    rows = [f"{problem},{repeat},1" for problem in range(12) for repeat in range(4)]
+    table = tmp_path / "scored.csv"
+    table.write_text("\n".join(["problem,repeat,score", *change(rows)]) + "\n")
+    assert main(["score", str(run), "--scores", str(table)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (run / "results/scores.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("true", "printed 0 lines for 48 samples"),
+        ("sed s/.*/good/", "line 1 of the scoring command: a score is a number, not 'good'"),
+        ("sh -c 'exit 3'", "exit status 3"),
+        ("yes", "more than 100 bytes a sample"),
+        ("sleep 60", "did not end within 1 s"),
+        ("/nowhere/judge", "cannot be run: /nowhere/judge"),
+        ("no-such-judge", "cannot be run: no-such-judge"),
+        ("'", "cannot be read"),
+        ("", "is empty"),
+    ],
+)
+def test_a_command_that_fails_is_named_and_bounded(
+    run: Path, capsys: pytest.CaptureFixture[str], command: str, said: str
+) -> None:
+    assert main(["score", str(run), "--command", command, "--timeout", "1"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_samples_that_came_after_the_scores_leave_them_out(run: Path, oracle: str) -> None:
+    assert main(["score", str(run), "--command", oracle]) == 0
+    scores = json.loads((run / "results/scores.json").read_text())
+    (run / "results/scores.json").write_text(json.dumps(scores | {"scores": scores["scores"][1:]}))
+    from healthcheck.probe.metrics import metrics
+
+    assert not any("(score)" in name for name in metrics(load(run)))
