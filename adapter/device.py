@@ -23,7 +23,7 @@ VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Machine:
-    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None where they are unknown."""
+    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None if they are unknown."""
 
     devices: int
     chip: str | None
@@ -39,7 +39,7 @@ class System(Protocol):
         """The environment variables."""
 
     def npu_smi(self) -> str:
-        """What `npu-smi info` prints; empty where there is none or it fails."""
+        """What `npu-smi info` prints; empty if there is none or it fails."""
 
     def device_nodes(self) -> int:
         """How many /dev/davinci<number> there are."""

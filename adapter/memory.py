@@ -55,7 +55,7 @@ class Budget:
 
 
 def budget_of(machine: Machine, chip: Chip | None, weights: Weights, utilization: float) -> Budget | None:
-    """The memory of one device of the machine; None where its size is unknown.
+    """The memory of one device of the machine; None if its size is unknown.
 
     Work is activations, graphs and the runtime: a tenth, 2 GiB at least; 2 GiB more for the communication buffers
     of expert parallelism (HCCL_BUFFSIZE twice) and for an encoder of images or sound.

@@ -22,7 +22,7 @@ PER_PROMPT = {"image": 8, "video": 1, "audio": 1}
 
 @dataclass(frozen=True)
 class Room:
-    """What is left for the cache on each of `parallel` devices, and for whom; `cache` is None where unknown."""
+    """What is left for the cache on each of `parallel` devices, and for whom; `cache` is None if unknown."""
 
     weights: Weights
     machine: Machine

@@ -21,7 +21,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """One value decided by hand; `value` is None where the option is to be left to vLLM."""
+    """One value decided by hand; `value` is None if the option is to be left to vLLM."""
 
     value: Value | None
     source: str

@@ -192,7 +192,7 @@ def implausible_words(text: str) -> bool:
 
 
 def dominant_script(text: str) -> str:
-    """The script of more than half of the letters ("LATIN", "CJK", …); "" where there is none or there are few."""
+    """The script of more than half of the letters ("LATIN", "CJK", …); "" if there is none or there are few."""
     scripts = Counter(script for character in text if (script := _script(character)))
     total = scripts.total()
     if total < LANGUAGE_LEAST_LETTERS:

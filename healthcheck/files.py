@@ -38,7 +38,7 @@ def _space() -> str:
 
 
 def _start(pid: int) -> int:
-    """When a process started, in the kernel's ticks; 0 where there is none."""
+    """When a process started, in the kernel's ticks; 0 if there is none."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[19])
     except (OSError, IndexError):

@@ -118,7 +118,7 @@ ASSUMED = "910B3"
 
 
 def find(name: str) -> tuple[Npu, ...]:
-    """The kinds that a name may mean, smallest memory first; empty where it means none.
+    """The kinds that a name may mean, smallest memory first; empty if it means none.
 
     "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" may be any of six. Of a virtual one
     ("310P3-vir04") this is the kind that it is cut from: its memory is less.

@@ -55,7 +55,7 @@ def talk(run: Run, url: str, task: Task) -> None:
 
 
 def _obstacle(run: Run) -> str:
-    """Why there will be no launch, "" where nothing is in the way."""
+    """Why there will be no launch, "" if nothing is in the way."""
     failed = run.ledger.failed()
     if failed:
         run.ledger.skip(service_checks.PORT_CHECKS, f"{failed[0].id} failed")

@@ -22,7 +22,7 @@ class Process:
 
     Attributes:
         command: its command line, or its name where the command line is empty or may not be read.
-        user: who runs it, "" where that may not be read.
+        user: who runs it, "" if that may not be read.
         started_s: its start in seconds since the epoch; with the pid, this names a process for good.
     """
 
@@ -42,7 +42,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """A TCP socket on a local port; `process` is None where its owner may not be seen."""
+    """A TCP socket on a local port; `process` is None if its owner may not be seen."""
 
     address: str
     port: int
@@ -75,7 +75,7 @@ def shortened(text: str, limit: int = 160) -> str:
 
 
 def process(pid: int) -> Process | None:
-    """The process with this id; None where there is none, or only a dead one that waits for its parent."""
+    """The process with this id; None if there is none, or only a dead one that waits for its parent."""
     try:
         found = psutil.Process(pid)
         if found.status() == psutil.STATUS_ZOMBIE:
@@ -86,7 +86,7 @@ def process(pid: int) -> Process | None:
 
 
 def in_container(pid: int) -> bool:
-    """Whether the process sees another file system than this one does; False where that may not be known."""
+    """Whether the process sees another file system than this one does; False if that may not be known."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt")
     except OSError:

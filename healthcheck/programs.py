@@ -22,7 +22,7 @@ def search_path(path: str | None = None) -> str:
 
 
 def find(name: str, path: str | None = None) -> str | None:
-    """The absolute path of a program; None where no absolute folder of the search path has it."""
+    """The absolute path of a program; None if no absolute folder of the search path has it."""
     if os.sep in name:
         return name if os.path.isabs(name) and os.access(name, os.X_OK) else None
     folders = search_path(path)

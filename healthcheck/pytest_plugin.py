@@ -162,7 +162,7 @@ def _shown(text: str) -> str:
 
 
 def _folder(config: pytest.Config, option: str) -> Path | None:
-    """The folder that an option names; None where it is not given."""
+    """The folder that an option names; None if it is not given."""
     given = config.getoption(option)
     if not given:
         return None

@@ -84,7 +84,7 @@ class CheckResult:
     """How one check ended, and why.
 
     Attributes:
-        settled: False where the check was meant to give an answer and could not.
+        settled: False if the check was meant to give an answer and could not.
         because: for a skip, the failed prerequisite or the reason; for an error, what broke in the kit.
         seconds: time that the check itself took.
     """
@@ -109,8 +109,8 @@ class Report:
         asked: what was asked for, in words ("repo to probe"), so that a partial pass cannot read as a whole one.
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
-        stopped: why the run ended before its time ("interrupted"), "" where it did not.
-        uncommitted: why what was judged is not what is committed, "" where it is.
+        stopped: why the run ended before its time ("interrupted"), "" if it did not.
+        uncommitted: why what was judged is not what is committed, "" if it is.
     """
 
     verdict: Verdict
@@ -135,7 +135,7 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
 
 
 def exit_status(report: Report) -> int:
-    """0 ready, 1 not ready, 3 inconclusive, 4 where only the kit's own failure stands in the way."""
+    """0 ready, 1 not ready, 3 inconclusive, 4 if only the kit's own failure stands in the way."""
     if report.verdict is Verdict.READY:
         return 0
     if report.verdict is Verdict.NOT_READY:

@@ -30,7 +30,7 @@ OWN_IDENTITY = ("-c", "user.name=npu-adapter", "-c", "user.email=npu-adapter@loc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question of the template; `choices` is empty where any text may answer it."""
+    """One question of the template; `choices` is empty if any text may answer it."""
 
     name: str
     help: str

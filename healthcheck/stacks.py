@@ -28,7 +28,7 @@ class Row:
         vllm: the vLLM versions that it works with.
         python: a version specifier.
         requires: what the release itself asks of other packages, by normalised name ("" = any version).
-        documented: False where the release's tag is the only source, because the published table lacks it.
+        documented: False if the release's tag is the only source, because the published table lacks it.
         commit: the tag's commit, from which `requires` was read.
     """
 

@@ -37,7 +37,7 @@ class Verification:
 
     @property
     def measured(self) -> ProbeRun | None:
-        """The probe's samples, None where there was no probe."""
+        """The probe's samples, None if there was no probe."""
         return self._run.measured
 
     def run(self) -> Report:

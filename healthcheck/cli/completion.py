@@ -28,7 +28,7 @@ class Word:
     """An option, or a position (no names), with what may follow or stand there.
 
     Attributes:
-        choices: the values that there are; empty where any text will do.
+        choices: the values that there are; empty if any text will do.
         files: a file or folder is meant.
     """
 

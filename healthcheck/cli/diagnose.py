@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnosis; 0 where a cause was found, 3 where none was."""
+    """Print the diagnosis; 0 if a cause was found, 3 if none was."""
     output.refuse_unwritable(options.json)
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))

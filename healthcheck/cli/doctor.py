@@ -25,7 +25,7 @@ class Part:
     """One thing that the kit can use.
 
     Attributes:
-        found: its version, place or state; "" where it is not there.
+        found: its version, place or state; "" if it is not there.
         needed: nothing works without it.
         without: what is missing or what to do where it is not there.
     """
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look and print; 1 where a needed part is missing."""
+    """Look and print; 1 if a needed part is missing."""
     output.refuse_unwritable(options.json)
     parts = tuple(look())
     output.show(_lines(parts), options.json, lambda: {"schema": 1, "version": version(), "parts": parts})

@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, recompute, print. 0 where figures could be recomputed, 3 where nothing in the report allows it."""
+    """Read, recompute, print. 0 if figures could be recomputed, 3 if nothing in the report allows it."""
     output.refuse_unwritable(options.json)
     readings = [read_task(task) for report in open_reports(options.report) for task in tasks_of(report)]
     if not readings:

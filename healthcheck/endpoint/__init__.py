@@ -1,1 +1,1 @@
-"""The endpoint stage: what a running server answers to the evaluation client, and what that client would miss."""
+"""The endpoint stage: a running server's answers to the evaluation client, and faults that the client overlooks."""

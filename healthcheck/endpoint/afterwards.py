@@ -5,20 +5,20 @@ from __future__ import annotations
 from healthcheck.check import Findings, fail, note
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.wire.client import Exchange
 
 
 def still_right(interview: Interview, exchange: Exchange, *, index: int, after: str, fix: str) -> Findings:
-    """The request for a line of the crowd, sent again, must be answered, with text where it had some before."""
+    """A request of the concurrent ones, sent again, must be answered, and with text if it had some before."""
     crowd = interview.crowd
     before = [said(exchanges[index]) for exchanges in crowd.rounds if len(exchanges) > index] if crowd else []
     if not answered(exchange) or (before and all(before) and not said(exchange)):
         yield fail(
             expected=f"after {after}: an answer as before",
-            seen=what_came(exchange),
+            seen=response_of(exchange),
             fix=fix,
-            where=asked(exchange),
+            where=request_of(exchange),
         )
     elif len(set(before)) == 1 and said(exchange) != before[0]:
         yield note(f"after {after}, another answer at temperature 0: {shown(said(exchange), 80)}")

@@ -1,4 +1,4 @@
-"""What an answer says: its texts, its token counts, its model cards, read off one exchange."""
+"""Reads one exchange: the texts of the answer, its token counts, the model cards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def said(exchange: Exchange) -> str:
 
 
 def plain_texts(exchange: Exchange) -> tuple[str, str]:
-    """Text and reasoning of a plain answer, both "" where it has none."""
+    """Text and reasoning of a plain answer, both "" if it has none."""
     message = first_choice(exchange).get("message")
     if not isinstance(message, dict):
         return "", ""
@@ -46,7 +46,7 @@ def plain_texts(exchange: Exchange) -> tuple[str, str]:
 
 
 def answer(exchange: Exchange) -> str:
-    """What a stream said, wherever a reasoning parser put its parts."""
+    """The text of a stream, however a reasoning parser split it."""
     return _joined(*texts(exchange))
 
 
@@ -94,13 +94,13 @@ def model_cards(models: Exchange) -> tuple[dict[str, object], ...]:
 
 
 def context_tokens(models: Exchange) -> int | None:
-    """The context length that /v1/models tells, as vLLM and SGLang do."""
+    """The context length that /v1/models reports, as vLLM's and SGLang's do."""
     lengths = (card.get("max_model_len") for card in model_cards(models))
     return next((length for length in lengths if isinstance(length, int) and length > 0), None)
 
 
 def prompt_tokens(exchange: Exchange | None) -> int | None:
-    """The prompt tokens that the server counted; None where it sends no usage."""
+    """The prompt tokens that the server counted; None if it sends no usage."""
     completion = exchange.completion if exchange else None
     usage = completion.usage if completion else None
     return usage.prompt_tokens if usage and usage.prompt_tokens > 0 else None
@@ -112,7 +112,7 @@ def words_in(completion: Completion) -> int:
 
 
 def token_limit(exchange: Exchange) -> int:
-    """The max_tokens of a request, 0 where it has none."""
+    """The max_tokens of a request, 0 if it has none."""
     value = (exchange.sent or {}).get("max_tokens")
     return value if isinstance(value, int) else 0
 

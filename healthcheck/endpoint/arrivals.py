@@ -1,4 +1,4 @@
-"""How the pieces of an answer arrived: by and by, or all at once."""
+"""How the chunks of an answer arrived: incrementally or all at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shape(enum.Enum):
 
 
 def shape(exchange: Exchange | None) -> Shape | None:
-    """How a stream arrived; None where it was too quick, or of too few events, to tell."""
+    """How a stream arrived; None if it was too quick, or of too few events, to tell."""
     if exchange is None or not _has_pieces(exchange):
         return None
     arrivals = exchange.arrivals_s
@@ -39,7 +39,7 @@ def shape(exchange: Exchange | None) -> Shape | None:
 
 
 def shapes(interview: Interview) -> frozenset[Shape]:
-    """Those of all streams that tell one."""
+    """The arrivals of all streams that were long enough to judge."""
     return frozenset(found for exchange in every_stream(interview) if (found := shape(exchange)))
 
 
@@ -52,7 +52,7 @@ def doubtful(interview: Interview) -> bool:
 
 
 def bursts(interview: Interview) -> tuple[Exchange, ...]:
-    """The long answers that show a server to hold its text back; () where none do.
+    """The long answers that prove that the server holds text back; () if none do.
 
     A first token may be late for any reason. A server that holds text back makes a long answer wait longer than a
     short one, for as long as it takes to write it. A process that gets no processor for seconds reads all at once
@@ -65,7 +65,7 @@ def bursts(interview: Interview) -> tuple[Exchange, ...]:
 
 
 def unclear(interview: Interview) -> bool:
-    """Whether no stream came by and by, and the long answers came late in one piece or two, but not both in one."""
+    """Whether no stream was incremental, and the long answers came late in one or two bursts, not both in one."""
     late = [each for each in interview.again if shape(each) and _is_late(interview, each)]
     return Shape.STEADY not in shapes(interview) and len(late) > 1 and not bursts(interview)
 

@@ -1,4 +1,4 @@
-"""How the interview asks: under which name, without which fields, within which time."""
+"""Sends the requests of the interview: with which model name, without which fields, within which time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEPS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Asks one server.
+    """Sends requests to one server.
 
     Attributes:
         left_out: fields of the evaluation client's body that the server refuses.
@@ -49,13 +49,13 @@ class Asker:
         return replace(self, limits=limits)
 
     def say(self, text: str, done: int = 0) -> None:
-        """Tell how far the interview is."""
+        """Report the progress of the interview."""
         self.progress.update(f"endpoint: {text}", done=done, total=_STEPS)
 
     def body(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue
     ) -> Mapping[str, JsonValue]:
-        """The evaluation client's body, less what the server refuses; temperature None is the steady one."""
+        """The evaluation client's body without the fields that the server refuses; None: the lowest temperature."""
         heat = self.cold if temperature is None else temperature
         whole = request_body(messages, model=self.name, max_tokens=max_tokens, temperature=heat)
         return {key: value for key, value in (whole | fields).items() if key not in self.left_out}
@@ -67,17 +67,17 @@ class Asker:
         temperature: float | None = None,
         **fields: JsonValue,
     ) -> Exchange:
-        """Ask for a stream."""
+        """Send a request for a stream."""
         return self.client.chat(self.body(messages, max_tokens=max_tokens, temperature=temperature, **fields))
 
     def plain(self, *messages: Message, max_tokens: int = SHORT_TOKENS, **fields: JsonValue) -> Exchange:
-        """Ask for a whole answer."""
+        """Send a request for a plain answer."""
         body = {**self.body(messages, max_tokens=max_tokens, temperature=None), **fields, "stream": False}
         body.pop(STREAM_OPTIONS, None)
         return self.client.chat(body)
 
 
 def together(asks: Sequence[Ask[T]], *, at_once: int) -> tuple[T, ...]:
-    """The answers of all, in order, so many at a time."""
+    """The results of all calls, in order; at most `at_once` run concurrently."""
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         return tuple(pool.map(lambda ask: ask(), asks))

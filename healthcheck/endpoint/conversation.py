@@ -1,4 +1,4 @@
-"""Is a message heard? Token counts that grow with it say so, or else an answer that knows what was said in it."""
+"""Does a message reach the model? Growing token counts show it, or else an answer that repeats its code word."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from healthcheck.endpoint.answers import answered, prompt_characters, prompt_tok
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Finding
 from healthcheck.wire.client import Exchange
 
-MUTE = "the server counts no prompt tokens, and the model does not repeat a code word when told"
+MUTE = "the server reports no prompt tokens, and the model does not repeat a code word"
 _UNITS_MORE = 2
 
 
@@ -44,11 +44,11 @@ def heard(
     what: str,
     forgotten: Callable[..., Finding],
 ) -> Finding | None:
-    """Whether a prompt grows when a message in it does, or else the code word comes back.
+    """A finding if a prompt does not grow with a message in it, and the code word is not repeated either.
 
-    `longer` differs from `exchange` in two more units of filler in that one message: whatever a template adds, and
-    a system prompt of its own that it leaves out, stand in both. `again` are more answers to `exchange`'s request;
-    `forgotten` makes the finding where only the model's memory speaks.
+    `longer` differs from `exchange` by two more units of filler in that one message: whatever a template adds or
+    leaves out is the same in both. `again` are more answers to `exchange`'s request;
+    `forgotten` makes the finding if only the model's answers show it.
     """
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
@@ -61,7 +61,7 @@ def heard(
                 f"characters more in {what}",
                 seen=f"{more} after {fewer}",
                 fix=fix,
-                where=asked(longer),
+                where=request_of(longer),
             )
         return None
     if any(repeats(talk.word, each) for each in (exchange, *again)):
@@ -72,5 +72,5 @@ def heard(
         expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
         seen=f"{shown(said(exchange))}, and no word of it in {len(again)} more answers",
         fix=fix,
-        where=asked(exchange),
+        where=request_of(exchange),
     )

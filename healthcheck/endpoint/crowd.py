@@ -1,4 +1,4 @@
-"""What parallel streams tell about one another."""
+"""Signs that concurrent streams disturb one another."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def crowd_talk(crowd: Crowd) -> tuple[str, ...]:
 
 
 def changed_copies(crowd: Crowd) -> tuple[tuple[str, str], ...]:
-    """What streams said under load, and what they should have said: pairs that part and fall back into step.
+    """Texts under load with their right texts: pairs that differ for a while and then match again.
 
-    What should have been said is the line where the model repeats it when it is alone; else what it says alone. In
+    The right text is the line, if the model repeats it alone; else the answer to the same request alone. In
     words of its own a model near a tie may say "this" for "the" and go on alike: the same change in many streams
     counts once.
     """
@@ -83,7 +83,7 @@ def _said(crowd: Crowd) -> Iterator[tuple[int, str]]:
 
 
 def _strange(crowd: Crowd) -> Iterator[str]:
-    """Streams with another one's code word, or, where none says its own, with the whole of another's answer.
+    """Streams with another one's code word, or, if none has its own, with the whole of another's answer.
 
     A model that thinks says its word in some thoughts and not in others. Those without may well be alike, and which
     they are may change with the batch.
@@ -91,14 +91,14 @@ def _strange(crowd: Crowd) -> Iterator[str]:
     words = [line.split()[0] for line in crowd.lines]
     for index, text in _said(crowd):
         if other := next((word for word in words if word != words[index] and word in text), ""):
-            yield f"the stream that was told {words[index]!r} said {other!r}"
+            yield f"the stream with the code word {words[index]!r} answered {other!r}"
     if any(words[index] in text for index, text in _said(crowd)):
         return
     first, second = ([said(exchange) for exchange in exchanges] for exchanges in crowd.rounds)
     telling = len(set(second)) > len(second) // 2
     for index, (text, again) in enumerate(zip(first, second, strict=False)):
         if telling and len(text) >= _TELLING_CHARACTERS and text != again and text in second:
-            yield f"the stream that was told {words[index]!r} gave another prompt's answer"
+            yield f"the stream with the code word {words[index]!r} has the answer to another prompt"
 
 
 def _shared_events(crowd: Crowd) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The interview: asks a server what the checks of the endpoint stage need to know, side by side where it can be.
+"""The interview: sends the requests that the checks of the endpoint stage need, concurrently if possible.
 
 On a healthy server that answers at 30 tokens a second it takes about 14 s, 9 of them for the long answers.
 """
@@ -47,7 +47,7 @@ SIDE_BY_SIDE = 8
 END_TOKENS = 1500
 """Room for thoughts about a greeting, and for the answer after them."""
 _LONG_TOKENS = (264, 520)
-"""Longer than the 16 to 256 tokens at which servers stop by default, and the 512 where the pace allows it."""
+"""Longer than the servers' defaults: 16 to 256 tokens, and 512 if the server is fast enough."""
 _LONG_S = 8.7
 _PAIRS = 4
 _NOTICE_S = 0.3
@@ -79,11 +79,11 @@ def interview(
 
     Args:
         base_url: such as "http://127.0.0.1:8000".
-        model: the name to ask for; None takes the weights' path, or else the first name that the server lists.
-        weights: the path of the weights, under which the service asks; None where it is not known.
+        model: the model name to send; None takes the weights' path, or else the first name that the server lists.
+        weights: the path of the weights, which the service sends as the name; None if it is not known.
         task: decides whether pictures are sent.
-        limits: the bounds of the first answers; later ones get time by what those took.
-        progress: is told how far it is.
+        limits: the bounds of the first answers; the limits of later ones depend on how long those took.
+        progress: where to report the progress.
     """
     began = time.monotonic()
     asker = Asker(base_url=base_url, limits=limits, progress=progress or Silent())
@@ -111,7 +111,7 @@ def interview(
 
 
 def _models(client: Client) -> Exchange:
-    """The list of models, asked for again where it came late: one delay may be this machine's."""
+    """The list of models, requested again if it came late: one delay may be this machine's."""
     first = client.models()
     if first.error or first.seconds <= CLIENT_WAITS_S:
         return first
@@ -120,7 +120,7 @@ def _models(client: Client) -> Exchange:
 
 
 def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
-    """The evaluation client's own request; where it is refused, the same with less, until one is taken."""
+    """The evaluation client's own request; if it is refused, the same with fewer fields, until one is accepted."""
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
@@ -143,7 +143,7 @@ def _misread(exchange: Exchange) -> bool:
 
 
 def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
-    """One prompt at temperature 0, streamed and plain, with time for more by what it took."""
+    """One prompt at temperature 0, streamed and plain; later limits depend on its time."""
     asker.say("the same answer again, streamed and plain", 1)
     stream, plain = _pair(asker)
     if stream.status in _REFUSALS:
@@ -168,7 +168,7 @@ def _pair(asker: Asker) -> tuple[Exchange, Exchange]:
 
 
 def _together(asker: Asker, facts: Interview) -> Interview:
-    """Everything else. Where streams break, no more is asked: each further question might wait for minutes."""
+    """All other requests. If streams break, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
     asker.say(f"{STREAMS_AT_ONCE} streams at once (first text within {asker.limits.first_event_s:.0f} s)", 2)
@@ -239,7 +239,7 @@ def _afterwards(rest: Rest, facts: Interview) -> Interview:
 
 
 def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
-    """Streams that are left after their first text; once more where that came late.
+    """Streams that are abandoned after their first text; once more if that came late.
 
     A process that gets no processor for seconds leaves a quick server's streams when nothing more is to come.
     """

@@ -38,14 +38,14 @@ def falls_back_into_step(one: str, other: str) -> bool:
 
 
 def change(one: str, other: str) -> tuple[str, str]:
-    """What stands in the one and in the other text between where they part and where they are alike again."""
+    """The parts of both texts between the place where they begin to differ and the place where they match again."""
     one, other = one[:_COMPARED_CHARACTERS], other[:_COMPARED_CHARACTERS]
     start, match = _again_alike(one, other)
     return one[start : start + match.a], other[start : start + match.b]
 
 
 def _again_alike(one: str, other: str) -> tuple[int, Match]:
-    """Where two texts part, and the longest piece that they have in common after that, counted from there."""
+    """Where two texts begin to differ, and the longest common part after that, counted from there."""
     start = parting(one, other)
     return start, _matcher(one[start:], other[start:]).find_longest_match()
 
@@ -55,7 +55,7 @@ def _matcher(one: str, other: str) -> SequenceMatcher[str]:
 
 
 def loses(text: str, whole: str) -> str:
-    """The characters that `text` lacks where it is `whole` with some left out; "" where it is not, or only ends."""
+    """The characters that `text` lacks, if it is `whole` with some left out; "" if it is not, or only shorter."""
     if whole.startswith(text):
         return ""
     lost, place = [], 0

@@ -1,4 +1,4 @@
-"""A limit that the server does not tell: long answers that differ, and end after equally many tokens."""
+"""A limit that the server does not report: long answers that differ but end after the same number of tokens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LIMIT_SHARE = 0.9
 
 
 def common_length(interview: Interview) -> int | None:
-    """The tokens that all long answers to one prompt have, by the server's count; None where they differ.
+    """The number of tokens of all long answers to one prompt, by the server's count; None if they differ.
 
-    None too where they reach max_tokens, or say the same.
+    None too if they reach max_tokens or are equal.
     """
     stories = (interview.roomy, *interview.stories[:1], *filter(None, (interview.another,)))
     lengths = {_length(each) for each in stories}

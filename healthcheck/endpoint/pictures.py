@@ -12,7 +12,7 @@ Colour = tuple[int, int, int]
 
 
 def pictures() -> tuple[str, ...]:
-    """Data addresses of four pictures that no vision model could take for one another."""
+    """Data URLs of four images that no vision model confuses."""
     return tuple(map(_address, (_red, _blue, _chequered, _shaded)))
 
 

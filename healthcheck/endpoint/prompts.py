@@ -1,4 +1,4 @@
-"""What the interview says: prompts whose right answers do not matter, and code words that nobody says by chance."""
+"""The prompts of the interview, whose right answers do not matter, and code words that no answer has by chance."""
 
 from __future__ import annotations
 
@@ -115,19 +115,19 @@ def _question(text: str) -> str:
 
 
 def code_word(index: int) -> str:
-    """A word that no model says unless it was told."""
+    """A word that no model generates unless its prompt has it."""
     return f"{_STEMS[index % len(_STEMS)]}{1013 + 37 * index}"
 
 
-def told(word: str, units: int = 1) -> str:
-    """A text that tells the code word, and goes on for so many units of filler."""
+def code_word_text(word: str, units: int = 1) -> str:
+    """A text that gives the code word, followed by `units` units of filler."""
     return f"The code word is {word}. {REMEMBER} {FILLER * units}"
 
 
-def told_within(word: str, units: int) -> str:
+def code_word_within(word: str, units: int) -> str:
     """The same, with the code word not far before the middle: a prompt that loses an end or its middle loses it."""
     before = round(0.45 * units)
-    return f"{FILLER * before}{told(word, units - before)}"
+    return f"{FILLER * before}{code_word_text(word, units - before)}"
 
 
 def line(index: int) -> str:

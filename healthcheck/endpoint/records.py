@@ -25,7 +25,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """Streams at once, at temperature 0, each told to repeat a line of its own.
+    """Concurrent streams at temperature 0, each with its own line to repeat.
 
     Attributes:
         lines: one for each stream.
@@ -41,7 +41,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """A code word, told and asked for once in one message and once after other turns."""
+    """A code word, given and asked for: once in one message, once after other turns."""
 
     word: str
     single: Exchange
@@ -50,18 +50,18 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Whether every message is heard: token counts that must grow with each, and what the answers know.
+    """Exchanges that show whether every message reaches the model, by token counts and by code words.
 
     Attributes:
         word: the code word of `alone` to `system`.
-        alone: the question for the code word, in the first message of its client, after others were told words.
-        same: the code word, one unit of filler and the question in one user message: what the model can do.
+        alone: the question for the code word, from a client that gave none, after others gave theirs.
+        same: the code word, one unit of filler and the question in one message: whether the model can repeat it.
         history, history_longer: the code word in an earlier turn, with one and with three units of filler.
         system, system_longer: the code word in a system message, with one and with three units.
-        history_again, system_again: the shorter ones twice more, where the word did not come back.
+        history_again, system_again: the shorter ones twice more, if the word did not come back.
         shots: nine messages in the form of the service's sample task.
-        recalls: told and asked in the last of three turns, and in one message; more than one where the first did
-            not come back.
+        recalls: a word given and asked for in the last of three turns, and in one message; more if the first was
+            not repeated.
     """
 
     word: str
@@ -79,7 +79,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """The same prompt with so many units of filler."""
+    """The same prompt with `units` units of filler."""
 
     units: int
     exchange: Exchange
@@ -87,12 +87,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """The same open request again and again.
+    """Answers to the same open request.
 
     Attributes:
         warm: at temperature 1, in the evaluation client's own form.
-        hot: longer, at temperature 2; asked where `warm` were all alike.
-        freed: the same with top_p and top_k switched off, and log-probabilities; asked where `hot` were alike too.
+        hot: longer, at temperature 2; requested if all of `warm` were equal.
+        freed: the same without top_p and top_k, with log-probabilities; requested if all of `hot` were equal too.
     """
 
     warm: tuple[Exchange, ...]
@@ -102,7 +102,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """A prompt with characters of several bytes at temperature 0, streamed and plain, again where they differ."""
+    """A prompt with characters of several bytes at temperature 0, streamed and plain; once more if they differ."""
 
     streams: tuple[Exchange, ...]
     plains: tuple[Exchange, ...]
@@ -110,7 +110,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The same question about four pictures, and without one, at temperature 0."""
+    """The same question with four images, and without one, at temperature 0."""
 
     streams: tuple[Exchange, ...]
     plain: tuple[Exchange, ...]
@@ -119,15 +119,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interview:
-    """What was asked of a server and what came back. None and () where something was not asked.
+    """The requests to a server and its answers. None and () if a request was not sent.
 
     Attributes:
-        asked_name: the model name that the service will ask for; "" where it is not known.
+        asked_name: the model name that the service will send; "" if it is not known.
         name: the name under which the interview went on.
         proxies: names of proxy variables that are set here.
         openings: the tries at a first chat, the evaluation client's own body first; the last is the one that
             the interview went on with.
-        streams, plains: the same prompt at temperature 0, streamed and plain, again where they differ.
+        streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
         long: a long answer, without regard to its end. `again`: twice more and alone, where it seemed to
             come all at once.
@@ -135,9 +135,9 @@ class Interview:
             where two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
         steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
-        to_the_end: a greeting with room for thoughts, asked where no answer had text.
-        abandoned: streams that the client left. after_abandoned: the first line of the crowd after that, alone.
-        malformed: bodies that are no chat request. after_malformed: the second line of the crowd after that.
+        to_the_end: a greeting with room for reasoning, sent if no answer had text.
+        abandoned: streams from which the kit disconnected. after_abandoned: the first line of the crowd after that.
+        malformed: bodies that are not chat requests. after_malformed: the second line of the crowd after that.
     """
 
     base_url: str

@@ -20,11 +20,11 @@ from healthcheck.endpoint.prompts import (
     STORY,
     assistant,
     code_word,
+    code_word_text,
+    code_word_within,
     copying,
     four_shot,
     system,
-    told,
-    told_within,
     with_picture,
 )
 from healthcheck.endpoint.records import (
@@ -61,8 +61,8 @@ class Rest:
 
     Attributes:
         long_tokens: max_tokens of the long answers.
-        at_once: requests beside each other; 1 where parallel streams spoil each other.
-        context: the context length that the server tells, in tokens.
+        at_once: the number of concurrent requests; 1 if they disturb each other.
+        context: the context length that the server reports, in tokens.
     """
 
     asker: Asker
@@ -72,7 +72,7 @@ class Rest:
 
 
 def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
-    """Ask for the long answers, the second round of the crowd, and everything short."""
+    """Request the long answers, the second round of the crowd, and everything short."""
     crowd, asker = facts.crowd, rest.asker
     assert crowd
     calm = rest.at_once > 1
@@ -90,7 +90,7 @@ def ask_the_rest(rest: Rest, facts: Interview) -> Interview:
 
 
 def copies(asker: Asker, lines: Sequence[str]) -> tuple[Exchange, ...]:
-    """Streams at once, each told to repeat one of the lines."""
+    """Concurrent streams, each with one of the lines to repeat."""
     with ThreadPoolExecutor(max_workers=len(lines)) as pool:
         return tuple(pool.map(lambda text: asker.stream(copying(text)), lines))
 
@@ -110,13 +110,13 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
     asker.say("limits, sampling, conversation, pictures", 3)
     word = code_word(99)
     stop_word = _stop_word(texts(facts.streams[0])[0])
-    turns = (user(told(word)), assistant("I will remember it."), user(RECALL))
-    ruled = (system(told(word)), user(RECALL))
+    turns = (user(code_word_text(word)), assistant("I will remember it."), user(RECALL))
+    ruled = (system(code_word_text(word)), user(RECALL))
     single: list[Ask[Exchange]] = [
         lambda: asker.stream(*turns),
-        lambda: asker.stream(user(told(word, 3)), *turns[1:]),
+        lambda: asker.stream(user(code_word_text(word, 3)), *turns[1:]),
         lambda: asker.stream(*ruled),
-        lambda: asker.stream(system(told(word, 3)), user(RECALL)),
+        lambda: asker.stream(system(code_word_text(word, 3)), user(RECALL)),
         lambda: asker.stream(*four_shot()),
         lambda: asker.stream(user(STORY), max_tokens=LIMITED_TOKENS),
         lambda: asker.stream(user(STORY), stop=[stop_word or "\n\n\n"]),
@@ -150,7 +150,7 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
 
 
 def _stop_word(text: str) -> str:
-    """A word from the middle of an answer, to stop at; "" where the answer is too short to have one."""
+    """A word from the middle of an answer, to stop at; "" if the answer is too short to have one."""
     words = text.split()
     return words[len(words) // 2] if len(words) >= 4 else ""
 
@@ -171,13 +171,13 @@ def _steps(rest: Rest, word: str) -> tuple[Step, ...]:
 
 
 def _far(word: str, units: int) -> Message:
-    return user(told_within(word, units) + RECALL)
+    return user(code_word_within(word, units) + RECALL)
 
 
 def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:
     """How many units make a long prompt for this model: 5000 tokens, or five eighths of its context.
 
-    Where the server counts nothing, a character may be a token: then half of the context in characters.
+    If the server reports no counts, a character may be a token: then half of the context length in characters.
     """
     each = tokens_per_unit(steps)
     shortest = prompt_tokens(steps[0].exchange)
@@ -189,7 +189,7 @@ def _far_units(rest: Rest, steps: tuple[Step, Step]) -> int:
 
 
 def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
-    """A code word in the last of three turns; with two more words where the first does not come back."""
+    """A code word in the last of three turns; two more words if the first is not repeated."""
     first = Recall(word=word, single=same, last=asker.stream(*_three_turns(word)))
     if not repeats(word, same) or repeats(word, first.last):
         return (first,)
@@ -206,7 +206,7 @@ def _recalls(asker: Asker, word: str, same: Exchange) -> tuple[Recall, ...]:
 def _again(
     asker: Asker, word: str, same: Exchange, exchange: Exchange, messages: Sequence[Message]
 ) -> tuple[Exchange, ...]:
-    """Two more answers where one lacks the word, which says little: batches round otherwise."""
+    """Two more answers if one lacks the word, which proves little: batches round differently."""
     if not repeats(word, same) or repeats(word, exchange):
         return ()
     return tuple(asker.stream(*messages) for _ in range(2))
@@ -244,7 +244,7 @@ def _differ(exchanges: tuple[Exchange, ...]) -> bool:
 
 
 def _foreign(asker: Asker) -> Foreign:
-    """Chinese and emoji, streamed and plain; once more where the two differ."""
+    """Chinese and emoji, streamed and plain; once more if the two differ."""
     streams, plains = [], []
     for _ in range(2):
         streams.append(asker.stream(user(FOREIGN), max_tokens=OPENING_TOKENS))

@@ -1,4 +1,4 @@
-"""All the exchanges of an interview, and what their token counts can tell."""
+"""All exchanges of an interview, and whether their token counts are plausible."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def lost_in_a_crowd(interview: Interview, exchange: Exchange) -> bool:
 
 
 def miscount(exchange: Exchange) -> str:
-    """What cannot be true of a stream's token counts, in words; "" where nothing is, or nothing was counted."""
+    """Why a stream's token counts cannot be true; "" if they can, or there are none."""
     completion = exchange.completion
     usage = completion.usage if completion else None
     if completion is None or usage is None:
@@ -114,14 +114,14 @@ def overruns(exchange: Exchange) -> bool:
 
 
 def counts_hold(interview: Interview) -> bool:
-    """Whether the server's token counts can be relied on: none of them is plainly wrong."""
+    """Whether the server's token counts are plausible, all of them."""
     return not any(miscount(exchange) for exchange in every_stream(interview))
 
 
 def tokens_per_unit(steps: Sequence[Step]) -> float | None:
     """Prompt tokens of one unit of filler, by the difference of two prompts that differ in nothing else.
 
-    None where the server counts none, or too few to be true.
+    None if the server reports none, or too few to be true.
     """
     if len(steps) < 2:
         return None

@@ -13,11 +13,11 @@ FIRST = Limits(
 )
 """For a server of which nothing is known: its first answer may compile kernels."""
 DEAF_S = 20.0
-"""For the first chat where the list of models had no answer at all."""
+"""For the first chat, if the request for the list of models got no response."""
 LEAST_S = 30.0
-"""A stall of the machine: what a server that was quick so far may take once."""
+"""The longest stall of the machine: what a server that was quick so far may take once."""
 NEW_SHAPE_S = 50.0
-"""The same where a batch or a prompt of a new size may compile kernels."""
+"""The same if a batch or a prompt of a new size may compile kernels."""
 MOST_S = 900.0
 _MARGIN = 1.5
 
@@ -38,7 +38,7 @@ def learnt(limits: Limits, exchanges: Sequence[Exchange], *, queued_tokens: int,
 
 
 def longer_prompt(limits: Limits, exchange: Exchange, times: float) -> Limits:
-    """Limits for a prompt so many times as long as that of this exchange; attention may grow with the square."""
+    """Limits for a prompt `times` as long as that of this exchange; attention may grow with the square."""
     return _waiting(limits, limits.first_event_s, times**2 * (exchange.arrivals_s[0] if exchange.arrivals_s else 0))
 
 
@@ -49,7 +49,7 @@ def _waiting(limits: Limits, least_s: float, first_s: float) -> Limits:
 
 
 def tokens_per_second(exchange: Exchange) -> float:
-    """The pace of one stream, infinite where it was too quick to tell."""
+    """The pace of one stream, infinite if it was too quick to tell."""
     return _made(exchange) / exchange.seconds if exchange.seconds > 0 else float("inf")
 
 

@@ -18,7 +18,7 @@ def shown(text: str, most: int = _MOST) -> str:
     return repr(text if len(text) <= most else beginning(text, most) + " …")
 
 
-def what_came(exchange: Exchange) -> str:
+def response_of(exchange: Exchange) -> str:
     """A response in a few words: its status and the beginning of its body, or the transport's error."""
     if not exchange.status:
         return f"no response ({exchange.error})"
@@ -29,13 +29,13 @@ def what_came(exchange: Exchange) -> str:
     return f"{words}: {body!r}" if body else words
 
 
-def asked(exchange: Exchange) -> str:
-    """Which request it was, for the `where` of a finding."""
+def request_of(exchange: Exchange) -> str:
+    """The request of an exchange, for the `where` of a finding."""
     sent = exchange.sent or {}
     fields = ", ".join(f"{key} {sent[key]}" for key in ("stream", "max_tokens", "temperature") if key in sent)
     return f"POST {CHAT_PATH}" + (f" ({fields})" if fields else "")
 
 
 def flaws(completion: Completion) -> tuple[str, ...]:
-    """What the evaluation client breaks off at or drops."""
+    """The faults at which the evaluation client stops reading, or drops data."""
     return completion.faults + completion.swallowed

@@ -33,7 +33,7 @@ class Launch:
 
     Attributes:
         arguments: the words behind `vllm serve`.
-        names: how many served model names a run recorded; 0 where that is unknown.
+        names: how many served model names a run recorded; 0 if that is unknown.
     """
 
     script: shell.Script

@@ -59,7 +59,7 @@ def find(script: Script) -> tuple[Bashism, ...]:
 
 
 def runs_itself_in_bash(script: Script) -> int:
-    """The line from which only bash reads a script, because it restarts itself in bash; 0 where it does not."""
+    """The line from which only bash reads a script, because it restarts itself in bash; 0 if it does not."""
     if "BASH" not in script.text:
         return 0
     for command in script.commands():

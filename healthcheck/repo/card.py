@@ -13,11 +13,11 @@ MAX_FRONT_MATTER = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What the front matter says; empty where it says nothing.
+    """What the front matter says; empty if it says nothing.
 
     Attributes:
         present: whether README.md has front matter.
-        error: why it cannot be read, "" where it can.
+        error: why it cannot be read, "" if it can.
     """
 
     present: bool = False

@@ -61,19 +61,19 @@ class Submission:
 
     Attributes:
         root: the repository's root, absolute.
-        commit: the hash of HEAD, "" where the folder is not a git repository of its own or has no commit; the files
+        commit: the hash of HEAD, "" if the folder is not a git repository of its own or has no commit; the files
             are then those of the folder.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
-        uncommitted: why there is no commit, None where there is one.
+        uncommitted: why there is no commit, None if there is one.
         changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
         untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
         ignored: the same for paths that .gitignore names.
         paths: the tree's files, sorted; links are among them.
         deploy_sh: the bytes of deploy.sh, None unless it is a regular file or a link to one within the tree.
-        deploy_sh_mode: its permission bits, None where there is no such file.
+        deploy_sh_mode: its permission bits, None if there is no such file.
         copy_has_crlf: lines of the deploy.sh in the folder itself end in CRLF, whatever the commit has.
         deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
-        requirements: the bytes of requirements.txt, None where there is none.
+        requirements: the bytes of requirements.txt, None if there is none.
         texts: requirements.txt and the files of the repository that it includes.
         stack: the chosen row of the version matrix.
         parses: what the shells' own parsers say of deploy.sh.
@@ -218,7 +218,7 @@ class _Files:
         """See to it that what the submission has at a path, or behind the link there, can be read below `root`."""
 
     def read(self, path: str) -> bytes | None:
-        """The first bytes of a file, one more than MAX_TEXT_BYTES; None where there is none in the submission."""
+        """The first bytes of a file, one more than MAX_TEXT_BYTES; None if there is none in the submission."""
         self.provide(path)
         return read_inside(self.root, path, MAX_TEXT_BYTES + 1)
 

@@ -65,7 +65,7 @@ class Entry:
         name: the normalised name of the package where it is known, else "".
         target: the URL, path or included file; the option for an option line.
         hashes: as written, "sha256:…".
-        problem: why pip refuses the line, "" where it does not.
+        problem: why pip refuses the line, "" if it does not.
         ignored: options behind a requirement that pip silently ignores there.
     """
 
@@ -126,7 +126,7 @@ def read(path: str, data: bytes) -> File:
 
 
 def included(file: str, target: str) -> str | None:
-    """The path in the repository that `-r target` in `file` names; None where it leads out of it."""
+    """The path in the repository that `-r target` in `file` names; None if it leads out of it."""
     if URL.match(target) and not target.startswith("file:"):
         return None
     if posixpath.isabs(target) or target.startswith(("file:", "~")) or "\0" in target:
@@ -270,7 +270,7 @@ def _requirement(blank: Entry, body: str) -> Entry:
 
 
 def _name_of(target: str) -> str:
-    """The package that a URL or a file name promises, "" where it does not say."""
+    """The package that a URL or a file name promises, "" if it does not say."""
     try:
         parts = urlsplit(target)
     except ValueError:

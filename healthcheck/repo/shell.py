@@ -309,7 +309,7 @@ class _Lexer:
         return found.end() if found else 0
 
     def _arithmetic_end(self, start: int) -> int:
-        """Where arithmetic that begins at `start` ends, 0 where it is none; a failed search is not repeated."""
+        """Where arithmetic that begins at `start` ends, 0 if it is none; a failed search is not repeated."""
         limit = min(len(self.text), start + MAX_LOOKAHEAD)
         if start < self._no_arithmetic_before:
             return 0

@@ -24,9 +24,9 @@ class Parse:
 
     Attributes:
         shell: "dash" (what `sh` is on Debian and Ubuntu) or "bash".
-        accepted: None where the parser gave no answer (it was killed, or took too long).
-        line: where the first message points, 0 where it names no line.
-        message: the first message, "" where there is none; an accepted script can have a warning.
+        accepted: None if the parser gave no answer (it was killed, or took too long).
+        line: where the first message points, 0 if it names no line.
+        message: the first message, "" if there is none; an accepted script can have a warning.
     """
 
     shell: str
@@ -49,7 +49,7 @@ def parse(script: bytes) -> tuple[Parse, ...]:
 
 @functools.cache
 def dash() -> str | None:
-    """A shell that reads as Debian's and Ubuntu's `sh` does; None where there is none."""
+    """A shell that reads as Debian's and Ubuntu's `sh` does; None if there is none."""
     for name in ("dash", "sh"):
         path = programs.find(name)
         if path and _run(path, ("-c", "a=(1)"), "/").returncode:
@@ -59,7 +59,7 @@ def dash() -> str | None:
 
 @functools.cache
 def dash_has_pipefail() -> bool | None:
-    """Whether this machine's dash knows `set -o pipefail`; None where there is no dash to ask."""
+    """Whether this machine's dash knows `set -o pipefail`; None if there is no dash to ask."""
     path = dash()
     return None if path is None else _run(path, ("-c", "set -o pipefail"), "/").returncode == 0
 

@@ -300,7 +300,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
 
 
 def _client(problem: Problem, sample: Sample) -> str:
-    """What the service's client reads from an answer; "" where its grader is unknown."""
+    """What the service's client reads from an answer; "" if its grader is unknown."""
     reading = None if sample.error else client_reading(problem, sample)
     if reading is None:
         return ""

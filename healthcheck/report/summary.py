@@ -1,6 +1,6 @@
 """summary.md: the report for a merge request or a job's summary page, in Markdown.
 
-What others wrote stands in code only, where neither markup nor a mention of a user takes effect.
+Text of others appears only as code, in which neither markup nor a mention of a user takes effect.
 """
 
 from __future__ import annotations

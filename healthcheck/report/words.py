@@ -77,7 +77,7 @@ def counted(report: Report) -> str:
 
 
 def warnings(report: Report) -> str:
-    """How many checks warned, such as "1 warning"; "" where none did."""
+    """How many checks warned, such as "1 warning"; "" if none did."""
     warned = sum(result.outcome is Outcome.WARN for result in report.results)
     return f"{warned} warning{'s' if warned > 1 else ''}" if warned else ""
 
@@ -103,7 +103,7 @@ def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
 
 
 def rule(result: CheckResult, finding: Finding) -> Rule | None:
-    """The service's rule that a finding breaks; None where it breaks none."""
+    """The service's rule that a finding breaks; None if it breaks none."""
     return (finding.rule or result.rule) if finding.level is Level.FAIL else None
 
 

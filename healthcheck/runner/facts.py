@@ -74,7 +74,7 @@ def gather(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
 
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:
-    """Every version that the matrix has a column for, "" where it is not known."""
+    """Every version that the matrix has a column for, "" if it is not known."""
     named = {name: software.packages.get(name, "") for name in ("vllm_ascend", "vllm", "torch", "torch_npu")}
     named["triton_ascend"] = software.packages.get("triton_ascend", "")
     return {**named, "python": software.python, "cann": cann.toolkits[0].version if cann.toolkits else ""}

@@ -30,8 +30,8 @@ class Output:
     """What a command printed.
 
     Attributes:
-        status: its exit status (negative: the signal that ended it); None where it did not run to its end.
-        trouble: why it did not ("no such program", "no end within 20 s"), "" where it did.
+        status: its exit status (negative: the signal that ended it); None if it did not run to its end.
+        trouble: why it did not ("no such program", "no end within 20 s"), "" if it did.
     """
 
     status: int | None
@@ -114,7 +114,7 @@ class Machine(Protocol):
         """Run one of `children` in the Python that would serve, after these environment scripts."""
 
     def read(self, path: str) -> str | None:
-        """The text of a regular file or of a file in /proc or /sys; None where there is none that may be read."""
+        """The text of a regular file or of a file in /proc or /sys; None if there is none that may be read."""
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
         """What matches a glob pattern, by name; at most MAX_PATHS."""

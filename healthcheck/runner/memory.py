@@ -22,7 +22,7 @@ def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
-    """The chips whose memory npu-smi tells; () where there is no NPU, or npu-smi gives no table."""
+    """The chips whose memory npu-smi tells; () if there is no NPU, or npu-smi gives no table."""
     _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
     try:
         table = npu_smi.parse(output.text)
@@ -40,7 +40,7 @@ def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
 
 
 def devices_here(machine: Machine) -> Devices | None:
-    """The devices that npu-smi shows; None where there is no NPU, or one of an unknown kind."""
+    """The devices that npu-smi shows; None if there is no NPU, or one of an unknown kind."""
     _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
     try:
         chips = npu_smi.parse(output.text).chips

@@ -72,9 +72,9 @@ class Table:
     """One output of `npu-smi info`.
 
     Attributes:
-        tool: version of npu-smi, "" where the table has no title.
+        tool: version of npu-smi, "" if the table has no title.
         driver: version of the driver that answered, "" likewise.
-        holders: None where there is no table of processes (older versions, or cut off).
+        holders: None if there is no table of processes (older versions, or cut off).
         idle: NPUs that are said to have no process.
         cut: chips of which only the first row is there.
     """

@@ -36,7 +36,7 @@ class Smi:
 
     Attributes:
         command: how it was called.
-        table: None where it printed none; `complaint` says what it printed instead.
+        table: None if it printed none; `complaint` says what it printed instead.
         codes: the error codes in its output, whatever its exit status.
         boards: `info -t board` by NPU.
         holders: the processes that have memory on a chip.
@@ -92,7 +92,7 @@ class Torch:
     """What trying torch_npu gave.
 
     Attributes:
-        output: of the child that tried; None where it was not tried, because the package is not there.
+        output: of the child that tried; None if it was not tried, because the package is not there.
         last: the step at which it ended, in words.
         errors: what failed, and the error's text.
         count: devices that it counts.
@@ -131,9 +131,9 @@ class Cann:
 
     Attributes:
         toolkits: those that were found, the one of the environment first.
-        home: ASCEND_HOME_PATH or ASCEND_TOOLKIT_HOME, "" where neither is set.
+        home: ASCEND_HOME_PATH or ASCEND_TOOLKIT_HOME, "" if neither is set.
         home_exists: whether there is such a folder.
-        atb: NNAL's ATB, None where there is none.
+        atb: NNAL's ATB, None if there is none.
         atb_sourced: whether the environment knows it.
         scripts: the environment scripts that are there and were not sourced.
     """
@@ -151,7 +151,7 @@ class Driver:
     """The driver by its files.
 
     Attributes:
-        version: the release, "" where no file says it.
+        version: the release, "" if no file says it.
         installed_s, booted_s: when its version file was written and when the machine started, since the epoch.
     """
 
@@ -182,11 +182,11 @@ class Host:
 
     Attributes:
         user: what `id` says.
-        container: what kind of container this is, "" where it seems to be none.
+        container: what kind of container this is, "" if it seems to be none.
         mounts: of the paths that the documented `docker run` mounts, those that are there.
         folder: where weights are, or would go: MODEL_PATH, or the working folder (".").
         folder_exists: whether it is there.
-        open_files: the soft and the hard limit; None where unlimited or unknown.
+        open_files: the soft and the hard limit; None if unlimited or unknown.
         variables: those that matter, and are set.
         accelerators: Ascend NPUs on the PCI bus, as "vendor:device".
         gpus: device nodes of other makers' GPUs.
@@ -247,7 +247,7 @@ class RunnerFacts:
 
     @property
     def visible(self) -> tuple[int, ...] | None:
-        """ASCEND_RT_VISIBLE_DEVICES as numbers; None where it is not set or not a list of numbers."""
+        """ASCEND_RT_VISIBLE_DEVICES as numbers; None if it is not set or not a list of numbers."""
         words = self.host.variables.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
         numbers = [int(word) for word in words if word.strip().isascii() and word.strip().isdigit()]
         return tuple(numbers) if numbers and len(numbers) == len(words) else None

@@ -40,7 +40,7 @@ class Diagnosis:
     """What a log says; its lines are given without the secrets in them.
 
     Attributes:
-        cause: the known failure that explains the log best, None where none does.
+        cause: the known failure that explains the log best, None if none does.
         others: further known failures in the log, in its order.
         block: the last error block of the log, without repetitions and prefixes; what to read where there is no
             cause.

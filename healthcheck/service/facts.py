@@ -55,7 +55,7 @@ class Service:
         weights: becomes MODEL_PATH.
         log: where the output of deploy.sh goes.
         environment: variables for deploy.sh beside those of the allow-list (see `environment`).
-        memory: what is in use of the memory of each chip; () where there is none.
+        memory: what is in use of the memory of each chip; () if there is none.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class Spec(TypedDict):
 
 
 def prctl(option: int, value: int) -> bool:
-    """The system call, through the C library; False where it is not to be had."""
+    """The system call, through the C library; False if it is not to be had."""
     try:
         import ctypes  # noqa: PLC0415 - missing from some builds of Python
 

@@ -11,7 +11,7 @@ _SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`needle` is "" where every text has to be searched."""
+    """`needle` is "" if every text has to be searched."""
 
     expression: re.Pattern[str]
     needle: str

@@ -61,7 +61,7 @@ def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
 
 
 def _last_error(launch: Launch, diagnosis: Diagnosis) -> str:
-    """The lines of the log that name what may be missing here; "" where the launch got past that."""
+    """The lines of the log that name what may be missing here; "" if the launch got past that."""
     if not _came_to_nothing(launch):
         return ""
     cause = diagnosis.cause.lines if diagnosis.cause else ()

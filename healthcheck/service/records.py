@@ -12,7 +12,7 @@ from healthcheck.service.diagnosis import Diagnosis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortFacts:
-    """Who keeps the port before the launch; nobody where `holders` is empty."""
+    """Who keeps the port before the launch; nobody if `holders` is empty."""
 
     port: int
     holders: tuple[Listener, ...] = ()
@@ -49,7 +49,7 @@ class Answer:
 
     Attributes:
         request: what was asked ("POST /v1/chat/completions").
-        status: the HTTP status, 0 where no response came.
+        status: the HTTP status, 0 if no response came.
         text: the response's text or the transport's error, shortened.
     """
 
@@ -66,7 +66,7 @@ class Launch:
         command: the interpreter and script as they were run, in the folder `cwd`.
         pid: deploy.sh's process.
         seconds: from the start until the outcome was known.
-        ready_s: from the start until the first correct streamed completion; None where none came.
+        ready_s: from the start until the first correct streamed completion; None if none came.
         deadline_s: how long a start may take; the service's own limit is unknown.
         exit_status: deploy.sh's exit status, negative for a signal, None while it ran.
         port: the port that was asked.
@@ -79,7 +79,7 @@ class Launch:
         restarted: the command line that was started again and again, and how often.
         model: the model name that was asked for.
         answer: the last answer of a server that never became ready.
-        oom_kills: how many processes the kernel killed for want of memory meanwhile; None where it does not say.
+        oom_kills: how many processes the kernel killed for want of memory meanwhile; None if it does not say.
         log: where the output is; `log_tail` its last lines.
         withheld: names of the caller's variables that deploy.sh was not given.
         diagnosis: what the log says about a failed launch.

@@ -40,7 +40,7 @@ class Restarts:
                 self._errors[signature] = self._errors.get(signature, 0) + 1
 
     def loop(self, tree: Sequence[Process]) -> tuple[str, int] | None:
-        """The command line that is restarted and how often it was started; None where there is no loop.
+        """The command line that is restarted and how often it was started; None if there is no loop.
 
         A program that polls while another one loads is none: that other one lives through the restarts.
         """

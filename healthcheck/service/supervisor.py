@@ -46,7 +46,7 @@ class Supervisor:
 
     Attributes:
         pid: deploy.sh's process, None before it runs.
-        failure: why it could not be started, "" where it could.
+        failure: why it could not be started, "" if it could.
         exit_status: its exit status, negative for a signal, None while it runs.
     """
 
@@ -155,7 +155,7 @@ class Supervisor:
             pass  # it is gone: _sweep does its work
 
     def _hear(self, wait_s: float) -> bool:
-        """Take in one batch of the guardian's lines; False where there is none within the wait."""
+        """Take in one batch of the guardian's lines; False if there is none within the wait."""
         if self._answers.closed or not select.select([self._answers], [], [], wait_s)[0]:
             return False
         data = os.read(self._answers.fileno(), 65536)

@@ -58,7 +58,7 @@ class Timeline:
 
     Attributes:
         phases: in the order of their first sign.
-        percent: how far the present phase is, None where its lines do not say.
+        percent: how far the present phase is, None if its lines do not say.
         announced: ports on which the log says that a server listens.
         size_bytes: of the log so far.
     """

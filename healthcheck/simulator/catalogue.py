@@ -139,7 +139,7 @@ NUMBERED: dict[str, str] = {
 
 
 def named(name: str) -> Fault | None:
-    """The fault of this name, None where there is none. `NUMBERED` have their number in it."""
+    """The fault of this name, None if there is none. `NUMBERED` have their number in it."""
     if name in FAULTS or not (found := _NUMBERED.fullmatch(name)):
         return FAULTS.get(name)
     kind, number = found.group(1), int(found.group(2))

@@ -82,7 +82,7 @@ class Turn:
 
     Attributes:
         draw: fixes what is drawn.
-        temperature: 0 where the likeliest is said.
+        temperature: 0 if the likeliest is said.
         last: the last user message.
         word: the code word that it is asked for, "" for none.
         result: the answer to a question that it knows, "" for none.

@@ -34,5 +34,5 @@ def images_of(message: Mapping[str, JsonValue]) -> tuple[str, ...]:
 
 
 def last_user_text(messages: Sequence[Mapping[str, JsonValue]]) -> str:
-    """The text of the last user message, "" where there is none."""
+    """The text of the last user message, "" if there is none."""
     return next((text_of(m) for m in reversed(messages) if m.get("role") == "user"), "")

@@ -20,7 +20,7 @@ class Demand:
     """What is to be served, and how it is spread.
 
     Attributes:
-        context: tokens of the longest sequence, None where unknown; `context_source` says where it was read.
+        context: tokens of the longest sequence, None if unknown; `context_source` says where it was read.
         utilization: the share of a device's memory that the engine may take.
     """
 
@@ -85,7 +85,7 @@ def _fraction(text: str | None) -> float:
 
 
 def longest_context(facts: WeightsFacts, shape: Shape | None) -> int | None:
-    """The longest context that vLLM accepts for the model; None where it is unknown or scaled.
+    """The longest context that vLLM accepts for the model; None if it is unknown or scaled.
 
     Source: _get_and_verify_max_len in vllm/config/model.py, 0.23.0: the configuration's length, at most
     model_max_length of tokenizer_config.json; model_max_length of config.json overrides both.

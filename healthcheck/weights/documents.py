@@ -19,8 +19,8 @@ class Document:
     Attributes:
         name: the file's name in the folder.
         present: there is such a name in the folder.
-        error: why it is not a JSON object, "" where it is one.
-        value: the object, empty where it is absent or broken.
+        error: why it is not a JSON object, "" if it is one.
+        value: the object, empty if it is absent or broken.
     """
 
     name: str

@@ -188,11 +188,11 @@ class WeightsFacts:
 
     Attributes:
         weights: the folder.
-        plan: what deploy.sh would launch, None where that is unknown.
-        submission: the repository, None where there is none.
-        task: the task code that the author gave (a contract.Task or any text), None where none was given.
+        plan: what deploy.sh would launch, None if that is unknown.
+        submission: the repository, None if there is none.
+        task: the task code that the author gave (a contract.Task or any text), None if none was given.
         limit_bytes: the weight limit.
-        npu: the kind of NPU that the author named ("910B4"), None where unknown; `npus` how many.
+        npu: the kind of NPU that the author named ("910B4"), None if unknown; `npus` how many.
         vllm: the vLLM release to assume on the service; "" takes that of the row.
     """
 
@@ -213,16 +213,16 @@ class WeightsFacts:
 
     @property
     def chosen_vllm(self) -> str:
-        """The vLLM release that the author chose, by itself or with a row; "" where the default one is assumed."""
+        """The vLLM release that the author chose, by itself or with a row; "" if the default one is assumed."""
         return self.vllm or ("" if self.row.vllm_ascend == stacks.DEFAULT else self.row.vllm[0])
 
     @property
     def engine(self) -> str:
-        """The engine of the plan, "" where it is unknown."""
+        """The engine of the plan, "" if it is unknown."""
         return self.plan.server.engine if self.plan and self.plan.server else ""
 
     def option(self, *names: str) -> str | None:
-        """An option of the server's command line by any of its long names; None where it is absent or unknown."""
+        """An option of the server's command line by any of its long names; None if it is absent or unknown."""
         server = self.plan.server if self.plan else None
         values = (server.option(name) for name in names) if server else ()
         return next((value for value in values if value is not None), None)

@@ -26,11 +26,11 @@ class Entry:
 
     Attributes:
         name: path relative to the folder, with slashes.
-        size_bytes: of the file, a link's target included; 0 where it cannot be read.
+        size_bytes: of the file, a link's target included; 0 if it cannot be read.
         allocated_bytes: what the file takes on the disk: less than its size where it has holes.
         identity: device and inode: hard links and links to one blob share it.
-        link: what the link says, "" where it is none.
-        problem: why it cannot be used as a file, "" where it can.
+        link: what the link says, "" if it is none.
+        problem: why it cannot be used as a file, "" if it can.
     """
 
     name: str

@@ -54,7 +54,7 @@ def cache_per_sequence(shape: Shape, tokens: int, layout: Layout) -> int:
 
 
 def longest_sequence(shape: Shape, room_bytes: int, layout: Layout, limit: int) -> int:
-    """The longest sequence, in whole blocks and at most `limit`, whose cache fits; 0 where not one block does."""
+    """The longest sequence, in whole blocks and at most `limit`, whose cache fits; 0 if not one block does."""
     low, high = 0, limit // BLOCK_TOKENS
     while low < high:
         middle = (low + high + 1) // 2

@@ -39,7 +39,7 @@ class Nature:
         takes: "text", "image", "audio": what it reads.
         makes: "text", "image", "audio": what it writes.
         because: what this was read from, quoted.
-        sure: False where it rests on a name alone.
+        sure: False if it rests on a name alone.
     """
 
     family: Family

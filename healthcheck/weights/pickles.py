@@ -92,7 +92,7 @@ def _inspect(folder: Folder, entry: Entry, *, scan: bool) -> Pickled:
 
 
 def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:
-    """The pickle in a zip file, b"" where it may not be read; None where there is none."""
+    """The pickle in a zip file, b"" where it may not be read; None if there is none."""
     end = tail.rfind(ZIP_END)
     directory_bytes = int.from_bytes(tail[end + 12 : end + 16], "little")
     if MAX_DIRECTORY_BYTES < directory_bytes < 0xFFFFFFFF:

@@ -129,7 +129,7 @@ class _Catalogue:
 
 @cache
 def installed() -> Release | None:
-    """The vLLM that is installed beside the kit, its registry read and not imported; None where there is none.
+    """The vLLM that is installed beside the kit, its registry read and not imported; None if there is none.
 
     What the registry does not say (model types, tokenizers) is the newest catalogued release's.
     """

@@ -22,8 +22,8 @@ class Rendered:
 
     Attributes:
         text: the rendering, its first part where it is long.
-        error: what the template raised, "" where it raised nothing.
-        ended: False where the limits ended it.
+        error: what the template raised, "" if it raised nothing.
+        ended: False if the limits ended it.
     """
 
     text: str = ""

@@ -67,7 +67,7 @@ class Header:
         tensors: in the order of their data.
         data_bytes: what the tensors take.
         file_bytes: what a whole file with this header has.
-        faults: what breaks the format, in words; empty where the header is sound.
+        faults: what breaks the format, in words; empty if the header is sound.
     """
 
     tensors: tuple[Tensor, ...]

@@ -29,7 +29,7 @@ class Shape:
             qk_rope_head_dim), else None.
         layers: what each layer caches.
         window: tokens of a sliding window, None without one.
-        context: the longest sequence that the model is made for, None where it does not say.
+        context: the longest sequence that the model is made for, None if it does not say.
         hidden: the width of the residual stream.
         vocabulary: number of tokens.
     """
@@ -46,7 +46,7 @@ class Shape:
 
 
 def read_shape(config: JsonObject) -> Shape | None:
-    """The shape that a (text) configuration describes; None where it does not say enough."""
+    """The shape that a (text) configuration describes; None if it does not say enough."""
     heads = _first(config, "num_attention_heads", "n_head", "n_heads", "num_heads")
     count = _first(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = _first(config, "hidden_size", "n_embd", "d_model", "dim")

@@ -23,7 +23,7 @@ VOCABULARY_SUFFIXES = (".tiktoken", ".spm", ".bpe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A chat template and where it stands; `error` says why it cannot be used, "" where it can."""
+    """A chat template and where it stands; `error` says why it cannot be used, "" if it can."""
 
     source: str
     text: str = ""
@@ -36,7 +36,7 @@ class Tokenizer:
 
     Attributes:
         vocabularies: the files that hold a vocabulary.
-        error: why tokenizer.json is not a tokenizer, "" where it is one or is absent.
+        error: why tokenizer.json is not a tokenizer, "" if it is one or is absent.
         config: tokenizer_config.json.
         templates: the chat templates, the one that an engine takes first in front.
         tokens: special tokens by name (bos_token …), as a template is given them.

@@ -27,7 +27,7 @@ class Reply:
     Attributes:
         headers: names in lower case; of those sent twice, the last.
         body: the first megabyte of it, b"" of a stream.
-        completion: the folded stream; None where none was asked for or the status is not 200.
+        completion: the folded stream; None if none was asked for or the status is not 200.
     """
 
     status: int

@@ -70,18 +70,18 @@ class Completion:
     Attributes:
         text: every choice's delta.content in order, as the evaluation client concatenates it.
         reasoning: every choice's delta.reasoning_content or delta.reasoning.
-        finish_reason: the last one that was sent, "" where none was.
+        finish_reason: the last one that was sent, "" if none was.
         done: `[DONE]` was seen.
         deltas: how many events carried text or reasoning.
         events: how many JSON events there were.
-        usage: token counts, None where none were sent or they are no whole numbers.
+        usage: token counts, None if none were sent or they are no whole numbers.
         usage_sent: the last usage object as it was sent.
         faults: what the evaluation client breaks off at, in words, in order.
         swallowed: what it drops without a word.
-        error: the text of an error event inside the stream, "" where there was none.
+        error: the text of an error event inside the stream, "" if there was none.
         choices: one more than the highest choice index: the client joins the texts of all choices.
         identities: the different `id`s of the events, the first eight.
-        mean_logprob: the mean log-probability of the tokens, None where the server gave none.
+        mean_logprob: the mean log-probability of the tokens, None if the server gave none.
         torn: how often U+FFFD stands on both sides of the border of two deltas: a character that was cut there.
     """
 

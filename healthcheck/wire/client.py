@@ -39,13 +39,13 @@ class Exchange:
     """One request and what came back.
 
     Attributes:
-        status: the HTTP status, 0 where no response came.
+        status: the HTTP status, 0 if no response came.
         reason: the words after the status: all that the evaluation client keeps of a refusal.
         body: the response's bytes, of a stream too, up to the limit.
-        completion: the folded stream; None where no stream was asked for or the status is not 200.
+        completion: the folded stream; None if no stream was asked for or the status is not 200.
         arrivals_s: seconds from the request to each arrival of bytes that completed at least one text event.
-        error: the transport's error in words, "" where the exchange ended as it should.
-        sent: the body of the request, None where it had none or was not a JSON object.
+        error: the transport's error in words, "" if the exchange ended as it should.
+        sent: the body of the request, None if it had none or was not a JSON object.
         abandoned: the client went away on purpose.
     """
 
@@ -145,7 +145,7 @@ class _Reading:
         self._left = False
 
     def read(self, response: requests.Response) -> str:
-        """Read the body; returns the error in words, "" where it ended as it should."""
+        """Read the body; returns the error in words, "" if it ended as it should."""
         folds = self._streamed and response.status_code == _OK
         take = self._take_stream if folds else self._take_plain
         try:

@@ -23,7 +23,7 @@ _STALL_S = 0.5
 
 
 class Guard:
-    """Watches one exchange; a context manager. `reason` says which deadline passed, "" where none did."""
+    """Watches one exchange; a context manager. `reason` says which deadline passed, "" if none did."""
 
     def __init__(self, *, first_event_s: float, between_events_s: float, total_s: float) -> None:
         began = time.monotonic()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from healthcheck.endpoint.prompts import RECALL, code_word, told
+from healthcheck.endpoint.prompts import RECALL, code_word, code_word_text
 from healthcheck.records import Outcome
 from healthcheck.simulator import Behaviour
 from healthcheck.wire.chat import user
@@ -110,7 +110,7 @@ def in_order(behaviour: Behaviour) -> None:
 
 def units(behaviour: Behaviour, count: int) -> int:
     """Tokens of the interview's prompt with so many units of filler."""
-    return behaviour.tokenizer.prompt_tokens([user(told(code_word(99), count) + RECALL)])
+    return behaviour.tokenizer.prompt_tokens([user(code_word_text(code_word(99), count) + RECALL)])
 
 
 def counts_show(behaviour: Behaviour, fault: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from healthcheck.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, told
+from healthcheck.endpoint.prompts import FOREIGN, RECALL, STORY, code_word, code_word_text
 from healthcheck.records import Outcome
 from healthcheck.simulator import Behaviour
 from healthcheck.simulator.tokens import Tokenizer
@@ -92,7 +92,7 @@ def test_vocabularies_differ_in_what_digits_and_foreign_characters_cost() -> Non
 
 def test_a_template_counts_what_it_puts_in_and_leaves_out() -> None:
     question = [{"role": "user", "content": STORY}]
-    told_before = [{"role": "system", "content": told(code_word(1))}, {"role": "user", "content": RECALL}]
+    told_before = [{"role": "system", "content": code_word_text(code_word(1))}, {"role": "user", "content": RECALL}]
     recall = told_before[1:]
     tokenizers = {family: templated("qwen", template) for family, template in TEMPLATES.items()}
     prompts = {family: tokenizer.prompt_tokens(question) for family, tokenizer in tokenizers.items()}

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
 from healthcheck.endpoint.afterwards import still_right
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import what_came
+from healthcheck.endpoint.wording import response_of
 from healthcheck.records import Stage
 
 
@@ -14,17 +14,18 @@ from healthcheck.records import Stage
     "endpoint/bad-request",
     "The server recovers from a malformed request",
     stage=Stage.ENDPOINT,
-    why="One malformed request, from anybody, must not end the service for the job.",
+    why="One malformed request must not end the service for all others.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/disconnect",),
 )
 def bad_request(interview: Interview) -> Findings:
-    """Broken JSON, a body without messages, messages of the wrong kind: each must be answered, best with 400 or
-    422, and the next good request must be answered as before. A status of 500 is a warning: the service sends no
-    such request, but a server that takes them for its own fault has not looked at its input. So is a status of 200
-    for broken JSON: nobody can have understood the request.
+    """The kit sends broken JSON, a body without messages, and messages of the wrong type. Each must be answered,
+    best with 400 or 422, and the next correct request must be answered as before.
 
-    Repair: check the body before it reaches the model.
+    A status of 500 warns: the service sends no such requests, but the server does not validate its input. A status
+    of 200 for broken JSON warns too: the server answers a request that it cannot have parsed.
+
+    Repair: validate the body before it reaches the model.
     Simulated by: npu-adapter simulate --fault stuck-after-bad-request (bad-request-500,
     answers-broken-json)
 
@@ -59,13 +60,13 @@ def bad_request(interview: Interview) -> Findings:
     if unanswered and not wrong:
         yield warn(
             expected="status 400 or 422 for a malformed request",
-            seen=f"{len(unanswered)} of {len(interview.malformed)}: {what_came(unanswered[0])}",
+            seen=f"{len(unanswered)} of {len(interview.malformed)}: {response_of(unanswered[0])}",
             fix=fix,
         )
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:
         yield warn(
             expected="status 400 for a body that is not JSON",
-            seen=what_came(broken),
-            fix="refuse what cannot be parsed: an answer to it is made up",
+            seen=response_of(broken),
+            fix="refuse a body that cannot be parsed",
         )

@@ -7,7 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.endpoint.answers import answered
 from healthcheck.endpoint.crowd import changed_answers, changed_copies, crowd_talk
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Stage
 
 _MIXED = 3
@@ -19,21 +19,20 @@ it repeats when it is alone."""
     "endpoint/concurrency",
     "Parallel streams are all served, each with its own text",
     stage=Stage.ENDPOINT,
-    why="The client sends requests side by side, and none again after a status other than 200.",
+    why="The client sends requests concurrently, and does not retry after a status other than 200.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
 def concurrency(interview: Interview) -> Findings:
-    """Sixteen streams at once, each told to repeat a line of its own, must all be answered, and none may say
-    another's code word or give another prompt's answer. Waiting is fine: the client has no time-out. A refusal is
-    not: it counts 429 and 503 as final.
+    """Sixteen concurrent streams, each with its own line to repeat, must all be answered, and none may contain
+    another's code word or the answer to another prompt. They may wait, since the client has no time-out. They may
+    not be refused: 429 and 503 are final for the client.
 
-    What a stream says beside others is compared with the line, or else with what it says alone. Batches of another
-    size round otherwise, and a model near a tie then goes another way, for good. A text that differs and falls back
-    into step was changed on its way: tokens of two streams were mixed, or their order was.
+    The text of each stream is compared with its line, or else with the answer to the same request alone. Batches of
+    another size round differently, so that a model may continue differently from some token on. A text that differs
+    and then matches again was changed on its way: tokens of two streams were mixed, or reordered.
 
-    Repair: queue requests instead of refusing them; give each its turn; keep the state of each request apart from
-    the others'.
+    Repair: queue requests instead of refusing them; schedule all of them; keep the state of each request separate.
     Simulated by: npu-adapter simulate --fault cross-talk (busy, hangs-in-a-crowd, mixes-tokens,
     swaps-tokens)
 
@@ -58,33 +57,33 @@ def concurrency(interview: Interview) -> Findings:
     if lost:
         yield fail(
             expected=f"{len(crowd.lines)} streams at once, all answered",
-            seen=f"{len(lost)} of {len(streams)} were not: {what_came(lost[0])}",
+            seen=f"{len(lost)} of {len(streams)} were not answered: {response_of(lost[0])}",
             fix="look for a lock or slot that is not released"
             if lost[0].error
-            else "queue requests instead of refusing them: the evaluation client does not ask again",
-            where=asked(lost[0]),
+            else "queue requests instead of refusing them: the evaluation client does not retry",
+            where=request_of(lost[0]),
         )
     signs = crowd_talk(crowd)
     if signs:
         yield fail(
             expected="each stream with the answer to its own prompt",
             seen=f"{signs[0]}; {len(signs)} such signs",
-            fix="keep the state of each request apart: a shared streamer or buffer mixes them",
-            where=asked(streams[0]),
+            fix="keep the state of each request separate: a shared streamer or buffer mixes them",
+            where=request_of(streams[0]),
         )
     elif len(mixed := changed_copies(crowd)) >= _MIXED:
         text, right = mixed[0]
         yield fail(
-            expected=f"what the stream says alone: {shown(right, 120)}",
-            seen=f"beside others: {shown(text, 120)}, and on in step; {len(mixed)} streams so",
-            fix="keep the pieces of each stream apart and in order: a shared buffer or a queue mixes them",
-            where=asked(streams[0]),
+            expected=f"the answer to the same request alone: {shown(right, 120)}",
+            seen=f"with other requests: {shown(text, 120)}, then the same text again; {len(mixed)} such streams",
+            fix="keep the chunks of each stream separate and in order: a shared buffer or queue mixes them",
+            where=request_of(streams[0]),
         )
     elif not lost and (changed := changed_answers(crowd)):
         yield warn(
-            expected="the same answers when the same prompts come again side by side, at temperature 0",
-            seen=f"{len(changed)} of {len(crowd.rounds[1])} said their line once only: {', '.join(changed[:2])}",
-            fix="look for state that requests share; ask the same prompts one at a time and compare",
-            where=asked(streams[0]),
+            expected="the same answers to the same concurrent prompts at temperature 0",
+            seen=f"{len(changed)} of {len(crowd.rounds[1])} were right only once: {', '.join(changed[:2])}",
+            fix="look for state that requests share; send the same prompts one at a time and compare",
+            where=request_of(streams[0]),
             evidence={"changed_answers": len(changed), "repeats": len(crowd.rounds[1])},
         )

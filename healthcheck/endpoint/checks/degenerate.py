@@ -6,7 +6,7 @@ from healthcheck import detectors
 from healthcheck.check import Findings, NotApplicable, check, fail, note
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
@@ -23,21 +23,20 @@ _FIX = (
     "endpoint/degenerate",
     "Answers are text, not garbage",
     stage=Stage.ENDPOINT,
-    why='A deployment that answers "!!!!" or loops starts, streams and stops like a sound one.',
+    why='A deployment that answers "!!!!" or loops starts, streams and stops like a healthy one.',
     requires=("endpoint/stream-finish",),
 )
 def degenerate(interview: Interview) -> Findings:
-    """Answers at temperature 1 that ended by themselves or at max_tokens are looked at for signs that no model's
-    weakness explains: one character over and over, the same piece again and again, bytes that are not text, letters
-    of four scripts. A long story and a small problem must both show one for a failure: a model that was made for
-    one kind of prompt may loop on another, and is as it should be.
+    """Searches the complete answers at temperature 1 for signs that a weak model does not explain: one repeated
+    character, a repeated passage, bytes that are not text, letters of four scripts. The check fails only if both a
+    long story and a small problem show a sign, because a model made for one kind of prompt may loop on another.
 
-    Answers at temperature 0 and beyond their end (ignore_eos) do not count: small sound models loop there. Words
-    that make no sense are not a sign either: a weak model says such. How often such answers occur among hundreds is
-    for probe/degenerate.
+    Answers at temperature 0 and beyond their end (ignore_eos) do not count: small healthy models loop there. Words
+    that make no sense do not count either. probe/degenerate counts how often the signs occur among hundreds of
+    answers.
 
-    Repair: try these in this order, and keep the first that ends it: --dtype bfloat16, no quantisation,
-    --enforce-eager, --tensor-parallel-size 1.
+    Repair: try in this order, and keep the first that helps: --dtype bfloat16, no quantisation, --enforce-eager,
+    --tensor-parallel-size 1.
     Simulated by: npu-adapter simulate --fault garbage (falls-into-a-loop)
 
     Example:
@@ -69,7 +68,7 @@ def degenerate(interview: Interview) -> Findings:
         expected="answers that are text",
         seen=f"{seen} and {sum(bool(_signs(each)) for each in short)} of {len(short)} short ones: {last}",
         fix=_FIX,
-        where=asked(spoilt[0]),
+        where=request_of(spoilt[0]),
     )
 
 

@@ -13,14 +13,14 @@ from healthcheck.records import Stage
     "endpoint/disconnect",
     "The server recovers from a client disconnect",
     stage=Stage.ENDPOINT,
-    why="A job that is stopped, or a time-out, leaves streams open; the next ones must not suffer.",
+    why="A stopped job or a time-out disconnects from open streams; later requests must not suffer.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
 def disconnect(interview: Interview) -> Findings:
-    """Eight streams are left after their first piece of text. The next request must be answered as before.
+    """The kit disconnects from eight streams after their first chunk. The next request must be answered as before.
 
-    Repair: end the generation when its client is gone, and give its slot back.
+    Repair: end the generation when its client disconnects, and release its slot.
     Simulated by: npu-adapter simulate --fault stuck-after-disconnect
 
     Example:
@@ -42,11 +42,11 @@ def disconnect(interview: Interview) -> Findings:
     ```
     """
     if interview.after_abandoned is None:
-        raise NotApplicable("no stream was left")
+        raise NotApplicable("no stream was abandoned")
     yield from still_right(
         interview,
         interview.after_abandoned,
         index=0,
-        after="eight streams were left",
-        fix="end the generation when its client is gone, and give its slot back",
+        after="eight disconnects",
+        fix="end the generation when its client disconnects, and release its slot",
     )

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import EXTRA_FIELDS, Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Stage
 
 
@@ -18,13 +18,14 @@ from healthcheck.records import Stage
     rule=contract.CLIENT_IS_AISBENCH,
 )
 def extra_fields(interview: Interview) -> Findings:
-    """The client's body has fields that are not OpenAI's: ignore_eos, num_return_sequences, and stream_options.
+    """The client's requests have fields that OpenAI's API does not have: ignore_eos and num_return_sequences,
+    beside stream_options.
 
-    A server that refuses unknown fields answers 400 or 422 to every request. One that takes num_return_sequences
-    at its word sends several choices in one stream, and the client joins their texts into one answer: the service
-    means to repeat the request itself.
+    A server that refuses unknown fields answers 400 or 422 to every request. A server that obeys
+    num_return_sequences sends several choices in one stream, and the client joins their texts into one answer. The
+    client does not need them: it repeats the request itself.
 
-    Repair: ignore unknown fields; answer one choice unless `n` says otherwise. `vllm serve` does both.
+    Repair: ignore unknown fields; send one choice unless `n` is greater. `vllm serve` does both.
     Simulated by: npu-adapter simulate --fault strict-fields (five-choices)
 
     Example:
@@ -55,9 +56,9 @@ def extra_fields(interview: Interview) -> Findings:
     if opening.left_out and first.exchange.status != 200:
         yield fail(
             expected=f"an answer to the evaluation client's body, with {', '.join(opening.left_out)}",
-            seen=f"{what_came(first.exchange)}; without them: status 200",
-            fix=f"ignore fields that the server does not know: {', '.join((*EXTRA_FIELDS, 'stream_options'))}",
-            where=asked(first.exchange),
+            seen=f"{response_of(first.exchange)}; without them: status 200",
+            fix=f"ignore unknown fields: {', '.join((*EXTRA_FIELDS, 'stream_options'))}",
+            where=request_of(first.exchange),
         )
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.completion and e.completion.choices > 1), None)
@@ -66,5 +67,5 @@ def extra_fields(interview: Interview) -> Findings:
             expected="one choice in a stream: the client joins the texts of all choices",
             seen=f"{several.completion.choices} choices, joined: {shown(several.completion.text)}",
             fix="answer one choice; num_return_sequences is for the client, which repeats the request itself",
-            where=asked(several),
+            where=request_of(several),
         )

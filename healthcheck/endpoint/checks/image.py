@@ -7,7 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.contract import Task
 from healthcheck.endpoint.answers import answered, first_choice, plain_texts, prompt_tokens, said, texts
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
@@ -16,75 +16,75 @@ from healthcheck.wire.client import Exchange
     "endpoint/image",
     "Images affect the answer",
     stage=Stage.ENDPOINT,
-    why="For this task code the service sends pictures in chat messages.",
+    why="For this task code the service sends images in chat messages.",
     rule=contract.TASK_TYPES,
     requires=("endpoint/stream-finish", "endpoint/degenerate"),
 )
 def image(interview: Interview) -> Findings:
-    """A picture in a message (an image_url with a data address) must be accepted, come into the prompt, and change
-    what the model says: four pictures, red, blue, chequered and shaded, are shown with the same question.
+    """An image in a message (an image_url with a data URL) must be accepted, be part of the prompt, and affect the
+    answer. Four images, red, blue, chequered and shaded, are sent with the same question.
 
-    What the model says about them does not matter. Where all four answers are alike, the log-probabilities of two
-    of them are compared; where the server gives none, the finding is a warning.
+    The answers need not be right. If all four are equal, the log-probabilities of two of them are compared; if the
+    server reports none, the check warns.
 
-    Repair: serve a vision-language model with its processor files; allow pictures (--limit-mm-per-prompt).
+    Repair: serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt).
     Simulated by: npu-adapter simulate --fault ignores-images (refuses-images)
 
     Example:
     ```text answers to “What is the main colour?”
-    red picture   → A dog on a meadow.
-    blue picture  → A dog on a meadow.
+    red image   → A dog on a meadow.
+    blue image  → A dog on a meadow.
     ```
 
     Use instead:
 
     ```text answers to “What is the main colour?”
-    red picture   → Red.
-    blue picture  → Blue.
+    red image   → Red.
+    blue image  → Blue.
     ```
     """
     if interview.task is Task.TEXT_GENERATION:
-        raise NotApplicable("the task is text-generation: no pictures")
+        raise NotApplicable("the task is text-generation: no images")
     if interview.shown is None:
-        raise NotApplicable("no picture was shown")
+        raise NotApplicable("no image was sent")
     streams, without = interview.shown.streams, interview.shown.without
     bad = next((exchange for exchange in streams if not answered(exchange)), None)
     if bad:
         yield fail(
-            expected="an answer to a message with a picture",
-            seen=what_came(bad),
-            fix="serve a vision-language model with its processor files; allow pictures (--limit-mm-per-prompt)",
-            where=asked(bad),
+            expected="an answer to a message with an image",
+            seen=response_of(bad),
+            fix="serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)",
+            where=request_of(bad),
         )
         return
     if len({texts(exchange) for exchange in streams}) > 1:
         return
     bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
-    seen = f"the same answer to four pictures: {shown(said(streams[0]), 120)}"
-    fix = "see that image_url parts reach the model's processor"
+    seen = f"the same answer to four images: {shown(said(streams[0]), 120)}"
+    fix = "pass image_url parts on to the model's processor"
     if bare and counted and counted <= bare:
         yield fail(
-            expected=f"more prompt tokens than the {bare} without a picture",
+            expected=f"more prompt tokens than the {bare} without an image",
             seen=f"{counted} with one, and {seen}",
             fix=fix,
-            where=asked(streams[0]),
+            where=request_of(streams[0]),
         )
         return
     certainties = {_certainty(exchange) for exchange in interview.shown.plain}
     if len(certainties) > 1 and None not in certainties:
-        yield note("the pictures change the log-probabilities, though not the answer")
+        yield note("the images change the log-probabilities, but not the answer")
     elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
-        yield warn(expected="an answer that depends on the picture", seen=seen, fix=fix, where=asked(streams[0]))
+        yield warn(expected="an answer that depends on the image", seen=seen, fix=fix, where=request_of(streams[0]))
     else:
         yield fail(
-            expected="log-probabilities that depend on the picture",
+            expected="log-probabilities that depend on the image",
             seen=f"{seen}, with the same log-probabilities",
             fix=fix,
-            where=asked(streams[0]),
+            where=request_of(streams[0]),
         )
 
 
 def _certainty(exchange: Exchange) -> str | None:
-    """The log-probabilities of a plain answer as text, None where it has none."""
+    """The log-probabilities of a plain answer as text, None if it has none."""
     logprobs = first_choice(exchange).get("logprobs")
     return str(logprobs) if logprobs else None

@@ -1,4 +1,4 @@
-"""endpoint/isolation: no request hears what another one said."""
+"""endpoint/isolation: no request sees the text of another one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.answers import repeats, said
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
@@ -17,15 +17,15 @@ from healthcheck.wire.client import Exchange
     "endpoint/isolation",
     "No request sees the text of another one",
     stage=Stage.ENDPOINT,
-    why="The client asks many problems at a time: a shared history puts one into the prompt of another.",
+    why="The client sends many problems concurrently: a shared history puts one into the prompt of another.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
 def isolation(interview: Interview) -> Findings:
-    """The question for a code word, asked by a client that was told none, must not be answered with the word that
-    others were told before. A server that knows it keeps one history for all.
+    """Several clients tell the server code words. A client that told it none then asks for the code word. An
+    answer with another client's word shows that the server keeps one history for all clients.
 
-    A model that repeats no code words shows nothing.
+    The check is skipped if the model does not repeat code words.
 
     Repair: build the prompt from the messages of the request alone; keep no chat session on the server.
     Simulated by: npu-adapter simulate --fault shared-history
@@ -46,15 +46,15 @@ def isolation(interview: Interview) -> Findings:
     for word, exchange in _untold(interview):
         if word in said(exchange):
             yield fail(
-                expected="an answer that does not know what other requests said",
+                expected="an answer without text of other requests",
                 seen=f"the code word of another request, {word!r}: {shown(said(exchange))}",
                 fix="build the prompt from the messages of the request alone; keep no history on the server",
-                where=asked(exchange),
+                where=request_of(exchange),
             )
             return
     talk = interview.conversation
     if talk is None or not repeats(talk.word, talk.same):
-        raise NotApplicable("the model does not repeat a code word when told, so that nothing shows what it heard")
+        raise NotApplicable("the model does not repeat a code word, so the check cannot see what was in its prompt")
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:

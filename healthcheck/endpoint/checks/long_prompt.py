@@ -19,34 +19,34 @@ from healthcheck.endpoint.conversation import MUTE
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview, Step
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Finding, Stage
 
 _LOST_SHARE = 0.1
-_FIX = "raise the limit on input tokens (--max-model-len), and refuse what is longer instead of cutting it"
+_FIX = "raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them"
 
 
 @check(
     "endpoint/long-prompt",
     "A long prompt is processed whole or refused",
     stage=Stage.ENDPOINT,
-    why="A prompt that is cut in silence loses its question or its examples; the answer is scored all the same.",
+    why="A prompt that is cut silently loses its question or its examples; the answer is scored all the same.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
 def long_prompt(interview: Interview) -> Findings:
-    """A prompt of some 5000 tokens, or five eighths of the model's context, must be heard in full.
+    """A prompt of about 5000 tokens, or five eighths of the model's context length, must reach the model whole.
 
-    The same prompt is sent with one, three, and more and more units of the same text. From the second unit on, each
-    must add as many tokens as the one before; a tenth less than that was cut. What stands once in a prompt (the
-    code word, the question, whatever the chat template adds) is in every count and drops out of the differences.
-    Whatever the counts say, a model that repeats a code word of a short prompt should know it of a long one too:
-    that it does so with neither of two is a warning.
+    The same prompt is sent with one, three, and more units of the same text. Each unit must add as many tokens as
+    the one before; a tenth less means that the prompt was cut. The parts that occur once (the code word, the
+    question, the chat template's own tokens) cancel out in the differences. Whatever the counts are, a model that
+    repeats a code word from a short prompt should repeat it from a long one; if it repeats neither of two, the
+    check warns.
 
-    A server that says with status 400 that a prompt is too long for its context is in order. One that tells no
-    context and answers 200 with nothing is warned of: the evaluation client scores that as an answer.
+    A server may refuse a prompt that exceeds its context length with status 400. A server that reports no context
+    length and answers 200 without text warns: the evaluation client scores that as an answer.
 
-    Repair: raise the limit on input tokens (--max-model-len), and refuse what is longer instead of cutting it.
+    Repair: raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them.
     Simulated by: npu-adapter simulate --fault cuts-prompt (long-prompt-500, halves-prompt, cuts-at-4096,
     drops-middle)
 
@@ -92,8 +92,8 @@ def long_prompt(interview: Interview) -> Findings:
             expected=f"the code word {word!r} from the middle of {last.units * len(FILLER)} characters",
             seen=f"{shown(said(last.exchange), 80)}; of {middle.units * len(FILLER)}: "
             f"{shown(said(middle.exchange), 80)}",
-            fix="see that no input limit cuts the prompt; it may also be that the model forgot",
-            where=asked(last.exchange),
+            fix="look for an input limit that cuts the prompt; the model may also have forgotten the word",
+            where=request_of(last.exchange),
         )
 
 
@@ -107,16 +107,16 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     size = shortest + each * (step.units - 1) if shortest and each else None
     fits = bool(size and context and size + token_limit(step.exchange) < context)
     if too_long(step.exchange) and not fits:
-        raise NotApplicable(f"the server refuses such a long prompt: {what_came(step.exchange)}")
+        raise NotApplicable(f"the server refuses such a long prompt: {response_of(step.exchange)}")
     told = f"{size:.0f} tokens" if size else f"{step.units * len(FILLER)} characters"
     judge: Callable[..., Finding] = fail
     if context is None and step.exchange.status == 200:
-        judge = warn  # the prompt may be too long for a context that nobody tells
+        judge = warn  # the prompt may exceed a context length that the server does not report
     return judge(
         expected=f"an answer to a prompt of {told}; the context is {context or 'unknown'}",
-        seen=what_came(step.exchange),
+        seen=response_of(step.exchange),
         fix="raise --max-model-len, or find in the server's log why long prompts fail",
-        where=asked(step.exchange),
+        where=request_of(step.exchange),
     )
 
 
@@ -130,6 +130,6 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
                 expected=f"about {counts[0] + more:.0f} prompt tokens: {each:.1f} for each of {step.units} units",
                 seen=f"{count}: the rest of the prompt was cut without an error",
                 fix=_FIX,
-                where=asked(step.exchange),
+                where=request_of(step.exchange),
             )
     return None

@@ -8,7 +8,7 @@ from healthcheck.endpoint.answers import answered, context_tokens, said, token_l
 from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import counts_hold, every_stream, overruns
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
@@ -17,7 +17,7 @@ _CONTEXT_STEP = 64
 _COUNTED_OVER = 1.25
 """A gateway that counts by another tokenizer counts more or less than the engine made."""
 _SHARE = 0.25
-"""Of the characters that a token makes in a long answer, a short one has less only where it was cut."""
+"""A short answer with fewer characters per token than this share of a long one's was cut."""
 
 
 @check(
@@ -29,12 +29,11 @@ _SHARE = 0.25
     requires=("endpoint/stream-finish",),
 )
 def max_tokens(interview: Interview) -> Findings:
-    """With max_tokens the answer has at most so many tokens, and finish_reason "length" where that cut it. Without
-    need no answer is cut earlier: some servers stop at a limit of their own (16, 128 or 512 tokens), others count
-    the prompt too.
+    """An answer has at most max_tokens tokens; if that limit cuts it, finish_reason is "length". Nothing else may
+    cut it: some servers have their own limit (16, 128 or 512 tokens), others count the prompt too.
 
-    The limit is looked for up to 264 tokens; on a server of more than 30 tokens a second, up to what it makes in
-    nine seconds, 520 at most.
+    The check looks for limits up to 264 tokens. On a server that generates more than 30 tokens per second, it looks
+    as far as nine seconds allow, at most 520 tokens.
 
     Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
     Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,
@@ -85,9 +84,9 @@ def max_tokens(interview: Interview) -> Findings:
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
         yield warn(
             expected=f"an answer of up to {token_limit(refused[0])} tokens; the context is {context or 'unknown'}",
-            seen=what_came(refused[0]),
-            fix="raise the server's limit on new tokens: the evaluation client asks for 512 unless told otherwise",
-            where=asked(refused[0]),
+            seen=response_of(refused[0]),
+            fix="raise the server's limit on new tokens: the evaluation client asks for 512 by default",
+            where=request_of(refused[0]),
         )
 
 
@@ -108,12 +107,12 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
         seen=f"{'?' if counted is None else counted} tokens, {words_in(completion)} words"
         f"{', and no end: ' + exchange.error if exchange.error else ''}: {shown(completion.text)}",
         fix="pass max_tokens on to the engine",
-        where=asked(exchange),
+        where=request_of(exchange),
     )
 
 
 def _hidden_cut(interview: Interview) -> Finding | None:
-    """A shorter limit gave the beginning of the longer answer, and the server says that it had come to its end."""
+    """A shorter limit gave the beginning of the longer answer, with finish_reason "stop"."""
     if not interview.steady:
         return None
     answers = [each for each in (interview.limited, *interview.streams[:1], interview.roomy) if answered(each)]
@@ -124,10 +123,10 @@ def _hidden_cut(interview: Interview) -> Finding | None:
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
             return fail(
-                expected='finish_reason "length" where max_tokens cut the answer',
+                expected='finish_reason "length" for an answer that max_tokens cut',
                 seen=f'finish_reason "stop" after {shown(text)}; with more: {shown(whole[len(text) :], 60)}',
-                fix='count new tokens only, and tell a cut answer by finish_reason "length"',
-                where=asked(short),
+                fix='count new tokens only, and report a cut answer with finish_reason "length"',
+                where=request_of(short),
             )
     return None
 
@@ -152,20 +151,20 @@ def _cut_short(interview: Interview) -> Finding | None:
         expected=f"some {usual * token_limit(short):.0f} characters in {token_limit(short)} tokens",
         seen=f"{characters}: {shown(said(short))}",
         fix="let max_tokens count new tokens only, not the prompt",
-        where=asked(short),
+        where=request_of(short),
     )
 
 
 def _equal_lengths(interview: Interview) -> Finding | None:
-    """Three different answers of one length, none of them said to be cut."""
+    """Three different answers of one length, all with finish_reason "stop"."""
     length, another = common_length(interview), interview.another
     if length is None or another is None or not counts_hold(interview):
         return None
     return fail(
         expected=f"answers that end by themselves, or after {token_limit(another)} tokens",
-        seen=f"three different ones of {length} tokens each, none of which is told to be cut",
+        seen=f"three different answers of {length} tokens each, none with finish_reason length",
         fix=f"raise the server's own limit on new tokens, which seems to be {length}",
-        where=asked(another),
+        where=request_of(another),
     )
 
 
@@ -180,16 +179,18 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
     fix = f"raise the server's own limit on new tokens, which seems to be {made}"
     if usage is None:
         few = 0 < made < limit // 2
-        return warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=asked(exchange)) if few else None
+        return (
+            warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=request_of(exchange)) if few else None
+        )
     total = usage.prompt_tokens + made
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return None
-    return fail(expected=f"up to {limit} tokens, as asked", seen=seen, fix=fix, where=asked(exchange))
+    return fail(expected=f"up to {limit} tokens, as asked", seen=seen, fix=fix, where=request_of(exchange))
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:
-    """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 where none was."""
+    """Tokens of an answer, by the characters that a token has in one that max_tokens cut; 0 if none was."""
     cut = [s for s in interview.streams if s.completion and s.completion.finish_reason == "length" and said(s)]
     if not cut or exchange in cut:
         return 0

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.endpoint.answers import answered, model_cards
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import MODELS, what_came
+from healthcheck.endpoint.wording import MODELS, response_of
 from healthcheck.records import Stage
 
 
@@ -14,17 +14,17 @@ from healthcheck.records import Stage
     "endpoint/model-name",
     "The model is served under the weight path",
     stage=Stage.ENDPOINT,
-    why="The service asks for the weight path as the model; another name is answered with 404.",
+    why="The service sends the weight path as the model name; the server answers another name with 404.",
     rule=contract.SERVED_NAME,
     requires=("endpoint/models",),
 )
 def model_name(interview: Interview) -> Findings:
     """The service uses the weight path, the value of $MODEL_PATH, as the model name in every request.
 
-    `vllm serve "$MODEL_PATH"` serves under that name by itself. With --served-model-name, or a path that was
-    changed on the way (a copy, a resolved link, a slash at the end), the requests are answered with 404.
+    `vllm serve "$MODEL_PATH"` serves under that name by default. With --served-model-name, or with a path that
+    deploy.sh changed (a copy, a resolved link, a slash at the end), the requests are answered with 404.
 
-    Repair: remove --served-model-name, and serve "$MODEL_PATH" as it is.
+    Repair: remove --served-model-name, and serve "$MODEL_PATH" unchanged.
     Simulated by: npu-adapter simulate --fault other-name
 
     Example:
@@ -49,7 +49,7 @@ def model_name(interview: Interview) -> Findings:
     names = [str(card["id"]) for card in model_cards(interview.models)]
     name = interview.asked_name
     if not name:
-        raise NotApplicable("neither the weights nor --model say under which name the service will ask")
+        raise NotApplicable("neither --weights nor --model gives the model name that the service will send")
     first = interview.openings[0]
     refused = first.name == name and interview.name != name and answered(interview.opening.exchange)
     if name in names and not refused:
@@ -65,7 +65,7 @@ def model_name(interview: Interview) -> Findings:
     yield fail(
         expected=f"a model called {name!r}",
         seen=f"{MODELS} lists {names}"
-        + (f"; a chat with that name: {what_came(first.exchange)}" if refused else ""),
+        + (f"; a chat with that name: {response_of(first.exchange)}" if refused else ""),
         fix='remove --served-model-name, and serve "$MODEL_PATH" itself',
         where=MODELS,
     )

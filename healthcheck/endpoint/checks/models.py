@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import model_cards
 from healthcheck.endpoint.records import CLIENT_WAITS_S, Interview
-from healthcheck.endpoint.wording import DENIALS, MODELS, what_came
+from healthcheck.endpoint.wording import DENIALS, MODELS, response_of
 from healthcheck.records import Stage
 
 
@@ -14,14 +14,14 @@ from healthcheck.records import Stage
     "endpoint/models",
     "/v1/models lists the model",
     stage=Stage.ENDPOINT,
-    why="The evaluation client takes the model's name from the first entry of /v1/models, waiting 5 s, once.",
+    why="The evaluation client takes the model's name from the first entry of /v1/models, and waits 5 s for it.",
     rule=contract.LISTENS_ON_PORT,
 )
 def models(interview: Interview) -> Findings:
     """GET /v1/models must answer 200 with {"object": "list", "data": [{"id": NAME, …}]}.
 
-    Where the evaluation client has no model name in its configuration it asks this address before anything else,
-    takes data[0].id, waits 5 seconds and does not try again: without a list, no request is ever sent.
+    If the evaluation client has no model name in its configuration, it requests this list first and takes
+    data[0].id. It waits 5 seconds and does not retry: without a list it sends no further request.
 
     Repair: serve with an OpenAI-compatible server (`vllm serve`), or add the route.
     Simulated by: npu-adapter simulate --fault models-500 (models-404, models-empty, models-html,
@@ -46,11 +46,11 @@ def models(interview: Interview) -> Findings:
     """
     answer = interview.models
     if answer.status in DENIALS:
-        raise NotApplicable("the server asks for an API key (endpoint/no-auth)")
+        raise NotApplicable("the server requires an API key (endpoint/no-auth)")
     if answer.status != 200 or not model_cards(answer):
         yield fail(
             expected='status 200 with {"object": "list", "data": [{"id": NAME}]}',
-            seen=what_came(answer),
+            seen=response_of(answer),
             fix="serve GET /v1/models; `vllm serve` does",
             where=MODELS,
         )

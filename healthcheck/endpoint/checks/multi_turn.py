@@ -1,4 +1,4 @@
-"""endpoint/multi-turn: every turn is heard."""
+"""endpoint/multi-turn: every turn reaches the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.answers import repeats, said
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Stage
 
 _FIX = "apply the model's chat template to the whole list of messages"
@@ -23,13 +23,12 @@ _WORDS = 3
     requires=("endpoint/stream-finish",),
 )
 def multi_turn(interview: Interview) -> Findings:
-    """A request with several turns must be answered with all of them in the prompt.
+    """All turns of a conversation must be in the prompt.
 
-    Whether earlier turns are is read off the count of prompt tokens, which must grow when an earlier turn does, not
-    off the wisdom of the answer. Where the server counts nothing, a model that repeats a code word within one
-    message must do so across turns as well; one that cannot is not judged. Counts may be made of the request and
-    not of what the model hears: a model that repeats a code word when it is told alone must also repeat it when the
-    same message is the last of three turns, at the third word at the latest.
+    The number of prompt tokens shows it: it must grow when an earlier turn grows. If the server reports no counts,
+    a model that repeats a code word within one message must also repeat it across turns; a model that cannot is not
+    judged. A server may count the request instead of the prompt. So a model that repeats a code word from a single
+    message must also repeat it when the same message is the last of three turns; it has three tries.
 
     Repair: apply the model's chat template to the whole list of messages.
     Simulated by: npu-adapter simulate --fault forgets-history (refuses-history, first-turn-only)
@@ -52,21 +51,21 @@ def multi_turn(interview: Interview) -> Findings:
         if exchange.status == 200:
             continue
         if no_room(interview, exchange):
-            raise NotApplicable(f"the context has no room for a conversation: {what_came(exchange)}")
+            raise NotApplicable(f"the context has no room for a conversation: {response_of(exchange)}")
         yield fail(
             expected="an answer to a conversation of several turns",
-            seen=what_came(exchange),
+            seen=response_of(exchange),
             fix=_FIX,
-            where=asked(exchange),
+            where=request_of(exchange),
         )
         return
     deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
         yield fail(
-            expected=f"the code word {deaf[0].word!r} from the last of three turns; told alone, it comes back",
+            expected=f"the code word {deaf[0].word!r} from the last of three turns, as from a single message",
             seen=f"{shown(said(deaf[0].last))}, and so with {_WORDS} words of {_WORDS}",
             fix=_FIX,
-            where=asked(deaf[0].last),
+            where=request_of(deaf[0].last),
         )
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import DENIALS, MODELS, asked, what_came
+from healthcheck.endpoint.wording import DENIALS, MODELS, request_of, response_of
 from healthcheck.records import Stage
 
 
@@ -13,14 +13,15 @@ from healthcheck.records import Stage
     "endpoint/no-auth",
     "The endpoint requires no API key",
     stage=Stage.ENDPOINT,
-    why="The service sends no key: with one required, every request is refused.",
+    why="The service sends no key: a server that requires one refuses every request.",
     rule=contract.CHAT_STREAMING,
 )
 def no_auth(interview: Interview) -> Findings:
-    """The service connects to port {port} and sends no Authorization header, because nobody can tell it a key.
+    """The service connects to port {port} and sends no Authorization header, because there is no way to give it a
+    key.
 
-    A server that was started with --api-key, or with the environment variable VLLM_API_KEY, or behind a proxy that
-    asks for one, answers 401 or 403 to every request, and the accuracy job fails.
+    A server that requires a key answers 401 or 403 to every request, and the accuracy job fails. Usual causes:
+    --api-key in deploy.sh, the environment variable VLLM_API_KEY, a proxy with its own key.
 
     Repair: remove --api-key from deploy.sh and unset VLLM_API_KEY in it.
     Simulated by: npu-adapter simulate --fault api-key
@@ -51,7 +52,7 @@ def no_auth(interview: Interview) -> Findings:
     if denied:
         yield fail(
             expected="an answer without an Authorization header",
-            seen=what_came(denied),
+            seen=response_of(denied),
             fix="remove --api-key from deploy.sh, and `unset VLLM_API_KEY` before the server starts",
-            where=MODELS if denied is interview.models else asked(denied),
+            where=MODELS if denied is interview.models else request_of(denied),
         )

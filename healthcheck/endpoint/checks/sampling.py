@@ -9,7 +9,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.client import Exchange
 
@@ -22,25 +22,25 @@ _CHANCE = 1e-6
     "endpoint/sampling",
     "Temperature takes effect",
     stage=Stage.ENDPOINT,
-    why="The service asks each problem five times; five equal answers make pass@5 no more than accuracy.",
+    why="The service samples each problem five times; pass@5 of equal samples is just the accuracy.",
     rule=contract.REPEATS,
     requires=("endpoint/stream-finish",),
 )
 def sampling(interview: Interview) -> Findings:
-    """Four answers to one open request at temperature 1 should differ. Where they are alike, four longer ones at
-    temperature 2 must; where those are alike too, four more with top_p and top_k switched off. And at temperature 0
-    the same request must give the same answer.
+    """Four answers to one open request at temperature 1 should differ. If they are equal, four longer ones at
+    temperature 2 are requested; if those are equal too, four more without top_p and top_k. At temperature 0 the
+    same request must give the same answer.
 
-    A model can be sure of its words: where the server tells log-probabilities, answers that are all alike are a
-    fault only if honest sampling would repeat them less than once in a million times. Where only the answers with
-    top_p and top_k switched off differ, generation_config.json narrows the sampling (Qwen2-VL comes with top_k 1):
-    the service's samples will be alike, a warning.
+    A model can be certain of its words. If the server reports log-probabilities, equal answers fail only if correct
+    sampling would repeat them less than once in a million times. If only the answers without top_p and top_k
+    differ, generation_config.json narrows the sampling (Qwen2-VL comes with top_k 1): the service's samples will be
+    equal, a warning.
 
-    Small differences of the text at temperature 0 are usual on accelerators; here they are a warning only where the
-    *answer* changes: the last number in the text, or the text itself where there is none.
+    Small differences of the text at temperature 0 are usual on accelerators. They warn only if the *result*
+    changes: the last number in the text, or the whole text if it has no number.
 
-    Repair: pass temperature on to the engine, and fix no seed. For steady answers at temperature 0: one request at
-    a time, or the engine's batch-invariant mode.
+    Repair: pass temperature on to the engine, and do not fix a seed. For equal answers at temperature 0: send one
+    request at a time, or use the engine's batch-invariant mode.
     Simulated by: npu-adapter simulate --fault ignores-sampling (unsteady)
 
     Example:
@@ -58,16 +58,16 @@ def sampling(interview: Interview) -> Findings:
     """
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
-        yield note(f"the server refuses temperature 0: answers meant to be alike were asked for at {cold}")
+        yield note(f"the server refuses temperature 0: temperature {cold} was used instead")
     elif unsteady:
         yield unsteady
     samples = interview.sampling
     if samples and 400 <= samples.warm[0].status < 500:
         yield warn(
             expected="an answer at temperature 1",
-            seen=what_came(samples.warm[0]),
-            fix="take temperatures up to 2, as OpenAI's endpoint does",
-            where=asked(samples.warm[0]),
+            seen=response_of(samples.warm[0]),
+            fix="accept temperatures up to 2, as OpenAI's endpoint does",
+            where=request_of(samples.warm[0]),
         )
         return
     if samples is None or _differ(samples.warm) or _differ(samples.hot):
@@ -77,7 +77,7 @@ def sampling(interview: Interview) -> Findings:
             expected="different answers at temperature 1 and 2",
             seen=f"{len(samples.warm) + len(samples.hot)} equal answers; with top_p 1 and top_k -1 they differ",
             fix="look for top_k and top_p in generation_config.json; --generation-config vllm ignores it",
-            where=asked(samples.warm[0]),
+            where=request_of(samples.warm[0]),
         )
         return
     yield from _all_alike(samples.freed or samples.hot, told=bool(unsteady))
@@ -92,20 +92,20 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
         return
     chance = _chance(whole)
     if chance is not None and chance > _CHANCE:
-        raise NotApplicable(f"the model is so sure of its words that {len(whole)} equal answers say nothing")
+        raise NotApplicable(f"the model is so certain of its words that {len(whole)} equal answers prove nothing")
     odds = "" if chance is None else f", which honest sampling gives with probability {chance:.0e}"
     yield fail(
         expected="different answers at temperature 1 and 2",
         seen=f"{len(whole)} equal answers at temperature 2{odds}: {shown(said(whole[0]))}",
         fix="pass temperature on to the engine, and fix no seed",
-        where=asked(whole[0]),
+        where=request_of(whole[0]),
     )
 
 
 def _chance(answers: list[Exchange]) -> float | None:
-    """The probability that all others repeat the first answer, by its log-probabilities; None where none are told.
+    """The probability that all others repeat the first answer, by its log-probabilities; None without them.
 
-    Log-probabilities are told before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
+    Log-probabilities are those before the temperature is applied (vLLM's raw_logprobs); at temperature 2 the words
     that a model prefers are less likely than that, so this is an upper bound.
     """
     first = answers[0].completion
@@ -130,7 +130,7 @@ def _unsteady(interview: Interview) -> Finding | None:
     return warn(
         expected="the same answer to the same request at temperature 0",
         seen=f"{changed} of {len(answers) - 1} repeats: {shown(repeats[0], 80)}, then {shown(repeats[1], 80)}",
-        fix="see that temperature 0 reaches the engine; batches and graphs can change the last bits",
-        where=asked(interview.streams[0]),
+        fix="pass temperature 0 on to the engine; batches and graphs can change the last bits",
+        where=request_of(interview.streams[0]),
         evidence={"changed_answers": changed, "repeats": len(answers) - 1},
     )

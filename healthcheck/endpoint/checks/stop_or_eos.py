@@ -8,7 +8,7 @@ from healthcheck.check import Findings, check, fail, note, warn
 from healthcheck.endpoint.answers import said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Stage
 
 _TURNS = re.compile(
@@ -17,7 +17,7 @@ _TURNS = re.compile(
     r"message|channel|return)\|>|<｜(?:end▁of▁sentence|begin▁of▁sentence|User|Assistant)｜>|</?s>|<(?:bos|eos|pad)>|"
     r"<(?:end|start)_of_turn>|\[EOS\]|\[/?INST\]|\[gMASK\]"
 )
-"""What opens or ends a turn in the chat templates of Qwen, Llama, Phi, GLM, Command, Granite, gpt-oss, DeepSeek,
+"""Tokens that begin or end a turn in the templates of Qwen, Llama, Phi, GLM, Command, Granite, gpt-oss, DeepSeek,
 Mistral and Gemma."""
 _OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
 
@@ -26,16 +26,15 @@ _OTHER = re.compile(r"<\|[A-Za-z][\w ]{1,40}\|>|<｜[^｜<>]{1,40}｜>")
     "endpoint/stop-or-eos",
     "Answers end at the end of turn",
     stage=Stage.ENDPOINT,
-    why="An end-of-turn token in the text means that the model did not stop there; what follows is scored too.",
+    why="An end-of-turn token in the text shows that the model did not stop there; the text after it is scored.",
     requires=("endpoint/stream-finish",),
 )
 def stop_or_eos(interview: Interview) -> Findings:
-    """Tokens that open and end turns (<|im_end|>, </s>, <|eot_id|>) belong to the server and never into the text.
+    """The tokens that begin and end turns (<|im_end|>, </s>, <|eot_id|>) must not appear in the text.
 
-    Where they show, the end-of-turn token is not among the tokens at which the server stops (generation_config.json
-    and tokenizer_config.json disagree, or the chat template is another model's), or special tokens are not skipped.
-    Other marks may be the model's way to write (GLM-4.5V puts its answer between <|begin_of_box|> and
-    <|end_of_box|>); they are noted.
+    If they do, the server does not stop at the end-of-turn token (generation_config.json and tokenizer_config.json
+    disagree, or the chat template belongs to another model), or it does not skip special tokens. Other marks may be
+    intended (GLM-4.5V writes its answer between <|begin_of_box|> and <|end_of_box|>); they are noted.
 
     Repair: put the end-of-turn token into eos_token_id of generation_config.json, and use the model's own template.
     Simulated by: npu-adapter simulate --fault special-tokens (ignores-stop)
@@ -69,15 +68,15 @@ def stop_or_eos(interview: Interview) -> Findings:
             expected="text without the tokens that open and end turns",
             seen=f"{found.group()!r} in {shown(said(exchange)[max(0, found.start() - 60) :], 160)}",
             fix="put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens",
-            where=asked(exchange),
+            where=request_of(exchange),
         )
     elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
-        yield note(f"marks in the text: {', '.join(marks[:3])}; see that the model is meant to write them")
+        yield note(f"marks in the text: {', '.join(marks[:3])}; check that the model is meant to write them")
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
         yield warn(
             expected=f"an answer that ends at the stop string {interview.stop_word!r}",
             seen=shown(said(stopped)),
             fix="pass `stop` on to the engine; the service sends none, other clients do",
-            where=asked(stopped),
+            where=request_of(stopped),
         )

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import DENIALS, asked, flaws, shown, what_came
+from healthcheck.endpoint.wording import DENIALS, flaws, request_of, response_of, shown
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import beginning
 from healthcheck.wire.client import Exchange
@@ -22,12 +22,12 @@ from healthcheck.wire.client import Exchange
 def stream(interview: Interview) -> Findings:
     """A POST to /v1/chat/completions with "stream": true must answer 200 with a stream of events that carry text.
 
-    The evaluation client takes what comes: an error event inside a stream, a stream without text and an answer that
-    is all in the reasoning field are scored as answers, wrong ones, and its report does not say so. A status other
-    than 200 is final, and a redirect loses the request.
+    The evaluation client does not object to an error event inside a stream, a stream without text, or an answer
+    that is all in the reasoning field: it scores them as wrong answers, and its report does not say so. A status
+    other than 200 is final, and the client does not follow redirects.
 
-    Repair: try the request that is quoted with curl, and look into the server's log at that moment. For an answer
-    that is all reasoning, remove --reasoning-parser where the model does not reason.
+    Repair: send the quoted request with curl, and read the server's log at that time. If an answer is all reasoning
+    and the model does not reason, remove --reasoning-parser.
     Simulated by: npu-adapter simulate --fault error-event (chat-404, chat-500, redirect, never-streams,
     never-answers, says-nothing, reasoning-only)
 
@@ -69,7 +69,7 @@ def stream(interview: Interview) -> Findings:
             expected="no error inside a stream of status 200",
             seen=f"in {len(failing)} of {len(streams)} streams: {shown(failing[0].completion.error)}",
             fix="look for this error in the server's log; the evaluation client scores such a stream as an answer",
-            where=asked(failing[0]),
+            where=request_of(failing[0]),
         )
         return
     if finding := _without_text(streams):
@@ -77,21 +77,21 @@ def stream(interview: Interview) -> Findings:
 
 
 def _refused(opening: Exchange) -> Finding | None:
-    """What is wrong with the first answer as a whole."""
+    """A fault of the first answer as a whole."""
     fix = "serve POST /v1/chat/completions; read the server's log at the moment of this request"
     if 300 <= opening.status < 400:
         seen = f"a redirect, status {opening.status} to {opening.headers.get('location', 'nowhere')!r}"
         fix = "answer at /v1/chat/completions itself"
     elif opening.status != 200:
-        seen = what_came(opening)
+        seen = response_of(opening)
     elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
-        seen = f"a plain body: {what_came(opening)}"
+        seen = f"a plain body: {response_of(opening)}"
         fix = 'answer "stream": true with server-sent events'
     elif opening.error and opening.completion and not opening.completion.events:
         seen = f"status 200 and then {opening.error}"
     else:
         return None
-    return fail(expected="status 200 and a stream of events", seen=seen, fix=fix, where=asked(opening))
+    return fail(expected="status 200 and a stream of events", seen=seen, fix=fix, where=request_of(opening))
 
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
@@ -110,9 +110,9 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
         return None  # a thinking model that max_tokens cut off before its answer
     return fail(
         expected="text in delta.content",
-        seen=f"none of {len(completions)} streams carries any text; the first: {shown(_raw(streams[0]))}",
+        seen=f"none of {len(completions)} streams has any text; the first: {shown(_raw(streams[0]))}",
         fix="ask the server for a plain answer and compare; check the chat template and max_tokens",
-        where=asked(streams[0]),
+        where=request_of(streams[0]),
     )
 
 

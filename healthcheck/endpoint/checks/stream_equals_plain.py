@@ -6,7 +6,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_texts, texts
 from healthcheck.endpoint.likeness import parting
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, what_came
+from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.records import Stage
 
 
@@ -14,19 +14,19 @@ from healthcheck.records import Stage
     "endpoint/stream-equals-plain",
     "A streamed answer is the plain answer in pieces",
     stage=Stage.ENDPOINT,
-    why="A piece that is lost or doubled on the way into the stream changes what is scored.",
+    why="A chunk that the stream loses or repeats changes the answer that is scored.",
     requires=("endpoint/stream-finish",),
 )
 def stream_equals_plain(interview: Interview) -> Findings:
-    """At temperature 0 the same request, streamed and not, must give the same text. Where it does not, both are
-    asked four times more, one at a time.
+    """At temperature 0 the same request must give the same text with and without streaming. If it does not, both
+    are sent four times more, one at a time.
 
-    A difference is a fault of the path into the stream: the last piece lost at the end, a first piece sent twice,
-    white space stripped from pieces, escapes. Where answers differ from run to run as well, nothing can be told.
-    Where a reasoning parser draws the line between thoughts and text does not matter. The service itself uses
-    streams only, so a plain answer that is refused is a warning.
+    A difference is a fault of streaming: the last chunk is lost, the first one is sent twice, white space is
+    stripped from chunks, or characters are escaped. If answers also differ from run to run, the check is skipped.
+    It does not matter where a reasoning parser splits reasoning and text. The service uses streams only, so a plain
+    request that is refused is a warning.
 
-    Repair: build both answers from the same pieces.
+    Repair: build both answers from the same chunks.
     Simulated by: npu-adapter simulate --fault lost-token (doubled-token, no-plain)
 
     Example:
@@ -67,15 +67,13 @@ def stream_equals_plain(interview: Interview) -> Findings:
     if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
         yield warn(
             expected="an answer without stream: true as well",
-            seen=what_came(plain),
+            seen=response_of(plain),
             fix='answer "stream": false too; the service does not use it, people with curl do',
-            where=asked(plain),
+            where=request_of(plain),
         )
         return
     if not interview.steady:
-        raise NotApplicable(
-            "answers at temperature 0 differ from run to run here, so that a difference tells nothing"
-        )
+        raise NotApplicable("answers at temperature 0 differ from run to run here, so a difference proves nothing")
     streamed, whole = answer(stream), plain_answer(plain)
     if streamed == whole:
         if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
@@ -91,5 +89,5 @@ def stream_equals_plain(interview: Interview) -> Findings:
         seen=f"from character {place} on: …{streamed[start : place + 40]!r} ({len(streamed)} characters, "
         f"plain {len(whole)}; {len(interview.streams)} streams, {len(interview.plains)} plain, each all alike)",
         fix="send every piece into the stream once, the last one too",
-        where=asked(stream),
+        where=request_of(stream),
     )

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
-from healthcheck.endpoint.wording import asked, shown, what_came
+from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.records import Stage
 
 
@@ -21,13 +21,14 @@ from healthcheck.records import Stage
 def stream_finish(interview: Interview) -> Findings:
     """Each stream must end with a `finish_reason` and then `data: [DONE]`.
 
-    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, the connection broke. Where
-    the connection ends in order the client cannot tell, and scores the half answer; where it breaks, it asks again
-    and puts the second answer behind the first half. It does not need [DONE], so a missing one is a warning. A
-    request that is never answered while others are holds the client up for ever: it has no time-out. A
-    status of 429 or 500 for some of many, say for long answers or at temperature 1, is final.
+    A stream that ends without finish_reason was cut: a worker died, a proxy timed out, or the connection broke. If
+    the connection is closed properly, the client does not notice, and scores half an answer. If it breaks, the
+    client sends the request again and appends the second answer to the first half. It does not need [DONE], so a
+    missing one is a warning. The client has no time-out: a request that is never answered blocks it forever. A
+    status of 429 or 500 is final, even if only some requests get it, for instance long answers or those at
+    temperature 1.
 
-    Repair: look into the server's log at that moment; raise time-outs of anything between client and server.
+    Repair: read the server's log at that time; raise the time-outs of everything between client and server.
     Simulated by: npu-adapter simulate --fault no-finish (cut, cut-cleanly, stalls, no-done,
     hangs-at-45)
 
@@ -65,21 +66,21 @@ def stream_finish(interview: Interview) -> Findings:
             expected="finish_reason in the last choice of every stream",
             seen=f"{len(cut)} of {len(streams)} streams were cut: {why}",
             fix="look into the server's log at the end of this request; the client scores a cut answer as it is",
-            where=asked(cut[0]),
+            where=request_of(cut[0]),
         )
     if silent := unanswered(interview):
         yield fail(
             expected="an answer to every request",
-            seen=f"{len(silent)} had none, while the others were answered: {what_came(silent[0])}",
+            seen=f"{len(silent)} had none, while the others were answered: {response_of(silent[0])}",
             fix="look for a request that is dropped: a lock, a slot or a worker that is never released",
-            where=asked(silent[0]),
+            where=request_of(silent[0]),
         )
     if refused := broken_off(interview):
         yield fail(
             expected="an answer to every request",
-            seen=f"{len(refused)} ended with a server's error, while others were served: {what_came(refused[0])}",
+            seen=f"{len(refused)} ended with a server's error, while others were served: {response_of(refused[0])}",
             fix="look into the server's log at the moment of this request; the client does not ask again",
-            where=asked(refused[0]),
+            where=request_of(refused[0]),
         )
     open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
     if open_ended:
@@ -87,5 +88,5 @@ def stream_finish(interview: Interview) -> Findings:
             expected="`data: [DONE]` as the last event",
             seen=f"{len(open_ended)} of {len(streams)} streams end without it",
             fix="send `data: [DONE]` and a blank line at the end",
-            where=asked(open_ended[0]),
+            where=request_of(open_ended[0]),
         )

@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import asked, flaws
+from healthcheck.endpoint.wording import flaws, request_of
 from healthcheck.records import Stage
 
 
@@ -14,18 +14,19 @@ from healthcheck.records import Stage
     "endpoint/stream-framing",
     "The evaluation client can read the stream",
     stage=Stage.ENDPOINT,
-    why="The client reads streams more strictly than browsers do; what it cannot read is a failed sample.",
+    why="The client reads streams more strictly than browsers do; a stream that it cannot read is a failed sample.",
     rule=contract.CLIENT_IS_AISBENCH,
     requires=("endpoint/stream",),
 )
 def stream_framing(interview: Interview) -> Findings:
-    """The client cuts the stream at blank lines, skips a block that begins with a colon, and reads the rest of a
+    """The client splits the stream at blank lines, skips a block that begins with a colon, and reads the rest of a
     block after `data:` as one JSON text, in which every choice has a `delta` object.
 
-    So these break it: `event:` or `id:` lines, several data lines in a block, no blank line between events, JSON
-    that Python's reader refuses, bytes that are not UTF-8, `choices` that is null, a choice without `delta`, a
-    line of more than 512 KiB. Data in the same block as a comment is lost. Comments in blocks of their own, CRLF,
-    and no blank line after the last event are all fine. Another content type than text/event-stream is a warning.
+    It cannot read: `event:` or `id:` lines, several data lines in a block, events without a blank line between
+    them, JSON that Python's parser refuses, bytes that are not UTF-8, `choices` that is null, a choice without
+    `delta`, a line of more than 512 KiB. Data in the same block as a comment is lost. Comments in their own blocks,
+    CRLF, and a missing blank line after the last event are accepted. A content type other than text/event-stream is
+    a warning.
 
     Repair: send `data: ` + one line of JSON + two newlines, and nothing else.
     Simulated by: npu-adapter simulate --fault event-lines (id-lines, one-newline, single-quotes, not-utf8,
@@ -61,7 +62,7 @@ def stream_framing(interview: Interview) -> Findings:
             expected="blocks of `data: ` and one JSON object, with a blank line after each",
             seen=f"in {len(spoilt)} of {len(streams)} streams: {'; '.join(flaws(completion)[:3])}",
             fix="send `data: ` + one line of JSON + two newlines, and nothing else",
-            where=asked(exchange),
+            where=request_of(exchange),
         )
     typed = [(e, e.headers.get("content-type", "")) for e in streams]
     if other := [(e, kind) for e, kind in typed if not kind.lower().startswith("text/event-stream")]:
@@ -69,5 +70,5 @@ def stream_framing(interview: Interview) -> Findings:
             expected="content-type: text/event-stream",
             seen=f"{other[0][1] or 'none'!r} in {len(other)} of {len(streams)} streams",
             fix="answer streams as text/event-stream: the evaluation client does not look, other clients refuse it",
-            where=asked(other[0][0]),
+            where=request_of(other[0][0]),
         )

@@ -8,7 +8,7 @@ from healthcheck.endpoint.answers import said
 from healthcheck.endpoint.arrivals import MEASURABLE_S, Shape, bursts, shapes, unclear
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
-from healthcheck.endpoint.wording import asked
+from healthcheck.endpoint.wording import request_of
 from healthcheck.records import Stage
 
 _TELLING_CHARACTERS = 200
@@ -18,18 +18,19 @@ _TELLING_CHARACTERS = 200
     "endpoint/stream-incremental",
     "Text is streamed incrementally",
     stage=Stage.ENDPOINT,
-    why="An answer that comes in one burst at its end is not streamed: a proxy's time-out cuts the long ones.",
+    why="An answer that is sent in one burst at its end is not streamed: a proxy's time-out cuts the long ones.",
     rule=contract.CHAT_STREAMING,
     requires=("endpoint/stream-finish",),
 )
 def stream_incremental(interview: Interview) -> Findings:
-    """The events of a stream must come one after another while the model writes, not all at its end.
+    """The events of a stream must be sent while the model generates, not all at the end.
 
-    A burst means that something collects the answer: a wrapper that awaits the whole text, a proxy that buffers.
-    Nothing then moves on the connection for as long as the answer takes, and whatever waits for data gives up.
-    One burst alone says nothing: a machine that is too busy to read makes one of any stream.
+    A burst means that something collects the answer: a wrapper that awaits the whole text, or a proxy that buffers.
+    The connection is then silent for as long as the answer takes, and every time-out on the way can end it. One
+    burst alone proves nothing: a machine that is too busy to read sees one in any stream. Two are a failure.
 
-    Repair: send each token as it comes, and switch buffering off in anything in front (nginx: proxy_buffering off).
+    Repair: send each token when it is generated, and switch off buffering in every proxy (nginx: proxy_buffering
+    off).
     Simulated by: npu-adapter simulate --fault burst
 
     Example:
@@ -51,14 +52,14 @@ def stream_incremental(interview: Interview) -> Findings:
     telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]
     whole = [(e, c) for e, c in telling if c.deltas == 1]
     held_back = bursts(interview)
-    fix = "send each token as it comes; switch buffering off in whatever stands before the server"
+    fix = "send each token when it is generated; switch off buffering in every proxy before the server"
     if whole and len(whole) == len(telling):
         yield fail(
             expected="an answer in many events",
             seen=f"each of {len(whole)} answers came in one event, "
             f"up to {max(len(said(e)) for e, _ in whole)} characters",
             fix=fix,
-            where=asked(whole[0][0]),
+            where=request_of(whole[0][0]),
         )
     elif held_back:
         last = max(held_back, key=lambda e: e.arrivals_s[-1])
@@ -67,14 +68,14 @@ def stream_incremental(interview: Interview) -> Findings:
             seen=f"nothing for {last.arrivals_s[0]:.1f} s, then all of it within "
             f"{last.arrivals_s[-1] - last.arrivals_s[0]:.2f} s, in each of {len(held_back)} answers",
             fix=fix,
-            where=asked(last),
+            where=request_of(last),
         )
     elif Shape.STEADY not in shapes(interview):
         yield from _untold(interview, fix)
 
 
 def _untold(interview: Interview, fix: str) -> Findings:
-    """No answer came by and by, and none shows for sure that the server held it back."""
+    """No answer was streamed incrementally, and none proves that the server held it back."""
     if unclear(interview):
         yield unsettled(
             expected="text from the first second on",
@@ -82,6 +83,6 @@ def _untold(interview: Interview, fix: str) -> Findings:
             fix=f"try again when less runs beside; {fix}",
         )
     elif Shape.BURST in shapes(interview):
-        raise NotApplicable("the answers were too quick to tell a server that holds text back from a busy machine")
+        raise NotApplicable("the answers were too quick: a server that holds text back looks like a busy machine")
     elif Shape.TORN not in shapes(interview):
-        raise NotApplicable(f"no answer took the {MEASURABLE_S} s that it takes to tell a stream from a burst")
+        raise NotApplicable(f"no answer took the {MEASURABLE_S} s needed to distinguish a stream from a burst")

@@ -7,7 +7,7 @@ from healthcheck.endpoint.answers import prompt_tokens
 from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream, miscount, tokens_per_unit
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Stage
 
 
@@ -15,15 +15,15 @@ from healthcheck.records import Stage
     "endpoint/stream-usage",
     "Token counts make sense",
     stage=Stage.ENDPOINT,
-    why="Wrong counts make throughput and length figures of the service's report wrong.",
+    why="Wrong counts falsify the throughput and the lengths in the service's report.",
     requires=("endpoint/stream-finish",),
 )
 def stream_usage(interview: Interview) -> Findings:
-    """The client asks for token counts with stream_options.include_usage. It can do without them; where they come,
-    they must be whole numbers, of at least one token for a prompt and for a text, in proportion to the text, and a
-    longer prompt must count more. Counts that cannot be true are not used by any other check.
+    """The client requests token counts with stream_options.include_usage. They may be missing. If they are there,
+    they must be whole numbers, at least one token for a prompt and for a text, in proportion to the text, and
+    greater for a longer prompt. Other checks do not use counts that cannot be true.
 
-    Repair: count the tokens of the templated prompt and of the answer, reasoning included.
+    Repair: count the tokens of the templated prompt and of the answer, with those of its reasoning.
     Simulated by: npu-adapter simulate --fault wrong-usage
 
     Example:
@@ -60,7 +60,7 @@ def stream_usage(interview: Interview) -> Findings:
                 expected="prompt_tokens and completion_tokens that can be true",
                 seen=f"{problem}: {completion.usage_sent} for {shown(completion.text, 120)}",
                 fix="count the tokens of the templated prompt and of the answer",
-                where=asked(exchange),
+                where=request_of(exchange),
             )
             return
     counts = [(step, prompt_tokens(step.exchange)) for step in interview.steps[:2]]
@@ -69,6 +69,6 @@ def stream_usage(interview: Interview) -> Findings:
         yield fail(
             expected=f"more than {fewer} prompt tokens with {2 * len(FILLER)} characters more",
             seen=f"{more}",
-            fix="count the tokens of the templated prompt; where the count is right, the prompt was cut",
-            where=asked(longer.exchange),
+            fix="count the tokens of the templated prompt; if the count is right, the prompt was cut",
+            where=request_of(longer.exchange),
         )

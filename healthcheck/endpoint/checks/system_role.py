@@ -6,7 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
-from healthcheck.endpoint.wording import asked, what_came
+from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.records import Stage
 
 
@@ -19,14 +19,14 @@ from healthcheck.records import Stage
     requires=("endpoint/stream-finish",),
 )
 def system_role(interview: Interview) -> Findings:
-    """A longer system message must make the prompt longer; judged as earlier turns are (endpoint/multi-turn).
+    """A longer system message must make the prompt longer. It is judged as earlier turns are (endpoint/multi-turn).
 
-    Two system messages are compared, not one and none: some templates have a system prompt of their own, of
-    hundreds of tokens, that a given one replaces. Some refuse the role. The service's sample task sends none, so a
-    refusal is a warning. So is a code word of the system message that does not come back where the server counts
-    nothing: a model may keep it to itself.
+    Two system messages are compared, not one and none, because some templates have a default system prompt of
+    hundreds of tokens that a system message replaces. Some templates refuse the role. The service's sample task
+    sends no system message, so a refusal warns. If the server reports no counts, a missing code word warns too: the
+    model may withhold what its system message says.
 
-    Repair: use a chat template that has a place for the system message.
+    Repair: use a chat template that supports system messages.
     Simulated by: npu-adapter simulate --fault forgets-system (refuses-system)
 
     Example:
@@ -45,12 +45,12 @@ def system_role(interview: Interview) -> Findings:
     talk = conversation(interview)
     if talk.system.status != 200:
         if no_room(interview, talk.system):
-            raise NotApplicable(f"the context has no room for a system message: {what_came(talk.system)}")
+            raise NotApplicable(f"the context has no room for a system message: {response_of(talk.system)}")
         yield warn(
             expected="an answer to a conversation with a system message",
-            seen=what_came(talk.system),
+            seen=response_of(talk.system),
             fix="use a chat template that has a place for the system message, or join it to the first user message",
-            where=asked(talk.system),
+            where=request_of(talk.system),
         )
         return
     turn, longer, again = talk.system, talk.system_longer, talk.system_again

@@ -10,7 +10,7 @@ from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_t
 from healthcheck.endpoint.likeness import loses
 from healthcheck.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.endpoint.records import Foreign, Interview
-from healthcheck.endpoint.wording import asked, shown
+from healthcheck.endpoint.wording import request_of, shown
 from healthcheck.records import Stage
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -20,17 +20,17 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
     "endpoint/unicode",
     "Characters of several bytes arrive whole",
     stage=Stage.ENDPOINT,
-    why="One token can be a third of a Chinese character: a server that decodes each token by itself spoils it.",
+    why="One token can be a third of a Chinese character: a server that decodes each token separately corrupts it.",
     requires=("endpoint/stream-finish",),
 )
 def unicode(interview: Interview) -> Findings:
-    r"""An answer with Chinese characters and emoji must come out of the stream as it comes out of a plain answer.
+    r"""An answer with Chinese characters and emoji must be the same in a stream as in a plain answer.
 
-    U+FFFD where the plain answer has a character means that each piece is decoded by itself, and characters are cut
-    between two pieces; a character that is missing, that its halves were dropped. `å¥½` for 好 means that UTF-8 is
-    taken for Latin-1 somewhere.
+    U+FFFD in place of a character means that each chunk is decoded separately, and the character was cut between
+    two chunks. A missing character means that its halves were dropped. `å¥½` in place of 好 means that UTF-8 is
+    decoded as Latin-1 somewhere.
 
-    Repair: decode incrementally, and hold back bytes that do not yet make a character.
+    Repair: decode incrementally, and hold back the bytes of an incomplete character.
     Simulated by: npu-adapter simulate --fault cut-characters (mojibake,
     drops-characters)
 
@@ -73,21 +73,21 @@ def unicode(interview: Interview) -> Findings:
             expected="你好 as 你好",
             seen=f"UTF-8 that was taken for Latin-1: {shown(text)}",
             fix="decode and encode as UTF-8 all the way",
-            where=asked(stream),
+            where=request_of(stream),
         )
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
         yield fail(
             expected=f"whole characters, as in the plain answer: {shown(whole, 120)}",
             seen=f"{text.count(_REPLACEMENT)} replacement characters (U+FFFD): {shown(text)}",
             fix="decode incrementally: hold back bytes that do not yet make a character",
-            where=asked(stream),
+            where=request_of(stream),
         )
     elif lost := _lost(foreign):
         yield fail(
             expected=f"every character of the plain answer: {shown(whole, 120)}",
             seen=f"{shown(text, 120)}: {lost!r} is missing, each time",
             fix="decode incrementally: a character that is cut between two tokens must not be dropped",
-            where=asked(stream),
+            where=request_of(stream),
         )
 
 
