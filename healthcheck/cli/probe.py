@@ -13,6 +13,8 @@ from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.probe.folder import SETTINGS
+from healthcheck.probe.options.record import ProbeOptions
+from healthcheck.probe.options.settings import settings_of
 from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
@@ -25,6 +27,7 @@ PROBE_OF = "probe of"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("url", metavar="URL", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}")
+    sampling.files(parser)
     sampling.arguments(parser)
     written = parser.add_argument_group("output")
     written.add_argument("--out", type=new_place, metavar="DIR", help="run folder (default: probe-YYYYmmdd-HHMMSS)")
@@ -36,12 +39,13 @@ def run(options: argparse.Namespace) -> int:
     """Probe, print, write the report; the exit status of the verdict."""
     if options.resume and options.out:
         raise UsageError("--resume names the folder already: leave --out away")
+    asked = sampling.asked(options)
     folder: Path = options.resume or options.out or Path(time.strftime("probe-%Y%m%d-%H%M%S"))
     output.refuse_unwritable(options.json, options.junit, out=folder)
     output.end_with_a_report()
     progress = output.progress(options)
     try:
-        report, probed = _report(options, progress, folder)
+        report, probed = _report(options, asked, progress, folder)
     finally:
         progress.close()
     kept = folder if probed or options.out or folder.exists() else None
@@ -69,14 +73,16 @@ def _unprinted(probed: ProbeRun | None) -> str:
     return f"- ({'its grader for such problems is not emulated' if unknown else 'no request was answered'})"
 
 
-def _report(options: argparse.Namespace, progress: Progress, folder: Path) -> tuple[Report, ProbeRun | None]:
+def _report(
+    options: argparse.Namespace, asked: ProbeOptions, progress: Progress, folder: Path
+) -> tuple[Report, ProbeRun | None]:
     from healthcheck.probe import facts  # noqa: PLC0415 - msgspec and the statistics take longer than --help may
     from healthcheck.probe.checks import CHECKS  # noqa: PLC0415
     from healthcheck.probe.folder import stored  # noqa: PLC0415
 
     url = sampling.server_root(options.url)
     base = stored(folder).settings if options.resume else ProbeSettings(url=url)
-    settings = sampling.settings(options, replace(base, url=url))
+    settings = settings_of(asked, replace(base, url=url))
     progress.stage(Stage.PROBE, f"sampling {settings.url}")
     collect = facts.resume if options.resume else facts.measure
     ledger = Ledger(progress)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from healthcheck.cli import numbers
+from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
-from healthcheck.probe.records import ProbeSettings, ReferenceRun
+from healthcheck.probe.options.kinds import Flag, quoted
+from healthcheck.probe.options.reading import from_file, with_settings
+from healthcheck.probe.options.record import Group, Option, ProbeOptions, given, options
 
-_NAMES = (
-    "model", "family", "dataset", "problems", "samples", "concurrency", "temperature", "max_tokens", "seed",
-    "threshold", "logprobs", "grading_noise", "bootstrap", "gate", "margin",
-)  # fmt: skip
+_FILE = "the options in a TOML file (docs/probe-options.md has all of them); what is given beside it counts more"
 
 
 def server_root(text: str) -> str:
@@ -30,94 +27,76 @@ def server_root(text: str) -> str:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options. None means that it was not given: a resumed run has its own values."""
-    parser.add_argument("--model", metavar="NAME", help="model name (default: the first that /v1/models lists)")
-    what = parser.add_argument_group("problems")
-    what.add_argument("--dataset", metavar="FILE", help="problems from a file: GSM8K JSON lines, or qa or mcq as "
-                      "JSON lines or CSV")  # fmt: skip
-    what.add_argument("--family", help="built-in problems (default: those of the task, or arithmetic)")
-    what.add_argument("--problems", type=numbers.count, metavar="N", help="how many different ones (default: 120)")
-    what.add_argument("--seed", type=numbers.integer, help="of the problems and their order (default: 0)")
-    how = parser.add_argument_group("sampling")
-    how.add_argument("--samples", type=numbers.count, metavar="N", help="answers for each problem (default: 5)")
-    how.add_argument("--concurrency", type=numbers.count, metavar="N", help="requests in flight (default: 64)")
-    how.add_argument("--temperature", type=numbers.number(0, 2), metavar="T", help="default: 0.7; the service's is "
-                     "unknown, its client's stock value is 0.01")  # fmt: skip
-    how.add_argument("--max-tokens", type=numbers.count, metavar="N",
-                     help="default: 4096, or what the context length leaves")  # fmt: skip
-    how.add_argument("--logprobs", action="store_true", default=None, help="request log-probabilities: "
-                     "Brier score, calibration error, best@n by likelihood")  # fmt: skip
-    how.add_argument("--grading-noise", type=_rates, metavar="FN,FP", help="shares of right answers that "
-                     "the grader misses and of wrong ones that it passes, to be taken out")  # fmt: skip
-    how.add_argument("--bootstrap", type=numbers.count, metavar="N", help="bootstrap intervals too, from N "
-                     "resamples of the problems, as many papers print them (they take 1000)")  # fmt: skip
-    verdict = parser.add_argument_group("accuracy verdict")
-    verdict.add_argument("--reference", metavar="R", help="accuracy of healthy weights on these problems: a number "
-                         "from 0 to 1, or the folder of a reference run (same problems and sampling)")  # fmt: skip
-    distance = verdict.add_mutually_exclusive_group()
-    distance.add_argument("--margin", type=_points, metavar="POINTS", help="loss against the reference to exclude, "
-                          "such as 5 (default: the smallest that the samples asked for can settle)")  # fmt: skip
-    distance.add_argument("--gate", type=_gate, metavar="BAD,GOOD,ERROR", help="in place of a margin: how far "
-                          "below the reference is degraded, up to which healthy, error: .30,.05,.01")  # fmt: skip
-    verdict.add_argument("--threshold", type=numbers.share, metavar="T", help="least accuracy, from 0 to 1")
-    verdict.add_argument("--full", action="store_true", help="take every sample even if the verdict is clear")
+    """Declare the options that have a flag. None means that it was not given: a resumed run has its own values."""
+    for group in Group:
+        part = parser.add_argument_group(group.value)
+        for option in options():
+            if option.group is group and option.flag:
+                _declare(part, option)
 
 
-def _rates(text: str) -> tuple[float, float]:
-    missed, passed = numbers.several(text, 2)
-    if not (missed >= 0 and passed >= 0 and missed + passed < 1):
-        raise argparse.ArgumentTypeError("two shares whose sum is below 1, such as .05,.02")
-    return missed, passed
+def files(parser: argparse.ArgumentParser) -> None:
+    """Declare `--config` and `--set`."""
+    part = parser.add_argument_group("all options")
+    part.add_argument("--config", type=place, metavar="FILE", help=_FILE)
+    part.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an option as in the file, "
+                      "such as top_k=20 or chat_template_kwargs.enable_thinking=false")  # fmt: skip
 
 
-def _points(text: str) -> float:
-    points = numbers.number()(text)
-    if not 1 <= points < 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of points of accuracy, from 1 to 99, such as 5")
-    return points / 100
+def service_file(parser: argparse.ArgumentParser) -> None:
+    """Declare `--probe-config`, for a command that looks at what the service does."""
+    parser.add_argument_group("all options of the probe").add_argument(
+        "--probe-config", dest="config", type=place, metavar="FILE",
+        help="a TOML file of options, as for `npu-adapter probe --config`; only those that the service could have",
+    )  # fmt: skip
+    parser.set_defaults(set=[])
 
 
-def _gate(text: str) -> tuple[float, float, float]:
-    bad, good, error = numbers.several(text, 3)
-    if not (0 <= good < bad < 1 and 0 < error < 0.5):
-        raise argparse.ArgumentTypeError("three numbers such as .30,.05,.01: 0 <= GOOD < BAD < 1, 0 < ERROR < .5")
-    return bad, good, error
-
-
-def settings(options: argparse.Namespace, base: ProbeSettings) -> ProbeSettings:
-    """The base with what was given on the command line.
+def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
+    """Refuse what would make a server pass here that fails at the service.
 
     Raises:
-        UsageError: the reference is neither a number nor a run that can be one.
+        UsageError: there is such an option.
     """
-    given = {name: value for name in _NAMES if (value := getattr(options, name)) is not None}
-    if "margin" in given:
-        given["gate"] = None
-    elif "gate" in given:
-        given["margin"] = None
-    if options.reference is not None:
-        given |= _reference(options.reference)
-    chosen = replace(base, full=options.full or base.full, **given)
-    if chosen.margin is not None and not chosen.references:
-        raise UsageError("--margin is the loss against a reference: give --reference too")
-    return chosen
+    said = given(asked)
+    lacking = [option.name for option in options() if option.name in said and not option.service]
+    if lacking:
+        raise UsageError(
+            f"the evaluation client sends no {', '.join(lacking)}, and verify judges what the service would get: "
+            "use `npu-adapter probe --config` to measure with it"
+        )
 
 
-def _reference(text: str) -> dict[str, Mapping[str, float] | ReferenceRun | None]:
-    """The reference accuracies: a number for the whole bank, or those of a run folder by tier, and that run."""
-    try:
-        value = float(text)
-    except ValueError:
-        return _run_of(Path(text))
-    if not 0 < value < 1:
-        raise UsageError(f"a reference accuracy lies between 0 and 1, not at {text}")
-    return {"references": {"all": value}, "reference_run": None}
+def asked(options_: argparse.Namespace) -> ProbeOptions:
+    """What the file, `--set` and the flags say together; of two that say the same, the later of these.
+
+    Raises:
+        UsageError: one of them cannot be used, or a flag and `--set` name the same option.
+    """
+    flags = {option.name: getattr(options_, option.name) for option in options() if option.flag}
+    said = {name: value for name, value in flags.items() if value is not None}
+    for setting in options_.set:
+        name = setting.partition("=")[0].strip()
+        if name in said:
+            raise UsageError(f"--{name.replace('_', '-')} and --set {name} are the same option: give one of them")
+    base = from_file(options_.config) if options_.config else ProbeOptions()
+    return ProbeOptions(**{**given(with_settings(base, options_.set)), **said})
 
 
-def _run_of(folder: Path) -> dict[str, Mapping[str, float] | ReferenceRun | None]:
-    from healthcheck.probe.figures import accuracies  # noqa: PLC0415 - help needs no statistics
-    from healthcheck.probe.folder import load  # noqa: PLC0415
-    from healthcheck.probe.reference_run import reference_of  # noqa: PLC0415
+def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
+    said = option.help if option.default in {"none", "false"} else f"{option.help} (default: {option.default})"
+    text = said.replace("%", "%%")
+    if isinstance(option.kind, Flag):
+        part.add_argument(option.flag, action="store_true", default=None, help=text)
+    else:
+        part.add_argument(option.flag, type=_reader(option), metavar=option.metavar, help=text)
 
-    run = load(folder)
-    return {"references": accuracies(run), "reference_run": reference_of(run)}
+
+def _reader(option: Option) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        try:
+            return option.kind.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"expected {error}, not {quoted(text)}") from error
+
+    return read

@@ -18,6 +18,7 @@ from healthcheck.nearest import hint
 from healthcheck.plan.dry_run.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.probe.bank import refuse_problems
 from healthcheck.probe.folder import refuse_used
+from healthcheck.probe.options.settings import settings_of
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage
@@ -71,6 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--deep", action="store_true", help="have the real vLLM and vllm-ascend build it (one minute)"
     )
     deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
+    sampling.service_file(parser)
     sampling.arguments(parser)
 
 
@@ -136,6 +138,8 @@ def _repaired(request: Request, progress: Progress) -> Request:
 
 
 def _request(options: argparse.Namespace) -> Request:
+    asked = sampling.asked(options)
+    sampling.refuse_what_the_service_lacks(asked)
     if options.weights is None and not options.url and Stage(options.until) is not Stage.REPO:
         enough = " (what deploy.sh reads there is enough for --until plan, such as config.json)"
         raise UsageError(
@@ -163,7 +167,7 @@ def _request(options: argparse.Namespace) -> Request:
         weights=options.weights.expanduser().absolute() if options.weights else None,
         out=options.out or Path(time.strftime("npu-adapter-report-%Y%m%d-%H%M%S")).absolute(),
         url=sampling.server_root(options.url) if options.url else "",
-        model=options.model or "",
+        model=asked.model or "",
         task=options.task,
         stack=options.stack,
         until=Stage(options.until),
@@ -176,7 +180,7 @@ def _request(options: argparse.Namespace) -> Request:
         deep=options.deep,
         engine_python=options.engine_python,
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
-        probe=sampling.settings(options, ProbeSettings(url="", family="", full=options.reference is None)),
+        probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),
     )
 
 

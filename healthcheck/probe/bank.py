@@ -12,6 +12,7 @@ from healthcheck.errors import UsageError
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate
 from healthcheck.probe.problems.dataset import Drawn, draw
 from healthcheck.probe.records import ProbeSettings
+from healthcheck.probe.request import differences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +75,20 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
     reference = settings.reference_run
     if reference is None:
         return
-    differences = [
+    found = [
         f"{name.replace('_', '-')} was {before} and is {now}: use --{name.replace('_', '-')} {before}"
         for name in ("samples", "temperature", "max_tokens")
         if (before := getattr(reference, name)) != (now := getattr(settings, name))
     ]
     if reference.problems_sha256 != fingerprint(problems):
         asked = f"it asked {len(reference.counts)} other problems"
-        differences.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed")
-    if differences:
-        raise UsageError(f"{reference.folder} is not a reference for this run: {'; '.join(differences)}")
+        found.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed")
+    found += [
+        f"{each.name} was {each.before} and is {each.now}"
+        for each in differences(reference.request, settings.request)
+    ]
+    if found:
+        raise UsageError(f"{reference.folder} is not a reference for this run: {'; '.join(found)}")
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:

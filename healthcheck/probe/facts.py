@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import ssl
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from healthcheck.contract import MODELS_PATH
-from healthcheck.errors import Blocked, UsageError
-from healthcheck.json_text import JsonError, load
+from healthcheck.errors import UsageError
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
 from healthcheck.probe.bank import Slot, bank, drawn, fingerprint, refuse_unlike, schedule
@@ -22,12 +19,13 @@ from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem, prompt
 from healthcheck.probe.progress import Meter
-from healthcheck.probe.records import EndedBy, Patience, ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.request import differences, sent
 from healthcheck.probe.sampler import Sampler, connections
+from healthcheck.probe.server import describe
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Stage
-from healthcheck.wire.answer import TooLargeError
 
 __all__ = ["measure", "metrics", "provenance", "resume"]
 _TEMPLATE_TOKENS = 256
@@ -36,7 +34,6 @@ _TEMPLATE_MOST_TOKENS = 2048
 """Where the context has so much room beside prompt and max_tokens, nothing is asked."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
-_SLOWEST_TOKEN_S = 1.0
 _IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed", "logprobs")
 
 
@@ -52,7 +49,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     chosen = drawn(settings)
     problems = chosen.problems
     settings = replace(settings, problems=len(problems))
-    server = asyncio.run(_describe(settings))
+    server = asyncio.run(describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
     refuse_unlike(settings, problems)
@@ -70,7 +67,7 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     _usable(settings)
     run = run_folder.load(folder)
     problems = bank(settings)
-    server = asyncio.run(_describe(settings))
+    server = asyncio.run(describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
     changed = _changed(run.settings, settings)
@@ -99,6 +96,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
         "server": str(run.server.get("header", "")),
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
             "drawn_from": run.drawn_from,
             "server": {**run.server},
@@ -121,56 +119,17 @@ def _usable(settings: ProbeSettings) -> None:
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
-    return [
+    named = [
         f"{name} ({getattr(before, name)!r}, now {getattr(now, name)!r})"
         for name in _IDENTITY
         if getattr(before, name) != getattr(now, name)
     ]
+    return named + [
+        f"{each.name} ({each.before}, now {each.now})" for each in differences(before.request, now.request)
+    ]
 
 
-async def _describe(settings: ProbeSettings) -> dict[str, str | int | None]:
-    """The first model that the server lists (or the one that was named), and its context length where given."""
-    async with connections(settings.url, settings.patience) as server:
-        try:
-            reply = (await server.get(MODELS_PATH)).reply
-        except (OSError, TooLargeError) as error:
-            raise Blocked(f"no server answers at {settings.url} ({_reason(error)}): start it first") from error
-    listed = _models(reply.body) if reply.status == 200 else []
-    if not listed and not settings.model:
-        raise Blocked(
-            f"{settings.url.rstrip('/')}{MODELS_PATH} lists no model (HTTP {reply.status}): name it with --model"
-        )
-    known = {str(entry.get("id")): entry for entry in listed}
-    if settings.model and listed and settings.model not in known:
-        raise UsageError(f"the server has no model {settings.model!r}; it lists {', '.join(map(repr, known))}")
-    name = settings.model or str(listed[0].get("id"))
-    length = known.get(name, {}).get("max_model_len")
-    return {
-        "model": name,
-        "max_model_len": length if isinstance(length, int) else None,
-        "header": reply.headers.get("server", ""),
-    }
-
-
-def _reason(error: Exception) -> str:
-    """The system's words, such as "Connection refused", rather than asyncio's account of its attempts."""
-    if isinstance(error, ssl.SSLError) or not isinstance(error, OSError) or (error.errno or 0) <= 0:
-        return str(error)
-    return os.strerror(error.errno or 0)
-
-
-def _models(body: bytes) -> list[dict[str, JsonValue]]:
-    try:
-        answer = load(body)
-    except JsonError:
-        return []
-    data = answer.get("data") if isinstance(answer, dict) else None
-    return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
-
-
-async def _fitted(
-    settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, str | int | None]
-) -> ProbeSettings:
+async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
     """max_tokens lowered to what the context length leaves beside the longest prompt.
 
     The server is asked how long that is: its template may add a system prompt of thousands of tokens, and a picture
@@ -183,7 +142,7 @@ async def _fitted(
         return settings
     if not longest.images and settings.max_tokens + guessed + _TEMPLATE_MOST_TOKENS <= length:
         return settings
-    async with connections(settings.url, settings.patience) as line:
+    async with connections(settings) as line:
         measured = await Sampler(settings, problems, lambda _: True).prompt_tokens(line, longest)
     room = length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
     return replace(settings, max_tokens=max(min(settings.max_tokens, room), 1))
@@ -252,17 +211,11 @@ def _collect(
 async def _send(sampler: Sampler, settings: ProbeSettings, slots: Sequence[Slot], meter: Meter) -> None:
     ticking = asyncio.create_task(_tick(sampler, meter))
     try:
-        async with connections(settings.url, _for_slow_ones(settings)) as server:
+        async with connections(settings) as server:
             await sampler.run(server, slots)
     finally:
         ticking.cancel()
         meter.show(sampler.in_flight)
-
-
-def _for_slow_ones(settings: ProbeSettings) -> Patience:
-    """A large model on a busy machine says few tokens a second, and a reasoning model says many tokens."""
-    longest_s = settings.max_tokens * _SLOWEST_TOKEN_S
-    return replace(settings.patience, answer_s=max(settings.patience.answer_s, longest_s))
 
 
 async def _tick(sampler: Sampler, meter: Meter) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from healthcheck import json_text
 from healthcheck.errors import UsageError
@@ -47,7 +48,7 @@ class Stored:
     fingerprint: str
     started: str
     pid: int
-    server: Mapping[str, str | int | None] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
 
 
@@ -73,7 +74,7 @@ def begin(
     folder: Path,
     settings: ProbeSettings,
     problems: Sequence[Problem],
-    server: Mapping[str, str | int | None],
+    server: Mapping[str, Any],
     *,
     drawn_from: int | None = None,
 ) -> None:

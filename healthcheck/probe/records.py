@@ -6,10 +6,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from healthcheck.contract import SAMPLES_PER_PROBLEM
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
+from healthcheck.probe.request import RequestOptions
 from healthcheck.probe.statistics.correlation import Counts
 
 CLIENT = "the service's client will print"
@@ -24,6 +26,7 @@ class Patience:
         silence_s: between bytes; before its first text, in which no answer of the server moves: a long queue is no
             fault, and the evaluation client waits for ever.
         answer_s: for the whole answer from its first byte; no less than a second for each token that it may have.
+        limit_s: in place of `answer_s`, however many tokens it may have; None for none.
         attempts: tries of one request in all; connection errors, 429 and 5xx are tried again.
         first_wait_s: before the second try; it doubles from try to try.
         strikes: so many failed requests in a row, without one answer between, end the run.
@@ -32,6 +35,7 @@ class Patience:
     connect_s: float = 10.0
     silence_s: float = 300.0
     answer_s: float = 1800.0
+    limit_s: float | None = None
     attempts: int = 4
     first_wait_s: float = 0.5
     strikes: int = 20
@@ -53,6 +57,7 @@ class ReferenceRun:
     temperature: float
     max_tokens: int
     counts: Counts
+    request: RequestOptions = field(default_factory=RequestOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +87,7 @@ class ProbeSettings:
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
         bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
         full: measure every sample even when the verdict is already clear.
+        request: what each request has beside the problem.
     """
 
     url: str
@@ -104,6 +110,7 @@ class ProbeSettings:
     bootstrap: int = 0
     full: bool = False
     patience: Patience = field(default_factory=Patience)
+    request: RequestOptions = field(default_factory=RequestOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +192,7 @@ class ProbeRun:
     folder: Path
     started: str = ""
     pid: int = 0
-    server: Mapping[str, str | int | None] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
     scores: Scores = field(default_factory=Scores)
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import UsageError
 from healthcheck.probe.bank import Slot
-from healthcheck.probe.problems import Problem, message
-from healthcheck.probe.records import EndedBy, Patience, ProbeSettings, Sample
-from healthcheck.redact import beginning
+from healthcheck.probe.problems import Problem
+from healthcheck.probe.records import EndedBy, ProbeSettings, Sample
+from healthcheck.probe.request import fields, messages
+from healthcheck.probe.secret_headers import headers_of, hiding
+from healthcheck.redact import Redact, beginning
 from healthcheck.wire.answer import Reply, TooLargeError
 from healthcheck.wire.chat import Completion, request_body
 from healthcheck.wire.many import Connections, Timed, Waits
 
 _LONGEST_WAIT_S = 30.0
+_SLOWEST_TOKEN_S = 1.0
+"""A large model on a busy machine says few tokens a second, and a reasoning model says many tokens."""
 
 
 class _Fault(Exception):  # noqa: N818 - one try went wrong; whether the request did is for the caller
@@ -40,6 +46,7 @@ class Sampler:
         self._settings = settings
         self._problems = problems
         self._keep = keep
+        self._hide = hiding(settings.request, os.environ)
         self._strikes = 0
         self.in_flight = 0
         self.gave_up = ""
@@ -65,7 +72,7 @@ class Sampler:
     async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
         """What the server counts for the prompt of a problem, its template included; 0 where it does not say."""
         try:
-            completion, _ = await _ask(server, self._body(problem, max_tokens=1))
+            completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide)
         except _Fault:
             return 0
         return completion.usage.prompt_tokens if completion.usage else 0
@@ -74,7 +81,7 @@ class Sampler:
         for slot in queue:
             self.in_flight += 1
             try:
-                sample = await self._sample(server, slot)
+                sample = _without_secrets(await self._sample(server, slot), self._hide)
             finally:
                 self.in_flight -= 1
             self._strikes = self._strikes + 1 if sample.error else 0
@@ -87,11 +94,11 @@ class Sampler:
 
     async def _sample(self, server: Connections, slot: Slot) -> Sample:
         patience, errors = self._settings.patience, list[str]()
-        body = self._body(self._problems[slot.problem])
+        body = self._body(self._problems[slot.problem], slot.repeat)
         began = time.monotonic()
         for attempt in range(patience.attempts):
             try:
-                completion, timed = await _ask(server, body)
+                completion, timed = await _ask(server, body, self._hide)
             except _Fault as fault:  # noqa: PERF203 - each try has its own end
                 errors.append(str(fault))
                 if not fault.again or attempt + 1 == patience.attempts:
@@ -109,31 +116,47 @@ class Sampler:
             seconds=time.monotonic() - began,
         )
 
-    def _body(self, problem: Problem, max_tokens: int = 0) -> bytes:
+    def _body(self, problem: Problem, repeat: int, max_tokens: int = 0) -> bytes:
+        asked = self._settings
         body = request_body(
-            [message(problem)],
-            model=self._settings.model,
-            max_tokens=max_tokens or self._settings.max_tokens,
-            temperature=self._settings.temperature,
-            samples=self._settings.samples,
+            messages(problem, asked.request),
+            model=asked.model,
+            max_tokens=max_tokens or asked.max_tokens,
+            temperature=asked.temperature,
+            samples=asked.samples,
         )
-        return json_text.dump_line(body | {"logprobs": True} if self._settings.logprobs else body)
+        body |= {"logprobs": True} if asked.logprobs else {}
+        return json_text.dump_line(body | fields(asked.request, repeat))
 
 
-def connections(url: str, patience: Patience) -> aclosing[Connections]:
-    """Connections to a server, with a run's patience, for an `async with`.
+def connections(settings: ProbeSettings) -> aclosing[Connections]:
+    """Connections to a server, with a run's headers and patience, for an `async with`.
 
     Raises:
-        UsageError: the URL is none.
+        UsageError: the URL is none, or a header cannot be had from the environment.
     """
-    waits = Waits(connect_s=patience.connect_s, silence_s=patience.silence_s, answer_s=patience.answer_s)
+    patience = settings.patience
+    answer_s = patience.limit_s or max(patience.answer_s, settings.max_tokens * _SLOWEST_TOKEN_S)
+    waits = Waits(connect_s=patience.connect_s, silence_s=patience.silence_s, answer_s=answer_s)
     try:
-        return aclosing(Connections(url, waits))
+        return aclosing(Connections(settings.url, waits, headers_of(settings.request, os.environ)))
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-async def _ask(server: Connections, body: bytes) -> tuple[Completion, Timed]:
+def _without_secrets(sample: Sample, hide: Redact) -> Sample:
+    return replace(
+        sample,
+        text=hide(sample.text),
+        reasoning=hide(sample.reasoning),
+        finish_reason=hide(sample.finish_reason),
+        error=hide(sample.error),
+        retried=tuple(map(hide, sample.retried)),
+        faults=tuple(map(hide, sample.faults)),
+    )
+
+
+async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completion, Timed]:
     """One try.
 
     Raises:
@@ -149,19 +172,19 @@ async def _ask(server: Connections, body: bytes) -> tuple[Completion, Timed]:
         raise _Fault(str(error), again=False) from error
     completion = timed.reply.completion
     if completion is None:
-        raise _refusal(timed.reply)
+        raise _refusal(timed.reply, hide)
     if completion.error:
-        raise _Fault(f"error event inside the stream: {beginning(completion.error, 500)}", again=True)
+        raise _Fault(f"error event inside the stream: {beginning(hide(completion.error), 500)}", again=True)
     if not completion.deltas and (completion.faults or not completion.events):
         kind, reason = timed.reply.headers.get("content-type", "none"), (*completion.faults, "nothing at all")[0]
         raise _Fault(f"no chat completion in the answer (content type {kind}): {reason}", again=False)
     return completion, timed
 
 
-def _refusal(reply: Reply) -> _Fault:
+def _refusal(reply: Reply, hide: Redact) -> _Fault:
     text = reply.body[:8000].decode("utf-8", "replace").strip()
     again = reply.status == 429 or reply.status >= 500
-    words = f"HTTP {reply.status} {reply.reason}: {beginning(text, 500)}"
+    words = f"HTTP {reply.status} {reply.reason}: {beginning(hide(text), 500)}"
     return _Fault(words, again=again, wait_s=_retry_after(reply.headers.get("retry-after", "")))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -58,8 +59,8 @@ class Timed:
 class Connections:
     """Connections to one server, opened as they are needed; `contextlib.aclosing` closes them."""
 
-    def __init__(self, url: str, waits: Waits) -> None:
-        """`url` is the server's root.
+    def __init__(self, url: str, waits: Waits, headers: Mapping[str, str] | None = None) -> None:
+        """`url` is the server's root, `headers` what each request has beside its own: ASCII without line ends.
 
         Raises:
             ValueError: it is not a URL of a server.
@@ -68,6 +69,7 @@ class Connections:
         self._host, self._port, self._name = _address(self._url)
         self._tls = ssl.create_default_context() if self._url.scheme == "https" else None
         self._waits = waits
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
         self._pulse = _Pulse(time.monotonic())
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
@@ -105,7 +107,7 @@ class Connections:
         target = quote(self._url.path.rstrip("/") + path, safe=_SAFE)
         return (
             f"{method} {target} HTTP/1.1\r\nhost: {self._name}\r\naccept: */*\r\naccept-encoding: {OFFERED}\r\n"
-            "user-agent: npu-adapter-kit\r\n"
+            f"user-agent: npu-adapter-kit\r\n{self._headers}"
         ).encode()
 
     async def _exchange(self, answer: Answer, request: bytes) -> Timed:

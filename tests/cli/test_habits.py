@@ -100,9 +100,15 @@ def test_a_slip_is_answered_with_what_was_meant(
         (["verify", "--npus", "-3"], "argument --npus: -3 is less than 1"),
         (["verify", "--deadline", "soon"], "argument --deadline: 'soon' is not a number"),
         (["verify", "--deadline", "inf"], "argument --deadline: inf is not a finite number"),
-        (["probe", "http://h", "--problems", "many"], "argument --problems: 'many' is not a whole number"),
-        (["probe", "http://h", "--temperature", "3"], "argument --temperature: 3 does not lie between 0 and 2"),
-        (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: '.3,.1' is not 3 numbers with commas between"),
+        (
+            ["probe", "http://h", "--problems", "many"],
+            'argument --problems: expected a whole number, at least 1, not "many"',
+        ),
+        (
+            ["probe", "http://h", "--temperature", "3"],
+            'argument --temperature: expected a number from 0 to 2, not "3"',
+        ),
+        (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: expected three numbers such as"),
         (["simulate", "--port", "99999"], "argument --port: 99999 does not lie between 0 and 65535"),
         (["simulate", "--dialect", "x"], "argument --dialect: 'x' is none of "),
         (["verify", LONG], f"argument repo: {LONG}: File name too long"),

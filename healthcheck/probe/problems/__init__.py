@@ -96,9 +96,12 @@ def instruction(problem: Problem) -> str:
     return _INSTRUCTIONS.get(problem.family, "")
 
 
-def message(problem: Problem) -> Message:
-    """The user message of a problem: plain text, or text and then pictures, as the evaluation client sends them."""
-    text = prompt(problem)
+def message(problem: Problem, text: str | None = None) -> Message:
+    """The user message of a problem: plain text, or text and then pictures, as the evaluation client sends them.
+
+    `text` is that of the message, None for `prompt(problem)`.
+    """
+    text = prompt(problem) if text is None else text
     if not problem.images:
         return user(text)
     parts: list[JsonValue] = [{"type": "text", "text": text}]

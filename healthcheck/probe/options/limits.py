@@ -1,0 +1,117 @@
+"""What single options must not be, beyond their kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from healthcheck.records import JsonValue
+from healthcheck.redact import redacted, without_secrets
+
+_OWN_FIELDS = {
+    "messages": "prompt or system",
+    "model": "model",
+    "stream": "",
+    "stream_options": "",
+    "n": "samples",
+    "num_return_sequences": "samples",
+    "temperature": "temperature",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "logprobs": "logprobs",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "stop": "stop",
+    "seed": "request_seed",
+    "chat_template_kwargs": "chat_template_kwargs",
+}
+"""Fields of the body that the kit sets, each with the option for it."""
+_OWN_HEADERS = frozenset(
+    [
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ]
+)
+_SECRET_HEADERS = frozenset(["authorization", "cookie", "proxy-authorization", "x-api-key", "api-key"])
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_VALUE = re.compile(r"[\t -~]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A share above 0 and below 1, or the path of a run folder. Kept as text."""
+
+    words: str = "an accuracy between 0 and 1, or the folder of a run"
+
+    def taken(self, value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not str(value).strip():
+            raise ValueError(self.words)
+        return str(value)
+
+    def read(self, text: str) -> str:
+        return self.taken(text)
+
+
+def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
+    """Refuse what another option sets, and secrets, which the run folder would keep.
+
+    Raises:
+        ValueError: there is such a field.
+    """
+    for name in extra:
+        if name in _OWN_FIELDS:
+            instead = f"use the option {_OWN_FIELDS[name]}" if _OWN_FIELDS[name] else "the kit needs its own value"
+            raise ValueError(f"further fields, and {name} is none of them: {instead}")
+    if redacted({**extra}, without_secrets) != {**extra}:
+        raise ValueError("fields without secrets: the run folder keeps them")
+
+
+def refuse_header_names(headers: Mapping[str, str]) -> None:
+    """Refuse names that HTTP does not have, and those that the client sets.
+
+    Raises:
+        ValueError: there is such a name.
+    """
+    for name in headers:
+        if not _HEADER.fullmatch(name):
+            raise ValueError(f"names of headers, and {name!r:.80} is none")
+        if name.lower() in _OWN_HEADERS:
+            raise ValueError(f"headers that the HTTP client does not set itself, and {name} is one of those")
+
+
+def refuse_headers(headers: Mapping[str, str]) -> None:
+    """Refuse what `refuse_header_names` does, and secrets.
+
+    Raises:
+        ValueError: there is such a header; no value is quoted.
+    """
+    refuse_header_names(headers)
+    for name, value in headers.items():
+        if not _VALUE.fullmatch(value):
+            raise ValueError(f"headers of ASCII without line ends, and {name} has other characters")
+        if name.lower() in _SECRET_HEADERS or redacted({name: value}, without_secrets) != {name: value}:
+            raise ValueError(
+                f"headers without secrets, and {name} looks like one: put its value into an environment variable, "
+                "and name that with headers_env (or api_key_env)"
+            )
+
+
+def are_rates(numbers: Sequence[float]) -> bool:
+    """Whether these are a false negative and a false positive rate."""
+    return min(numbers) >= 0 and sum(numbers) < 1
+
+
+def is_gate(numbers: Sequence[float]) -> bool:
+    """Whether these are a gate's bad and good distance and its error."""
+    bad, good, error = numbers
+    return 0 <= good < bad < 1 and 0 < error < 0.5

@@ -1,0 +1,153 @@
+"""Options as people write them: a TOML file, `--set KEY=VALUE`; and a file that says the same as a record."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
+from healthcheck.nearest import hint
+from healthcheck.probe.options.kinds import Names, Table, quoted, written
+from healthcheck.probe.options.record import Option, ProbeOptions, given, options
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+MAX_BYTES = 2**20
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def from_file(path: Path) -> ProbeOptions:
+    """The options of a TOML file.
+
+    Raises:
+        UsageError: it cannot be read, is not TOML, has an unknown key, or a value that its option does not take.
+    """
+    try:
+        text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
+        found = tomllib.loads(text.replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    return _record({name: (_where(path, text, name), value) for name, value in found.items()})
+
+
+def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
+    """The options with what `--set` says, each KEY=VALUE; KEY.NAME=VALUE sets one value of a table.
+
+    Raises:
+        UsageError: one has no "=", an unknown key, or a value that its option does not take.
+    """
+    known = {option.name: option for option in options()}
+    values: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        name, dot, inner = key.strip().partition(".")
+        if not equals or not name:
+            raise UsageError(f"--set {setting!r} has no '=': write --set KEY=VALUE")
+        where = f"--set {key.strip()}"
+        option = known.get(name) or _unknown(where, name)
+        if dot:
+            before = values.get(name, getattr(asked, name)) or {}
+            if not isinstance(option.kind, (Table, Names)) or not isinstance(before, Mapping) or not inner:
+                raise UsageError(f"{where}: {name} is {option.kind.words}, without names in it")
+            single = text if isinstance(option.kind, Names) else written(text)
+            values[name] = _taken(option, where, {**before, inner: single})
+        else:
+            values[name] = _read(option, where, text)
+    return ProbeOptions(**{**given(asked), **values})
+
+
+def as_toml(asked: ProbeOptions) -> str:
+    """A TOML file with these options: `from_file` reads the same from it."""
+    return "".join(f"{name} = {_literal(value)}\n" for name, value in given(asked).items())
+
+
+def _record(found: Mapping[str, tuple[str, object]]) -> ProbeOptions:
+    known = {option.name: option for option in options()}
+    values: dict[str, Any] = {}
+    for name, (where, value) in found.items():
+        option = known.get(name) or _unknown(where, name)
+        values[name] = _taken(option, where, value)
+    return ProbeOptions(**values)
+
+
+def _unknown(where: str, name: str) -> Option:
+    names = [option.name for option in options()]
+    if name.lower().replace("-", "_") in {"api_key", "apikey", "token", "key"}:
+        raise UsageError(
+            f"{where}: a key does not belong into a file or a command line: put it into an environment variable, "
+            "and name that with api_key_env"
+        )
+    raise UsageError(f"{where}: there is no option {name!r:.80}{hint(name, names)}")
+
+
+def _taken(option: Option, where: str, value: object) -> object:
+    try:
+        _encodable(value)
+        return option.kind.taken(value)
+    except ValueError as error:
+        raise UsageError(f"{where}: expected {error}{_not(option, value)}") from error
+
+
+def _read(option: Option, where: str, text: str) -> object:
+    try:
+        _encodable(text)
+        return option.kind.read(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: expected {error}{_not(option, text)}") from error
+
+
+def _not(option: Option, value: object) -> str:
+    """What was given instead, where it can be no secret."""
+    private = isinstance(option.kind, (Names, Table)) or option.name == "api_key_env"
+    return "" if private else f", not {quoted(value)}"
+
+
+def _encodable(value: object) -> None:
+    """Refuse a word of a command line that is not UTF-8: no file can hold it."""
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("UTF-8 text") from error
+
+
+def _where(path: Path, text: str, name: str) -> str:
+    """The file, the line of a key where it can be told, and the key."""
+    key = re.compile(rf"""[ \t]*(?:\[\[?[ \t]*)?["']?{re.escape(name)}["']?[ \t]*[=.\]]""")
+    lines = (number for number, line in enumerate(text.split("\n"), 1) if key.match(line))
+    line = next(lines, 0)
+    return f"{path}:{line}: {name}" if line else f"{path}: {name}"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(str(name))} = {_literal(item)}' for name, item in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_literal, value))}]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _string(name)
+
+
+def _string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + _CONTROL.sub(_escape, escaped) + '"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

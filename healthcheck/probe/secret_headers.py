@@ -1,0 +1,71 @@
+"""The headers of a run, secrets from the environment among them; no secret is kept in a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+
+from healthcheck.errors import UsageError
+from healthcheck.probe.request import RequestOptions
+from healthcheck.redact import Redact
+from healthcheck.secret_shapes import REMOVED
+
+_TELLING_CHARACTERS = 8
+"""A shorter value, such as EMPTY, is not looked for in answers: it may be part of any word."""
+_PLAIN = re.compile(r"[\t -~]+")
+_CONVENTIONAL_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+def headers_of(options: RequestOptions, environment: Mapping[str, str]) -> dict[str, str]:
+    """The headers that each request has.
+
+    Raises:
+        UsageError: a variable that is named is not set, or a header cannot carry its value. No value is quoted.
+    """
+    sent = dict(options.headers)
+    for header, variable in options.headers_env.items():
+        sent[header] = _value(f"headers_env.{header}", variable, environment)
+    if options.api_key_env:
+        sent["Authorization"] = f"Bearer {_value('api_key_env', options.api_key_env, environment)}"
+    return sent
+
+
+def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
+    """A function that takes the secrets of a run out of a text, cut off ones too: a server may repeat them."""
+    values = {environment.get(name, "").strip() for name in _variables(options)}
+    telling = sorted((value for value in values if len(value) >= _TELLING_CHARACTERS), key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for value in telling:
+            text = _without(text, value)
+        return text
+
+    return hide
+
+
+def _without(text: str, value: str) -> str:
+    """The text without a value, or the beginning of one."""
+    kept, end = [], 0
+    while (start := text.find(value[:_TELLING_CHARACTERS], end)) >= 0:
+        kept += [text[end:start], REMOVED]
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(text[start:], value, strict=False))
+        end = start + sum(1 for _ in same)
+    return "".join((*kept, text[end:]))
+
+
+def _variables(options: RequestOptions) -> Iterator[str]:
+    yield from options.headers_env.values()
+    if options.api_key_env:
+        yield options.api_key_env
+
+
+def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
+    value = environment.get(variable, "").strip()
+    # Somebody may have written the key itself in place of a name, so that an unusual name is not repeated.
+    named = f" {variable}" if _CONVENTIONAL_NAME.fullmatch(variable) else ""
+    if not value:
+        raise UsageError(f"{key} names an environment variable{named} that is not set, or is empty")
+    if not _PLAIN.fullmatch(value):
+        raise UsageError(f"{key}: the environment variable{named} has characters that a header cannot carry")
+    return value
