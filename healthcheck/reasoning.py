@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Question|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(
+    r"\n\s*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE
+)
 
 
 def final_text(text: str) -> str:

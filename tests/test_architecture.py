@@ -48,6 +48,7 @@ OWNERS = {
     "copier": {"scaffold"},
     "httptools": {"wire"},
     "jinja2": {"weights", "report"},
+    "math_verify": {"probe"},
     "msgspec": {"wire", "json_text"},
     "packaging": {"repo", "stacks"},
     "psutil": {"processes"},

@@ -9,7 +9,7 @@ from healthcheck import json_text
 from healthcheck.detectors import flags
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.figures import Grid
-from healthcheck.probe.records import CLIENT, ProbeRun
+from healthcheck.probe.records import CLIENT, THE_KIT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
@@ -50,6 +50,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "signs": _signs(run),
+        "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
         "grading tiers": {**_counted([run.grades[place].tier or "none" for place in chosen.flat])},
         "verdict": _verdict(run),
     }

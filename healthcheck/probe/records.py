@@ -16,6 +16,8 @@ from healthcheck.probe.statistics.correlation import Counts
 
 CLIENT = "the service's client will print"
 """The name, among a run's figures, of what the evaluation client would make of it."""
+THE_KIT = "npu-adapter-kit"
+"""The grader of what needs no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from healthcheck.probe.export import client_column, client_figures, client_readi
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem, prompt
-from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.records import THE_KIT, ProbeRun, Sample
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
 from healthcheck.probe.statistics.pass_variance import sharpness
@@ -113,6 +113,8 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
         said.append(f"The run ended early: {words.plain(without_secrets(run.stopped))}.")
     if len(chosen.flat) < len(run.samples):
         said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
+    judges = sorted({grade.by for grade in run.grades if grade.by})
+    said.append(f"Graded by {THE_KIT}{''.join(f' and {_note(name)}' for name in judges)}.")
     if run.failed:
         said.append(f"Failed requests, which count as wrong, as with the service: {len(run.failed)}.")
     return tuple(said)
@@ -289,6 +291,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
         "order": sample.order,
         "extracted": _note(grade.extracted),
         "by": grade.tier,
+        "judge": _note(grade.by),
         "client": _client(run.problems[sample.problem], sample),
         "finish": _note(sample.finish_reason),
         "tokens": sample.completion_tokens,

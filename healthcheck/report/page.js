@@ -63,7 +63,7 @@
     fact(list, "reasoning", sample.reasoning, sample.reasoning_whole);
     fact(list, "answer", sample.error ? "" : sample.text || "(empty)", sample.text_whole);
     fact(list, "error", sample.error);
-    if (!sample.error) fact(list, "extraction", sample.by ? `${sample.extracted || "(nothing)"}  (found by: ${sample.by})` : "nothing could be extracted");
+    if (!sample.error) fact(list, "extraction", sample.by ? `${sample.extracted || "(nothing)"}  (found by: ${sample.by}${sample.judge ? `; compared by ${sample.judge}` : ""})` : "nothing could be extracted");
     fact(list, "gold", problem.gold);
     fact(list, "AISBench reads", sample.client);
     const numbers = [`first byte after ${sample.first_s} s, whole after ${sample.seconds} s`];

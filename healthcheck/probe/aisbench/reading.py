@@ -11,7 +11,7 @@ from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_gra
 from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
 from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
 from healthcheck.probe.aisbench.textvqa import client_soft
-from healthcheck.probe.grading import Grade, grade
+from healthcheck.probe.grading import Grade, golds, grade
 from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import Estimate, Summary
@@ -155,16 +155,11 @@ def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Gra
 def _problem(answered: Answered) -> Problem | None:
     """The problem as the kit's grader wants it; None where there is no answer to hold a text against."""
     answer = client_gold(answered.gold).strip()
-    problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer)
+    kind = golds.kind_of(answer)
+    problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind)
     if answered.references:
         return replace(problem, kind=AnswerKind.SOFT, references=tuple(r.answer for r in answered.references))
-    if not answer:
-        return None
-    try:
-        grade(problem, "")
-    except ValueError:
-        return None
-    return problem
+    return problem if answer and kind is not AnswerKind.EXPRESSION else None
 
 
 def _rule(task: ClientTask) -> Rule | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
-from healthcheck import contract
+from healthcheck import __version__, contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.export import client_text
-from healthcheck.probe.records import EndedBy, ProbeRun
+from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.records import Estimate
 from healthcheck.probe.statistics.reference import Look
@@ -72,6 +73,7 @@ def accuracy(run: ProbeRun) -> Findings:
     if run.stopped:
         yield note(f"the run ended early ({run.stopped}): {_leaning(run.ended_by)}")
     yield from _baselines(run)
+    yield from _graders(run)
     yield from _second_opinion(run)
     if run.settings.references:
         yield from _against_reference(run)
@@ -123,6 +125,14 @@ def _baselines(run: ProbeRun) -> Findings:
 
 def _without_model(run: ProbeRun) -> Mapping[str, float]:
     return baselines.accuracies([run.problems[problem] for problem in figures.grid(run).problems])
+
+
+def _graders(run: ProbeRun) -> Findings:
+    """Who judged the answers, where it was not the kit alone."""
+    counts = Counter(grade.by for grade in run.grades if grade.by)
+    if counts:
+        told = "; ".join(f"{name} compared {count}" for name, count in sorted(counts.items()))
+        yield note(f"graded by {THE_KIT} {__version__}; {told} of {len(run.samples)} answers")
 
 
 def _second_opinion(run: ProbeRun) -> Findings:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from healthcheck.probe.grading import extract, replies
-from healthcheck.probe.grading.numbers import Number, read
+from healthcheck.probe.grading import choices, expressions, extract, phrases, replies
+from healthcheck.probe.grading.numbers import Number, normalise
+from healthcheck.probe.grading.quantities import quantities
+from healthcheck.probe.grading.statements import STRICT_TIERS, whole_part
 from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.reasoning import final_text
+
+_OPTION = re.compile(r"^([A-J])\. (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +26,14 @@ class Grade:
         strict: correct, and found where the prompt asked for it. Lenient minus strict accuracy is the uncertainty
             of grading.
         extracted: the answer that was found, in one spelling, so that equal answers are equal texts.
+        by: who judged; "" is the kit itself.
     """
 
     score: float = 0.0
     tier: str = ""
     strict: bool = False
     extracted: str = ""
+    by: str = ""
 
     @property
     def correct(self) -> bool:
@@ -36,15 +43,19 @@ class Grade:
 def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
     """Grade an answer in the way of its problem's kind.
 
-    An answer that was cut at max_tokens ("length") counts only where its final answer was already marked: the last
-    number of an unfinished calculation is right by chance.
+    An answer that was cut at max_tokens ("length") counts only where its result was marked and is surely whole: the
+    last number of an unfinished calculation is right by chance, and its last digits may be missing.
+
+    Raises:
+        UsageError: the problem asks for an expression, and what judges those is not installed.
     """
     answer = final_text(text)
-    if not answer:
+    cut = finish_reason == "length"
+    if not (whole_part(answer) if cut else answer):
         return Grade()
-    graded = _by_kind(problem, answer)
-    if finish_reason == "length" and graded.correct and not graded.strict:
-        return Grade(tier=graded.tier, extracted=graded.extracted)
+    graded = _by_kind(problem, whole_part(answer) if cut else answer)
+    if cut and graded.correct and not graded.strict:
+        return Grade(tier=graded.tier, extracted=graded.extracted, by=graded.by)
     return graded
 
 
@@ -54,6 +65,10 @@ def _by_kind(problem: Problem, answer: str) -> Grade:
             return _number(problem, answer)
         case AnswerKind.CHOICE:
             return _choice(problem, answer)
+        case AnswerKind.EXPRESSION:
+            return _expression(problem, answer)
+        case AnswerKind.PHRASE:
+            return _phrase(problem, answer)
         case AnswerKind.WORDS:
             return _words(problem, answer)
         case AnswerKind.SOFT:
@@ -64,7 +79,7 @@ def _number(problem: Problem, answer: str) -> Grade:
     """By value; where the expected answer is not a number, by words."""
     expected = _expected(problem.answer)
     if expected is None:
-        return _words(problem, answer)
+        return _phrase(problem, answer)
     found = extract.number(answer)
     if found is None or found.number is None:
         return Grade()
@@ -73,16 +88,36 @@ def _number(problem: Problem, answer: str) -> Grade:
 
 @lru_cache(maxsize=4096)
 def _expected(answer: str) -> Number | None:
-    return read(answer)
+    return next(iter(quantities(normalise(answer))), None)
 
 
 def _choice(problem: Problem, answer: str) -> Grade:
-    found = extract.choice(answer, problem.letters)
+    options = {letter: text for letter, text in _OPTION.findall(problem.question) if letter in problem.letters}
+    found = choices.choice(answer, problem.letters, options)
     return _judged(found.text == problem.answer, found) if found else Grade()
 
 
+def _expression(problem: Problem, answer: str) -> Grade:
+    found, right, by = expressions.judged(answer, problem.answer)
+    if found is None:
+        return Grade()
+    strict = right and found.tier in STRICT_TIERS
+    return Grade(score=float(right), tier=found.tier, strict=strict, extracted=found.text[:200], by=by)
+
+
+def _phrase(problem: Problem, answer: str) -> Grade:
+    accepted = (problem.answer, *problem.references)
+    found = [one for expected in accepted if (one := phrases.said(answer, expected))]
+    right = next(
+        (one for one, expected in zip(found, accepted, strict=False) if one.text == phrases.same(expected)), None
+    )
+    if right:
+        return Grade(score=1.0, tier=right.tier, strict=right.tier != "last line", extracted=right.text)
+    return Grade(tier=found[0].tier, extracted=found[0].text[:200]) if found else Grade()
+
+
 def _judged(correct: bool, found: extract.Found) -> Grade:
-    strict = correct and found.tier in extract.STRICT_TIERS
+    strict = correct and found.tier in STRICT_TIERS
     return Grade(score=float(correct), tier=found.tier, strict=strict, extracted=found.text)
 
 

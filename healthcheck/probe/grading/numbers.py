@@ -6,6 +6,7 @@ Everything is a Fraction: nothing is rounded on the way. A number can have more 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +19,8 @@ MAX_CHARS = 20_000
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS = dict.fromkeys(map(ord, "−﹣‐‑‒–"), "-")
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
-_TABLE: dict[int, int | str] = {**_WIDE, **_SIGNS, **_SPACES}
+_DOTS = dict.fromkeys(map(ord, "·⋅∙×"), "*")
+_TABLE: dict[int, int | str] = {**_WIDE, **_SIGNS, **_SPACES, **_DOTS}
 _VULGAR = {
     "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
     "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
@@ -26,24 +28,26 @@ _VULGAR = {
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _LATEX = (
     (re.compile(r"\\(?:text|textbf|mathrm|mathbf|mbox|textit)\s*\{([^{}]*)\}"), r" \1 "),
-    (re.compile(r"\{,\}|\\,(?=\d{3})|\\!"), ","),
+    (re.compile(r"\{,\}|,?\\[,!](?=\s?\d{3})|\\!"), ","),
     (re.compile(r"\\(?:left|right|displaystyle)(?![a-z])|\\[()\[\]]"), ""),
     (re.compile(r"\\(?:quad|qquad|[,;: ])"), " "),
     (re.compile(r"(?<=\d)\s*(?=\\[dt]?frac)"), " "),
     (re.compile(r"\\[dt]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}"), r"\1/\2"),
     (re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)"), r"\1/\2"),
-    (re.compile(r"\\(?:times|cdot)(?![a-z])|×"), "*"),
+    (re.compile(r"\\(?:times|cdot)(?![a-z])"), "*"),
     (re.compile(r"\\([$%#_&])"), r"\1"),
     (re.compile(r"\^\s*\{\s*(-?\d+)\s*\}"), r"^\1"),
     (re.compile(r"\^\{?\\(?:circ|degree)\}?"), "°"),
 )
+_ROOT = re.compile(r"(?P<times>\d{0,9})\s?(?:\\sqrt|√)\s*[({]?\s*(?P<under>\d{1,18})\s*[)}]?")
 
 _NUMBER = re.compile(
     r"""(?P<sign>(?:\b(?:minus|negative)\s+|[-+负]\s?)?)
     (?:(?:US\$|[$€£¥])\s?)?(?P<inner>-?)
     (?:
-      (?P<whole>\d+)\s+(?P<top>\d+)\s?/\s?(?P<bottom>\d+)(?![\d/.])
-      | (?P<numerator>\d+)/(?P<denominator>\d+)(?![\d/.])
+      (?P<whole>\d+)\s+(?P<top>\d+)\s?/\s?(?P<bottom>\d+)(?![\d/]|\.\d)
+      | (?P<numerator>\d+)/(?P<denominator>\d+)(?![\d/]|\.\d)
+      | (?P<points>\d{1,3}(?:\.\d{3}){2,}(?![\d.]*\d))
       | (?P<plain>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:[ ']\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![^\s($=])\.\d+)
     )
     (?P<power>(?:[eE][-+]?\d{1,3}(?!\w)|\s?\*\s?10\s?\^\s?-?\d{1,3}|\^\d{1,2})?)
@@ -84,10 +88,20 @@ def normalise(text: str) -> str:
         for sign, fraction in _VULGAR.items():
             text = text.replace(sign, f" {fraction}")
         text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", lambda found: "^" + found.group().translate(_POWERS), text)
-    if any(sign in text for sign in "\\{^×"):
+        text = re.sub(r"(?<=\d)’(?=\d{3})", "'", text)
+    if any(sign in text for sign in "\\{^√"):
         for pattern, replacement in _LATEX:
             text = pattern.sub(replacement, text)
+        text = _ROOT.sub(_root, text)
+    text = re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text)
     return text.replace("**", "").replace("__", "").replace("`", "")
+
+
+def _root(found: re.Match[str]) -> str:
+    """A root of a square as a number; any other root is none, and its digits are not read."""
+    under = int(found["under"])
+    root = math.isqrt(under)
+    return f" {int(found['times'] or 1) * root} " if root * root == under else " √ "
 
 
 def numbers(text: str) -> tuple[Number, ...]:
@@ -157,7 +171,7 @@ def _magnitude(match: re.Match[str]) -> Fraction | None:
             return int(match["whole"]) + Fraction(int(match["top"]), int(match["bottom"]))
         if match["numerator"]:
             return Fraction(int(match["numerator"]), int(match["denominator"]))
-        value = Fraction(re.sub("[, ']", "", match["plain"]))
+        value = Fraction(re.sub("[., ']" if match["points"] else "[, ']", "", match["points"] or match["plain"]))
     except (ZeroDivisionError, ValueError):
         return None
     power = match["power"]

@@ -21,11 +21,19 @@ _ENGLISH = re.compile(
     rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?P<percent>\s+per\s?cent\b)?(?P<half>\s+and\s+a\s+half\b)?",
     re.IGNORECASE,
 )
+_PARTS = {
+    "half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "hundredth": 100,
+}  # fmt: skip
+_FRACTION = re.compile(
+    rf"\b(?P<top>{'|'.join(UNITS[1:])}|an?)[\s-]+(?P<bottom>{'|'.join(set(_PARTS) - {'half'})})s?\b", re.IGNORECASE
+)
 _HALF = re.compile(r"\b(?:(?:a|one)\s+)?half\b", re.IGNORECASE)
 _DIGITS = {**{sign: place for place, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SIGN = "[零〇一二两三四五六七八九十百千万亿]{1,40}"
+_HALVES = re.compile(rf"(?P<whole>{_SIGN}|\d{{1,9}})个半")
 _CHINESE = re.compile(
     rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN})|(?P<bottom>{_SIGN})分之(?P<top>{_SIGN})"
     rf"|(?P<number>{_SIGN})(?:点(?P<decimals>[零〇一二三四五六七八九]{{1,40}}))?)"
@@ -34,7 +42,20 @@ _CHINESE = re.compile(
 
 def spelled_numbers(text: str) -> Iterator[Spelled]:
     """Start, end and readings of each number in words, in order."""
-    yield from sorted((*_english(text), *_chinese(text)))
+    fractions = [*_fractions(text)]
+    whole = (*_english(text), *_chinese(text))
+    yield from sorted((*fractions, *(one for one in whole if not any(a <= one[0] < b for a, b, _ in fractions))))
+
+
+def _fractions(text: str) -> Iterator[Spelled]:
+    """Two thirds, a quarter; 两个半."""
+    for match in _FRACTION.finditer(text):
+        top = match["top"].lower()
+        value = Fraction(1 if top in {"a", "an"} else _SMALL[top], _PARTS[match["bottom"].lower()])
+        yield match.start(), match.end(), (value,)
+    for match in _HALVES.finditer(text):
+        whole = int(match["whole"]) if match["whole"].isdecimal() else _chinese_value(match["whole"])
+        yield match.start(), match.end(), (whole + Fraction(1, 2),)
 
 
 def _english(text: str) -> Iterator[Spelled]:

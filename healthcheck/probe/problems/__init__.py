@@ -34,6 +34,7 @@ __all__ = [
     "instruction",
     "message",
     "prompt",
+    "requested",
 ]
 
 FAMILIES: dict[str, Callable[[str, int], Iterator[Problem]]] = {
@@ -57,9 +58,14 @@ _INSTRUCTIONS = {
     "instructions": "Reply with nothing else.",
     "pictures": "End with: The answer is N.",
     "signs": "Answer the question using a single word or phrase.",
-    "gsm8k": "Let's think step by step. End with: The answer is N.",
-    "mcq": "End with the letter: The answer is X.",
 }
+_OF_DATA_SETS = {
+    "gsm8k": ("Let's think step by step. End with: The answer is N.", "请逐步思考。最后写：答案是N。"),
+    "mcq": ("End with the letter: The answer is X.", "最后写出字母：答案是X。"),
+    "qa": ("End with: The answer is X.", "最后写：答案是X。"),
+    "expression": (r"End with the answer in \boxed{}.", r"最后把答案写在\boxed{}中。"),
+}
+"""In English and Chinese: a data set is asked in the language of its question."""
 _DRAWS_PER_PROBLEM = 20
 LARGEST_BANK = 100_000
 
@@ -92,8 +98,25 @@ def prompt(problem: Problem) -> str:
 
 
 def instruction(problem: Problem) -> str:
-    """What the prompt says after the question, alike for all problems of a family."""
+    """What the prompt says after the question: the form of the answer.
+
+    It is alike for all problems of a family; in a data set it depends on the language and kind of the row.
+    """
+    form = "expression" if problem.kind is AnswerKind.EXPRESSION else problem.family
+    if form in _OF_DATA_SETS:
+        english, chinese = _OF_DATA_SETS[form]
+        return chinese if problem.language == "zh" else english
     return _INSTRUCTIONS.get(problem.family, "")
+
+
+def requested(problem: Problem) -> str:
+    """The right answer in the form that the prompt asks for, where that is a sentence or a box; else as it is."""
+    asked = instruction(problem)
+    if problem.kind is AnswerKind.EXPRESSION:
+        return rf"\boxed{{{problem.answer}}}"
+    sentence = next((cue for cue in ("The answer is ", "答案是") if cue in asked), "")
+    end = "。" if sentence == "答案是" else "."
+    return f"{sentence}{problem.answer}{end}" if sentence else problem.answer
 
 
 def message(problem: Problem, text: str | None = None) -> Message:

@@ -1,7 +1,7 @@
 """Problems from a file that someone else wrote: read defensively, refused with the line that is wrong.
 
 GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
-qa:    {"question", "answer"} as JSON lines or CSV; the answer a number or words.
+qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expression or words.
 mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter.
 The last two are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
-from healthcheck.probe.problems import columns
+from healthcheck.probe.grading import expressions, golds, grade, judge
+from healthcheck.probe.problems import columns, requested
 from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
 
 MAX_BYTES = 2**28
@@ -27,6 +29,8 @@ MAX_ROWS = 1_000_000
 MAX_FIELD_CHARS = 1_000_000
 _LETTERS = "ABCDEFGHIJ"
 _GOLD = "####"
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ def draw(path: Path, count: int, seed: int) -> Drawn:
         found.setdefault((row.problem.question, row.images), row)
     if not found:
         raise UsageError(f"{path} has no problems")
+    _refuse_without_judge(path, found.values())
     rows = list(found.values())
     if len(rows) > count:
         chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
@@ -73,7 +78,16 @@ def draw(path: Path, count: int, seed: int) -> Drawn:
 
 
 def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
-    """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed."""
+    """The problem of a row with its pictures; their digest is part of its id, so that a change is noticed.
+
+    Raises:
+        UsageError: a picture cannot be sent, or the answer is an expression that math-verify does not read.
+    """
+    if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
+        raise UsageError(
+            f"{path}:{row.place}: {judge.PACKAGE} does not read the answer {row.problem.answer[:80]!r}: "
+            "write it as LaTeX, or in plain words"
+        )
     if not row.images:
         return row.problem
     images = pictures.read(row.images, f"{path}:{row.place}")
@@ -113,6 +127,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]
 def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
     where = f"{path}:{place}"
     problem = _problem(where, f"{path.stem}/{place}", row)
+    _refuse_ungradable(where, problem)
     return _Row(
         place=place,
         problem=replace(problem, tier=columns.tier(row, where)),
@@ -127,17 +142,44 @@ def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
         return Problem(
             id=identity, family="mcq", tier="", kind=AnswerKind.CHOICE, question=f"{question}\n{options}",
-            answer=answer.strip().upper(), letters=letters,
+            answer=answer.strip().upper(), letters=letters, language=_language(question),
         )  # fmt: skip
     if letters:
         raise UsageError(f"{where}: the answer {answer[:80]!r} is none of the letters {letters}")
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
         raise UsageError(f"{where}: nothing follows the last {_GOLD} of the answer")
+    gold = (final if mark else answer).strip()
     return Problem(
-        id=identity, family="gsm8k" if mark else "qa", tier="", question=question,
-        answer=(final if mark else answer).strip(), worked=answer if mark else "",
+        id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
+        kind=golds.kind_of(gold), worked=answer if mark else "", language=_language(question),
     )  # fmt: skip
+
+
+def _language(question: str) -> str:
+    return "zh" if _CHINESE.search(question) else "en"
+
+
+def _refuse_ungradable(where: str, problem: Problem) -> None:
+    """A gold that is not right when it is given back, as it is or in the form that the prompt asks for."""
+    for form in (problem.answer, requested(problem)):
+        graded = grade(problem, form)
+        if not graded.correct:
+            seen = f"{graded.extracted[:80]!r} is read from it" if graded.extracted else "no answer is found in it"
+            raise UsageError(
+                f"{where}: the answer {problem.answer[:80]!r} would not be graded right when a model gives it as "
+                f"{form[:120]!r}: {seen}. Write it as a number, as LaTeX or in plain words"
+            )
+
+
+def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
+    places = [row.place for row in rows if row.problem.kind is AnswerKind.EXPRESSION]
+    if places and not judge.installed():
+        named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
+        raise UsageError(
+            f"{path}: the answers of {len(places)} rows are expressions ({named}), which {judge.PACKAGE} judges: "
+            f"{judge.INSTALL}"
+        )
 
 
 def _text(where: str, row: Mapping[str, object], name: str) -> str:

@@ -24,10 +24,16 @@ class Sign(enum.Enum):
 
 
 class AnswerKind(enum.Enum):
-    """How an answer is graded: by value, by letter, by exact words, or by its share of agreeing references."""
+    """How an answer is graded.
+
+    NUMBER by value, CHOICE by letter, EXPRESSION by mathematical equality, PHRASE by its words, WORDS by its exact
+    words with case and punctuation, SOFT by the share of the references that agree.
+    """
 
     NUMBER = "number"
     CHOICE = "choice"
+    EXPRESSION = "expression"
+    PHRASE = "phrase"
     WORDS = "words"
     SOFT = "soft"
 

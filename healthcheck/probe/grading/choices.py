@@ -1,0 +1,114 @@
+"""The letter of an answer to a multiple-choice question: B, (b), "B. 12", the text of an option; none denied."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from healthcheck.probe.grading.extract import Found
+from healthcheck.probe.grading.numbers import MAX_CHARS, normalise
+from healthcheck.probe.grading.statements import Statement, statements
+
+_LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
+_SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
+_WHOLE = re.compile(r"[(\[]?([A-Ja-j])[)\].:：]?")
+_DENIED = re.compile(
+    r"(?:\b(?:not|isn['’]t|cannot\s+be|can['’]t\s+be|eliminate|exclude|rule\s+out|rather\s+than|instead\s+of)"
+    r"|不是|并非|而非|不选|排除)\s*(?:option\s+|the\s+)?[(\[]?[A-J][)\]]?(?![A-Za-z])"
+    r"|(?<![A-Za-z'’])[(\[]?[A-J][)\]]?\s*(?:(?:is|are|was|looks|seems)\s+(?:not\b|\w*\s?(?:wrong|incorrect|false|tempting|impossible|too\b))"
+    r"|isn['’]t|can(?:not|['’]t)|(?:can|could|may)\s+be\s+(?:ruled|eliminated|excluded)"
+    r"|(?:选项)?(?:是)?(?:不对|不正确|错|不符))",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"(?:\s*(?:,|，|、|or|and|和|或|/|&)\s*|\s+)+", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"(?:选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|must\s+be|it\s+is|it['’]s|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
+)
+_BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
+_QUESTION = re.compile(r"[?？]\s*$")
+
+
+def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
+    """The final letter of an answer, None where it names none, or more than one.
+
+    Args:
+        answer: as `reasoning.final_text` gives it.
+        letters: those to choose from.
+        options: the text of each letter, in small letters, where they are known.
+    """
+    answer = answer[-MAX_CHARS:]
+    stated = statements(answer)
+    for statement in stated.marked:
+        named = _stated(statement, letters, options)
+        if len(named) > 1:
+            return None
+        if named:
+            return Found(tier="cue" if statement.tier == "correction" else statement.tier, text=named)
+    rest = normalise(stated.rest).strip()
+    if match := _WHOLE.fullmatch(rest):
+        letter = match[1].upper()
+        return Found(tier="cue", text=letter) if letter in letters else None
+    letter = _unmarked(rest, letters)
+    return Found(tier="last", text=letter) if letter else None
+
+
+def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
+    """The letters that a statement names: one, several where it is unclear, or none."""
+    text = _DENIED.sub(" ", normalise(statement.text))
+    named = _named(text, letters)
+    if named:
+        return named
+    match = _SMALL.match(text)
+    if match and match[1].upper() in letters:
+        return match[1].upper()
+    said = _plain(text)
+    return next((letter for letter, option in options.items() if said == _plain(option)), "")
+
+
+def _named(text: str, letters: str) -> str:
+    """The letter that a text names first, with those that it names beside it: "A or B"."""
+    found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
+    if not found:
+        run = re.search(rf"(?<![A-Za-z])[{letters}]{{2,}}(?![A-Za-z])", text)
+        return run.group() if run and len(set(run.group())) > 1 else ""
+    named = found[0][1]
+    for before, after in itertools.pairwise(found):
+        if not _SEVERAL.fullmatch(text[before.end() : after.start()]):
+            break
+        named += after[1] if after[1] not in named else ""
+    return named
+
+
+def _unmarked(text: str, letters: str) -> str:
+    """The letter of an answer that marks none: the one it chooses, its last line's, the last one it names."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or _QUESTION.search(lines[-1]):
+        return ""
+    plain = _DENIED.sub(" ", text)
+    chosen = [match[1] for match in _CHOSEN.finditer(plain) if match[1] in letters]
+    if (match := re.match(r"\s*[(\[]?([A-J])[)\].:：](?!\w)", lines[-1])) and match[1] in letters:
+        return match[1]
+    found = [match for match in _LETTER.finditer(plain) if match[1] in letters and not _article(plain, match)]
+    if not found or (not chosen and len({match[1] for match in found}) > 1 and _BOTH.search(plain)):
+        return ""
+    last = found[-1]
+    beside = found[-2:-1]
+    if chosen and not any(_SEVERAL.fullmatch(plain[one.end() : last.start()]) for one in beside):
+        return chosen[-1]
+    if any(_SEVERAL.fullmatch(plain[one.end() : last.start()]) and one[1] != last[1] for one in beside):
+        return ""
+    return last[1]
+
+
+def _article(text: str, match: re.Match[str]) -> bool:
+    """The English article or pronoun: "A" or "I" before a small-letter word."""
+    bare = match[1] in "AI" and not match.group().startswith(("(", "["))
+    return (
+        bare
+        and bool(re.match(r"\s+[a-z]", text[match.end() :]))
+        and not re.match(r"\s+(?:is|or|and|because|since|as)\b", text[match.end() :])
+    )
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s*_$\"'“”.。]+", " ", text).strip().casefold()

@@ -1,0 +1,84 @@
+"""Compares mathematical expressions with math-verify, in a process of its own.
+
+    python -I -S math_child.py FOLDERS
+
+Reads lines of {"gold", "answer"} and writes a line each: equal, different, or unreadable (of the gold). It imports
+nothing of the kit. A comparison that takes too much time of the processor ends the process, by the kernel's timer:
+Python's own signal handlers do not reach sympy where it is busy in C. Whoever asks starts another.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+READY = "ready"
+EQUAL, DIFFERENT, UNREADABLE = "equal", "different", "unreadable"
+MEMORY_BYTES = 2**31
+ONE_CPU_S = 3.0
+ALL_CPU_S = 600
+CLOSE = 1e-6
+
+
+def main() -> None:
+    """Serve until the standard input ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (ALL_CPU_S, ALL_CPU_S))
+    for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+        resource.setrlimit(limit, (0, 0))
+    sys.path += sys.argv[1].split(":")
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    logging.disable()
+    compared("1", "1")  # imports what the first comparison needs
+    print(READY, file=replies, flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        signal.setitimer(signal.ITIMER_VIRTUAL, ONE_CPU_S)
+        verdict = compared(asked["gold"], asked["answer"])
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        print(verdict, file=replies, flush=True)
+
+
+def compared(gold: str, answer: str) -> str:
+    """One of EQUAL, DIFFERENT, UNREADABLE."""
+    from math_verify import verify  # type: ignore[import-untyped] # noqa: PLC0415 - its path is set by then
+
+    expected = parsed(gold)
+    if not expected:
+        return UNREADABLE
+    found = parsed(answer)
+    try:
+        same = any(
+            verify(one, other, allow_set_relation_comp=True, timeout_seconds=None) and close(one, other)
+            for one in expected
+            for other in found
+        )
+    except (ArithmeticError, AttributeError, RecursionError, RuntimeError, TypeError, ValueError):
+        same = False
+    return EQUAL if same else DIFFERENT
+
+
+def parsed(text: str) -> list[Any]:
+    """What math-verify reads from LaTeX, without its fallback to the text itself."""
+    from math_verify import LatexExtractionConfig, parse  # noqa: PLC0415
+
+    found = parse(f"${text}$", [LatexExtractionConfig()], fallback_mode="no_fallback", parsing_timeout=None)
+    return list(found)
+
+
+def close(one: Any, other: Any) -> bool:
+    """Whether two numbers agree in relation to their size: math-verify rounds to six places, 1e-7 to 0."""
+    if not (getattr(one, "is_number", False) and getattr(other, "is_number", False)):
+        return True
+    first, second = complex(one), complex(other)
+    return first == second or abs(first - second) <= CLOSE * max(abs(first), abs(second))
+
+
+if __name__ == "__main__":
+    main()

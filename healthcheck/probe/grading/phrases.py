@@ -1,0 +1,102 @@
+"""Answers in words: a name, a date, a ratio, yes or no. Case, punctuation and the words around do not count."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from healthcheck.probe.grading.extract import Found
+from healthcheck.probe.grading.numbers import MAX_CHARS, normalise
+from healthcheck.probe.grading.statements import Statement, statements
+
+_AROUND = " \t\n\"'“”‘’`*_$.。!！,，;；:：?？()（）[]{}<>「」『』、"
+_HEAD_END = re.compile(
+    r"\s*(?:[,，;；(（—。]|\s[-–]\s|\.(?=\s|$)|!(?=\s|$)|</answer>|\}\s*$"
+    r"|\s(?:which|because|since|as|not|rather|instead|in|at|won|is|was|has|wins)\b|而不|因为|，)",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    r"(?:\b(?:is|are|was|were|be|called|named|at|on|in|by)\b|['’]s\b|[=:：]|是|为|叫)\s*(?P<said>.+)$",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
+_QUESTION = re.compile(r"[?？]\s*$")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)}),?\s+(\d{{4}})\b")
+_ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
+_RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
+
+
+def said(answer: str, expected: str) -> Found | None:
+    """What an answer states in words, in one spelling; None where it states nothing.
+
+    The expected text decides only how much of a sentence is taken: of "the answer is Paris, the capital" only paris
+    where paris is expected, and so of the sentence "The capital of France is Paris."
+    """
+    wanted = same(expected)
+    stated = statements(answer[-MAX_CHARS:])
+    for statement in stated.marked:
+        if text := _stated(statement, wanted):
+            return Found(tier="cue" if statement.tier == "correction" else statement.tier, text=text)
+    for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
+        if text := next((same(one) for one in candidates if same(one) == wanted), ""):
+            return Found(tier=tier, text=text)
+    whole = same(stated.rest)
+    return Found(tier="exact", text=whole[:200]) if whole else None
+
+
+def same(text: str) -> str:
+    """One spelling for what differs in case, quotes, markup, articles, and in how a date or ratio is written."""
+    plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
+    plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
+    plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
+    plain = _RATIO.sub(":", plain)
+    plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3]}", plain)
+    return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3]}", plain)
+
+
+def _stated(statement: Statement, wanted: str) -> str:
+    """What a marked statement says: all of it, the part before a comma or bracket, the part in brackets."""
+    text = statement.text.strip()
+    if not same(text):
+        return ""
+    bracketed = [same(part) for part in re.findall(r"[(（]([^()（）]+)[)）]", text)]
+    candidates = [same(text), *_heads(text), *bracketed]
+    return wanted if wanted in candidates else candidates[0]
+
+
+def _heads(text: str) -> Iterator[str]:
+    """The beginnings of a text, each up to a place where a remark may begin, the longest first."""
+    for end in reversed([match.start() for match in _HEAD_END.finditer(text)][:20]):
+        yield same(text[:end])
+
+
+def _whole(answer: str) -> Iterator[str]:
+    """The whole answer, its last line, its first sentence up to a remark."""
+    lines = [line for line in answer.splitlines() if line.strip()]
+    if not lines or _QUESTION.search(lines[-1]):
+        return
+    yield answer
+    yield lines[-1]
+    yield lines[-1].rpartition(":")[2]
+    if not _DENIED.search(lines[0]) or len(lines[0]) < 2000:
+        yield from _heads(lines[0][:2000])
+
+
+def _sentences(answer: str) -> Iterator[str]:
+    """What the last sentence states at its end."""
+    parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
+    last = parts[-1] if parts else ""
+    if _QUESTION.search(last) or _DENIED.search(last):
+        return
+    place = 0
+    for _ in range(20):
+        match = _STATES.search(last, place)
+        if not match:
+            return
+        yield match["said"]
+        place = match.start("said")

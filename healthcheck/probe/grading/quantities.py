@@ -1,0 +1,87 @@
+"""Numbers with their units: 2 hours 30 minutes is one quantity, and so is "2.5 hours, or 150 minutes"."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from healthcheck.probe.grading.numbers import Number, numbers, spelled
+
+_MEASURES: tuple[dict[str, int], ...] = (
+    {"s|secs?|seconds?|秒钟?": 1, "mins?|minutes?|分钟?": 60, "h|hrs?|hours?|个?小时|时": 3600,
+     "days?|天|日": 86_400, "weeks?|周|个?星期": 604_800},
+    {"分钱?": 1, "角|毛钱?": 10, "元|块钱?": 100},
+    {"cents?": 1, "dollars?": 100},
+    {"mm|毫米": 1, "cm|厘米|公分": 10, "m|met(?:er|re)s?|米": 1000, "km|kilomet(?:er|re)s?|千米|公里": 10**6},
+    {"in|inch(?:es)?": 1, "ft|foot|feet": 12, "yd|yards?": 36},
+    {"mg|毫克": 1, "g|grams?|克": 1000, "kg|kilograms?|千克|公斤": 10**6, "t|tons?|吨": 10**9},
+    {"oz|ounces?": 1, "lbs?|pounds?": 16},
+    {"ml|毫升": 1, "l|lit(?:er|re)s?|升": 1000},
+)  # fmt: skip
+_UNITS = tuple(
+    (group, factor, re.compile(rf"\s?(?:{names})(?![A-Za-z])", re.IGNORECASE))
+    for group, measure in enumerate(_MEASURES)
+    for names, factor in measure.items()
+)
+_JOINED = re.compile(r"\s*(?:,|and\b|又|零)?\s*")
+_RESTATED = re.compile(r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*")
+_ABOUT = re.compile(r"[\s,，(（$]*(?:or\s+)?(?:\\?approx|≈|~|about|approximately|roughly|around|大约|约等于|约)\s*")
+_CLOSE = Fraction(1, 50)
+
+
+def quantities(text: str) -> tuple[Number, ...]:
+    """The numbers of a normalised text, those that state one quantity taken together; words where it has no digits.
+
+    A quantity in several units has a reading in each of them; one that is also given roughly, that reading too.
+    """
+    merged: list[Number] = []
+    for number in numbers(text) or spelled(text):
+        both = _together(text, merged[-1], number) if merged else None
+        if both:
+            merged[-1] = both
+        else:
+            merged.append(number)
+    return tuple(merged)
+
+
+def unit_end(text: str, place: int) -> int:
+    """Where the unit that begins at a place ends; the place itself where none does."""
+    found = _unit(text, place)
+    return found[2] if found else place
+
+
+def _unit(text: str, place: int) -> tuple[int, int, int] | None:
+    """Group, factor and end of the unit there; 分 after 元 and 角 is money, else time."""
+    for group, factor, name in _UNITS:
+        if match := name.match(text, place):
+            return group, factor, match.end()
+    return None
+
+
+def _together(text: str, first: Number, second: Number) -> Number | None:
+    unit = _unit(text, first.end)
+    between = text[unit[2] if unit else first.end : second.start]
+    if _ABOUT.fullmatch(between) and _close(first, second):
+        return Number(start=first.start, end=second.end, readings=(*first.readings, *second.readings))
+    other = _unit_of_group(text, second.end, unit[0]) if unit else None
+    if unit is None or other is None or unit[1] == other[0]:
+        return None
+    value, more = first.readings[0] * unit[1], second.readings[0] * other[0]
+    if value == more and _RESTATED.fullmatch(between):
+        return Number(start=first.start, end=other[1], readings=(*first.readings, *second.readings))
+    if unit[1] > other[0] and 0 <= more < unit[1] and _JOINED.fullmatch(between):
+        total = value + more
+        return Number(start=first.start, end=other[1], readings=(total / unit[1], total / other[0]))
+    return None
+
+
+def _unit_of_group(text: str, place: int, wanted: int) -> tuple[int, int] | None:
+    """Factor and end of the unit of one group."""
+    for group, factor, name in _UNITS:
+        if group == wanted and (match := name.match(text, place)):
+            return factor, match.end()
+    return None
+
+
+def _close(first: Number, second: Number) -> bool:
+    return any(abs(a - b) <= _CLOSE * max(abs(a), abs(b)) for a in first.readings for b in second.readings)

@@ -1,0 +1,153 @@
+r"""Where an answer states its result: in \boxed{}, after ####, after "the answer is", and what it takes back.
+
+An answer that corrects itself is read in segments: what follows "Wait," or "不对" counts before what precedes it;
+"that is wrong" with nothing after it leaves no result.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from healthcheck.probe.grading.numbers import MAX_CHARS
+
+STRICT_TIERS = ("boxed", "hashes", "cue")
+MOST_MARKS = 20
+MAX_CLAUSE_CHARS = 1000
+_CUE = re.compile(
+    r"(?<![A-Za-z])answers?\b[\"']?(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|were|equals|be|comes\s+to)\b\s*[:：=]?"
+    r"|[^.。\n:：=]{0,20}?[:：=])"
+    r"|<answer>|答案(?:应该|应当|应|就|即|可能)?\s*(?:是|为|选|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
+    re.IGNORECASE,
+)
+_LOOSE_CUE = re.compile(
+    r"\b(?:it|(?:the|my)\s+(?:\w+\s+)?(?:answer|result|total|value|number|choice|option))"
+    r"(?:['’]s|\s+(?:is|was|equals|(?:should|must|has\s+to|ought\s+to|would|will)\s+be))\s"
+    r"|\bi\s+meant?\s|(?:应该|应当)(?:是|为|选)|应为|应选|而是|改为|正确的?(?:答案|结果)?[是为]",
+    re.IGNORECASE,
+)
+"""What states a result only after something was taken back."""
+_BEFORE = r"(?:^|(?<=[.!?…。！？,，;；:：\n)*}$—-])|(?<=\.\s)|(?<=[!?…,;:\n)*}$—-]\s))"
+_SECOND_THOUGHT = re.compile(
+    _BEFORE
+    + r"(?:(?:oh\s*,?\s*)?wait\b|actually\b|no\b(?=\s*[,.!:—]|\s+wait)|(?:i['’]m\s+)?sorry\b|oops\b|correction\b"
+    r"|hmm+\b|hold\s+on\b|on\s+second\s+thoughts?\b|scratch\s+that\b|let\s+me\s+(?:correct|re-?(?:check|do|think|calculate)))"
+    r"|不对|等等|等一下|更正|纠正|抱歉",
+    re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:that|this|it)(?:['’]s|\s+(?:is|was))\s+(?:wrong|incorrect|not\s+(?:right|correct))"
+    r"|(?:can(?:not|['’]t)|could\s*n['’]t)\s+be\s+(?:right|correct)"
+    r"|\bi\s+(?:made\s+(?:a|an)\s+(?:\w+\s+)?(?:mistake|error)|was\s+wrong|misread)|不对|算错了|错了",
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"(?:thought|think\s+at\s+first|might\s+say|may\s+think|would\s+think|used\s+to\s+be)\s+(?:that\s+)?(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_CLAUSE_END = re.compile(r"\n|[。！？?；]|(?<!\\)[!;]|(?<!\bi\.e)(?<!\be\.g)\.(?=\s|\*|$)|\.{3}")
+_NEGATED = re.compile(r"\s*(?:not\b(?!\s+\S+(?:\s+\S+)?\s+but\b)|不是|并非)", re.IGNORECASE)
+_DENYING = re.compile(
+    r"(?:\b(?:not|never|cannot|can)|n['’]t)\s+(?:\w+\s+)?(?:is|are|was|were|be)\s*$|['’]t\s+be\s*$", re.IGNORECASE
+)
+_HASHES = re.compile(r"####[ \t]*([^\n]+)")
+_BOX = re.compile(r"\\?(?:f?boxed|fbox)\s*\{")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A text that states a result, and the tier of the mark that shows it."""
+
+    tier: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """What an answer states.
+
+    Attributes:
+        marked: the statements, the one that counts first.
+        rest: where to look for a result that nothing marks: the answer without emphasis, or what follows the
+            statement that was taken back.
+        taken_back: an earlier statement was withdrawn.
+    """
+
+    marked: tuple[Statement, ...]
+    rest: str
+    taken_back: bool = False
+
+
+def statements(answer: str) -> Statements:
+    """The marked results of an answer (of `reasoning.final_text`), the last correction first."""
+    answer = _without_emphasis(answer[-MAX_CHARS:])
+    segments = _segments(answer)
+    marked: list[Statement] = []
+    for number in range(len(segments) - 1, -1, -1):
+        marked += _marked(segments[number], corrected=number > 0)
+        if number and _TAKEN_BACK.search(segments[number]):
+            return Statements(marked=tuple(marked), rest="".join(segments[number:]), taken_back=True)
+    return Statements(marked=tuple(marked), rest=answer)
+
+
+def _without_emphasis(text: str) -> str:
+    return re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text).replace("**", "").replace("__", "").replace("`", "")
+
+
+def _segments(answer: str) -> list[str]:
+    """The answer cut before each second thought that comes after a statement."""
+    marks = [match.end() for expression in (_BOX, _HASHES, _CUE) if (match := expression.search(answer))]
+    if not marks:
+        return [answer]
+    cuts = [match.start() for match in _SECOND_THOUGHT.finditer(answer, min(marks))]
+    places = [0, *cuts[-MOST_MARKS:], len(answer)]
+    return [answer[start:end] for start, end in itertools.pairwise(places)]
+
+
+def _marked(segment: str, *, corrected: bool) -> Iterator[Statement]:
+    yield from (Statement(tier="boxed", text=content) for content in boxes(segment))
+    yield from (Statement(tier="hashes", text=content) for content in reversed(_HASHES.findall(segment)))
+    yield from (Statement(tier="cue", text=clause) for clause in _clauses(segment, _CUE))
+    if corrected:
+        yield from (Statement(tier="cue", text=clause) for clause in _clauses(segment, _LOOSE_CUE))
+        if match := _SECOND_THOUGHT.match(segment):
+            yield Statement(tier="correction", text=_clause(segment[match.end() :].lstrip(" ,，:：—")))
+
+
+def boxes(answer: str) -> Iterator[str]:
+    r"""The contents of \boxed{…}, braces matched, last first; an unclosed one runs to the end of its line."""
+    for match in reversed(list(_BOX.finditer(answer))[-MOST_MARKS:]):
+        depth, end, last = 1, match.end(), min(len(answer), match.end() + MAX_CLAUSE_CHARS)
+        while end < last and depth:
+            depth += {"{": 1, "}": -1}.get(answer[end], 0)
+            end += 1
+        yield answer[match.end() : end - 1] if not depth else answer[match.end() :].partition("\n")[0]
+
+
+def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
+    """What follows each cue up to the end of its sentence, last first; the next line where the cue ends its own."""
+    for cue in reversed(list(cues.finditer(text))[-MOST_MARKS:]):
+        rest = text[cue.end() : cue.end() + MAX_CLAUSE_CHARS]
+        rest = rest.lstrip(" :：*_\n\t>-" if rest.lstrip(" *_").startswith("\n") else " ")
+        doubted = _DOUBTED.search(text[max(cue.start() - 40, 0) : cue.start()])
+        if not (_NEGATED.match(rest) or doubted or _DENYING.search(cue.group())):
+            yield _clause(rest)
+
+
+def _clause(text: str) -> str:
+    """Up to the end of the sentence; the next one too where that begins with "Or"."""
+    end = _CLAUSE_END.search(text)
+    if not end:
+        return text
+    return text if re.match(r"\s*or\b", text[end.end() :], re.IGNORECASE) else text[: end.start()]
+
+
+def whole_part(answer: str) -> str:
+    """What of an answer that was cut at max_tokens is surely whole: up to its last sentence, line or closed brace.
+
+    The number or word that it ends in may be the beginning of another.
+    """
+    ends = [match.end() for match in re.finditer(r"\n|[。！？]|[.!?](?=\s)|\}(?=\s*\$|\W|$)", answer)]
+    return answer[: ends[-1]] if ends else ""

@@ -1,0 +1,53 @@
+"""The labelled answers of tests/probe/data/answers.toml."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.probe.grading import golds
+from healthcheck.probe.problems import AnswerKind, Problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE = Path(__file__).parents[1] / "probe" / "data" / "answers.toml"
+LABELS = ("right", "wrong", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """An answer, what it is about, and its label: right, wrong, or none where it states no answer."""
+
+    kind: str
+    about: str
+    gold: str
+    text: str
+    label: str
+    cut: bool
+    question: str
+    letters: str
+
+    def problem(self) -> Problem:
+        """The problem of a user's data set that it answers."""
+        kind = AnswerKind.CHOICE if self.letters else golds.kind_of(self.gold)
+        return Problem(
+            id="x", family="qa", tier="", question=self.question, answer=self.gold, kind=kind, letters=self.letters
+        )
+
+
+def labelled() -> tuple[Labelled, ...]:
+    """All answers, in the order of the file."""
+    groups = tomllib.loads(FILE.read_text("utf-8"))["group"]
+    return tuple(
+        Labelled(
+            kind=group["kind"], about=group["about"], gold=group["gold"], text=text, label=label,
+            cut=group.get("cut", False), question=group.get("question", "?"), letters=group.get("letters", ""),
+        )
+        for group in groups
+        for label in LABELS
+        for text in group.get(label, ())
+    )  # fmt: skip
