@@ -12,6 +12,7 @@ from healthcheck.plan.checks.one_machine import one_machine
 from healthcheck.records import CheckResult, Outcome
 from tests.plan.conftest import planned, write
 from tests.plan.corpus import bash, case
+from tests.support.daily import every
 
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
@@ -94,7 +95,7 @@ SEVERAL |= {
 }
 
 
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", every(4, SEVERAL))
 def test_what_waits_for_another_machine_fails(tmp_path, weights, name):
     body, said = SEVERAL[name]
     found = result(tmp_path, weights, body)
@@ -139,7 +140,7 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("name", every(4, ONE))
 def test_one_machine_passes(tmp_path, weights, name):
     assert result(tmp_path, weights, ONE[name]).outcome is Outcome.PASS
 

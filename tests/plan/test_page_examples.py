@@ -10,6 +10,7 @@ import pytest
 from healthcheck import catalogue
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case
+from tests.support.daily import every
 
 SCRIPT = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMITTED = {
@@ -21,7 +22,7 @@ COMMITTED = {
 PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id.removeprefix("plan/"))
+@pytest.mark.parametrize("page", every(4, PAGES), ids=lambda page: page.id.removeprefix("plan/"))
 def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     page: catalogue.Page, tmp_path: Path, weights: Path
 ) -> None:

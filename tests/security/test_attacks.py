@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.security.attacks import ATTACKS, Attack
-from tests.security.world import NOBODY, SECRET, Host, Setup, attack, host, package_for
+from tests.security.world import NOBODY, SECRET, STRANGERS_PYTHON, Host, Setup, attack, host, package_for
 
 SETUPS = (
     Setup("isolated"),
@@ -23,7 +23,7 @@ SETUPS = (
     Setup("unconfined", ordinary=True, lacks=("landlock", "userns")),
 )
 QUICK = {"breaks-0", "stays-kills-all", "reaches-through-a-thread", "writes-modes-by-handle"}
-"""In every setup each time; of the others, every fourth in one setup, and all in one in the slow tests."""
+"""In every setup each time; of the others, every eighth in one setup, and all in one in the slow tests."""
 WHOLE_MATRIX = "NPU_ADAPTER_TESTS_ALL_ATTACKS" in os.environ
 """Every attack in every setup takes a quarter of an hour: for changes of the sandbox."""
 MEMORY_MIB = 700
@@ -31,7 +31,7 @@ ROOT = os.geteuid() == 0
 
 
 def _marks(name: str, number: int, at: int) -> tuple[pytest.MarkDecorator, ...]:
-    daily = name in QUICK or (number % 4 == 0 and number // 4 % len(SETUPS) == at)
+    daily = name in QUICK or (number % 8 == 0 and number // 8 % len(SETUPS) == at)
     return () if daily else (pytest.mark.slow,)
 
 
@@ -86,7 +86,7 @@ def world(setup: Setup, turn: None) -> Iterator[Host]:
 def test_the_host_is_as_it_was(
     setup: Setup, each: Attack, world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
-    if setup.ordinary and not (ROOT and os.access("/usr/bin/python3", os.X_OK)):
+    if setup.ordinary and not (ROOT and os.access(STRANGERS_PYTHON, os.X_OK)):
         pytest.skip("becoming another user takes root, and a Python that every user can run")
     base = world.folder.parent
     repo, weights = base / "repo", base / "weights"

@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1]
 SECRET = "CANARY-SECRET-49152"
 NOBODY = 65534
+STRANGERS_PYTHON = "/usr/bin/python3"
 SHARED = ("/dev/shm", "/tmp", "/var/tmp")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 LOOK_S = 20.0
@@ -132,8 +133,10 @@ def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
     shutil.copytree(PACKAGE / "healthcheck", copy / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
     for script in ("lacking.py", "dry_run_one.py"):
         shutil.copyfile(HERE / script, copy / script)
+    if os.access(STRANGERS_PYTHON, os.X_OK):  # this user cannot write there, and would compile all of it each time
+        subprocess.run([STRANGERS_PYTHON, "-m", "compileall", "-q", str(copy)], check=True)
     subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
-    return "/usr/bin/python3", copy
+    return STRANGERS_PYTHON, copy
 
 
 @dataclass(frozen=True, slots=True)
