@@ -30,6 +30,7 @@ LAYERS = (
     },
     {"files", "json_text", "processes", "programs", "isolated", "yaml_text", "stacks", "hardware"},
     {"wire"},
+    {"sandbox"},
     {"repo"},
     {"plan"},
     {"weights"},

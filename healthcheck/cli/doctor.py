@@ -12,10 +12,10 @@ from importlib import metadata
 from healthcheck import contract, programs, scaffold
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses, version
-from healthcheck.plan.dry_run.sandbox.box import unavailable
-from healthcheck.plan.dry_run.sandbox.job import Mode
 from healthcheck.plan.engine_config.environment import MAKE, find_python
 from healthcheck.processes import holders
+from healthcheck.sandbox.box import unavailable
+from healthcheck.sandbox.job import Mode
 
 _ASK_S = 20.0
 

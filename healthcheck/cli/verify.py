@@ -15,7 +15,6 @@ from healthcheck.cli import numbers, output, sampling
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
-from healthcheck.plan.dry_run.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.probe.bank import refuse_problems
 from healthcheck.probe.folder import refuse_used
 from healthcheck.probe.options.settings import settings_of
@@ -25,6 +24,7 @@ from healthcheck.records import Stage
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder
 from healthcheck.run import TASKS, TITLES, Request
+from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 from healthcheck.verify import Verification
 
 FIX_ROUNDS = 3

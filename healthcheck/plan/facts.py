@@ -6,9 +6,9 @@ from pathlib import Path
 
 from healthcheck.hardware import Devices
 from healthcheck.plan.dry_run import runs
-from healthcheck.plan.dry_run.sandbox.job import Limits
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.repo.facts import Submission
+from healthcheck.sandbox.job import Limits
 
 
 def gather(

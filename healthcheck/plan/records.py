@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Mode
+from healthcheck.sandbox.job import EndedBy, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, fail, warn
-from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, Need, complaints
 from healthcheck.records import Finding
+from healthcheck.sandbox.job import EndedBy
 
 EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
 ARGUMENTS = ("arguments", "input")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from healthcheck.errors import UsageError
 from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
-from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
 from healthcheck.repo.checks import CHECKS
 from healthcheck.repo.facts import read_submission
+from healthcheck.sandbox.job import EndedBy
 from tests.support.repositories import folder, repository
 
 ALL = ("plan/model-path", "plan/port", "plan/host", "plan/served-name")

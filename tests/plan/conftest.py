@@ -17,12 +17,12 @@ from healthcheck.engine import Ledger
 from healthcheck.hardware import Devices
 from healthcheck.plan.checks import CHECKS, SUMMARIES
 from healthcheck.plan.dry_run import runs
-from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Limits
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult
 from healthcheck.repo.facts import read_submission
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import Limits
 from tests.plan.corpus import Case
 
 

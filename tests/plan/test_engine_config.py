@@ -15,11 +15,11 @@ from healthcheck import processes
 from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.plan.checks.engine_config import engine_config
-from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
+from healthcheck.sandbox.job import EndedBy
 from tests.plan import small_engine
 from tests.service.launching import eventually
 

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.plan.checks.flags import flags
-from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.plan.servers.options import vllm_grammar
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
@@ -23,6 +22,7 @@ from healthcheck.plan.vllm_cli.grammar import parse
 from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import CheckResult, Level, Outcome
+from healthcheck.sandbox.job import EndedBy
 
 ANSWERS = Path(__file__).with_name("vllm_parser_answers.json")
 BEYOND_THE_PARSER = {

@@ -20,12 +20,12 @@ import pytest
 from healthcheck.engine import Ledger
 from healthcheck.plan.checks import CHECKS, SUMMARIES
 from healthcheck.plan.dry_run import runs
-from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Limits
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import EndedBy, Limits
 from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -348,9 +348,10 @@ def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPa
         script = f"""
 import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Limits
-job, found = box.run_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh",
+from healthcheck.plan.dry_run.machine import ENTRY
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import Limits
+job, found = box.run_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh", entry=ENTRY,
     shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
 print(found.ended_by.value, *filter(None, [found.trouble]), *(" ".join(record.argv) for record in found.records))
 """

@@ -11,8 +11,9 @@ from pathlib import Path
 sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 
 from healthcheck.errors import Blocked
-from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import Limits, RecordKind
+from healthcheck.plan.dry_run.machine import ENTRY
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import Limits, RecordKind
 
 MODES = {
     "isolated": box.run_isolated,
@@ -26,6 +27,7 @@ def main() -> None:
     setting = box.Setting(
         source=Path(asked["repo"]),
         script="deploy.sh",
+        entry=ENTRY,
         shell=("/bin/bash",),
         weights=Path(asked["weights"]),
         weights_name="weights",

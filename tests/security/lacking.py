@@ -11,8 +11,8 @@ import sys
 
 sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 
-from healthcheck.plan.dry_run.sandbox import seccomp
-from healthcheck.plan.dry_run.sandbox.seccomp import Condition, Rule, refuse
+from healthcheck.sandbox import seccomp
+from healthcheck.sandbox.seccomp import Condition, Rule, refuse
 
 NEW_USER = 0x10000000
 NOBODY = 65534

@@ -18,12 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from healthcheck.errors import UsageError
-from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.job import Job, Mode
-from healthcheck.plan.dry_run.sandbox.records import Records
 from healthcheck.probe.aisbench.archive import open_reports
 from healthcheck.repo import git, requirements
 from healthcheck.repo.facts import read_submission
+from healthcheck.sandbox.channel import Channel
+from healthcheck.sandbox.guest import BARE
+from healthcheck.sandbox.job import Job, Mode
+from healthcheck.sandbox.records import Records
 from healthcheck.weights.folder import list_folder
 from healthcheck.weights.pickles import calls_of, inspect
 from healthcheck.weights.safetensors import FormatError, parse_header
@@ -74,7 +75,7 @@ def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes
         (kit / "py/bin/python3").symlink_to(sys.executable)
         with contextlib.ExitStack() as sent:
             channel = sent.enter_context(contextlib.closing(Channel(str(kit / "run"), 100)))
-            found = Records(job(scratch), channel)
+            found = Records(job(scratch), channel, BARE)
             for framed, data in records:
                 client = sent.enter_context(socket.socket(socket.AF_UNIX))
                 client.connect(str(kit / "run/recorder"))
@@ -86,7 +87,7 @@ def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes
             assert not found.servers()
             assert found.notes.slept_s >= 0
             assert not found.notes.timers.next_is_over((), ())
-            found.unanswered()
+            found.refused_ports()
 
 
 @MANY

@@ -13,10 +13,10 @@ import pytest
 from healthcheck.engine import Ledger
 from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.dry_run import runs
-from healthcheck.plan.dry_run.sandbox.job import CONSENT_VARIABLE, EndedBy, Limits, Mode
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
+from healthcheck.sandbox.job import CONSENT_VARIABLE, EndedBy, Limits, Mode
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 HERE = Path(__file__).parent

@@ -20,10 +20,10 @@ OTHERS = {
     "service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
 }
 FORKS = {
-    "plan/dry_run/sandbox/jail.py:_worker",
-    "plan/dry_run/sandbox/program.py:become",
-    "plan/dry_run/sandbox/seccomp.py:can_ask",
-    "plan/dry_run/sandbox/warden.py:__init__",
+    "sandbox/jail.py:_worker",
+    "sandbox/program.py:become",
+    "sandbox/seccomp.py:can_ask",
+    "sandbox/warden.py:__init__",
 }
 
 
@@ -88,8 +88,8 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
     assert asking == {
         "programs.py",
         "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
-        "plan/dry_run/sandbox/box.py",  # its real place is shown inside the sandbox
-        "plan/dry_run/sandbox/tools.py",  # which programs the machine lacks; none is started
+        "sandbox/box.py",  # its real place is shown inside the sandbox
+        "plan/dry_run/machine.py",  # which programs the machine lacks; none is started
         "runner/children/hccl_probe.py",
         "runner/children/versions.py",
     }
@@ -124,6 +124,6 @@ EXCEPTIONS = {
 
 def test_who_watches_touches_files_through_one_helper_alone() -> None:
     for name in WATCHING:
-        tree = ast.parse((ROOT / "plan/dry_run/sandbox" / name).read_text("utf-8"))
+        tree = ast.parse((ROOT / "sandbox" / name).read_text("utf-8"))
         used = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         assert used & FOLLOWING <= EXCEPTIONS.get(name, set()), f"{name}: use sandbox/safely.py"

@@ -7,10 +7,10 @@ import struct
 from pathlib import Path
 
 from healthcheck.engine import Ledger
-from healthcheck.plan.dry_run.sandbox.job import EndedBy
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
+from healthcheck.sandbox.job import EndedBy
 from healthcheck.weights.checks import CHECKS
 from healthcheck.weights.facts import WeightsFacts, survey
 

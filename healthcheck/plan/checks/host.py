@@ -10,13 +10,13 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import NAME_CHARACTERS
-from healthcheck.plan.dry_run.stubs.note import ADDRESS, HOST_NAME
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.engines import LOOPBACK, is_address, is_fixed_address
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Finding, Stage
+from healthcheck.sandbox.protocol import ADDRESS, HOST_NAME
 
 _BIND_AS_GIVEN = {"vllm", "sglang"}
 """Engines that hand their --host to the socket as it is."""

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.plan.commands import command_text
-from healthcheck.plan.dry_run.stubs.note import ADDRESS
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
 from healthcheck.records import Stage
+from healthcheck.sandbox.protocol import ADDRESS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Mode
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.plan.script import trace
@@ -16,6 +15,7 @@ from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbo
 from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
+from healthcheck.sandbox.job import EndedBy, Mode
 
 _EXPECTED = "a model server is started and stays"
 _WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"

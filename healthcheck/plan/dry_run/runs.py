@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract, programs
@@ -14,8 +14,7 @@ from healthcheck.files import read_bounded
 from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.image import image_of
-from healthcheck.plan.dry_run.sandbox import box
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Image, Job, Limits, Recording, RecordKind
+from healthcheck.plan.dry_run.machine import ENTRY, Image
 from healthcheck.plan.records import (
     Api,
     LaunchPlan,
@@ -32,6 +31,8 @@ from healthcheck.repo import bashisms
 from healthcheck.repo import shell as shell_text
 from healthcheck.repo.facts import Submission, export
 from healthcheck.repo.installs import entries
+from healthcheck.sandbox import box
+from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
@@ -178,7 +179,8 @@ class _DryRun:
             weights_name=name,
             limits=self.limits,
             answers=answers,
-            image=self.image,
+            entry=ENTRY,
+            shown=asdict(self.image),
             marks=tuple(each.value for each in Sourced),
         )
         job, recording = self.box(setting)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.plan.dry_run.sandbox.job import IMAGE_PACKAGES, KIT, EndedBy
+from healthcheck.plan.dry_run.machine import IMAGE_PACKAGES
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_lines
 from healthcheck.plan.script.permissions import refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, Need
+from healthcheck.sandbox.job import KIT, EndedBy
 
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
 LIMITS = {

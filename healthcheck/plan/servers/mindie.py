@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.plan.commands import command_text
-from healthcheck.plan.dry_run.sandbox.job import Record
 from healthcheck.plan.records import Api, ServerCommand
 from healthcheck.plan.servers import named_files
 from healthcheck.records import JsonValue
+from healthcheck.sandbox.job import Record
 
 
 def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where: str) -> ServerCommand:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, Record
-from healthcheck.plan.dry_run.sandbox.python_path import NAMED
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine
+from healthcheck.sandbox.job import FILE_VARIABLES, Record
+from healthcheck.sandbox.python_path import NAMED
 
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",

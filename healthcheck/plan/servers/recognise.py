@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
-from healthcheck.plan.dry_run.sandbox.job import Record
-from healthcheck.plan.dry_run.sandbox.python_path import BESIDE
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import Api, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
@@ -19,6 +17,8 @@ from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, fi
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
+from healthcheck.sandbox.job import Record
+from healthcheck.sandbox.python_path import BESIDE
 
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _ADDRESS = re.compile(r"(.+):(\d{2,5})")

@@ -8,17 +8,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-ADDRESS = "10.213.37.2"
-"""Of the machine in the sandbox: private, and one that nobody writes into a script."""
-HOST_NAME = "6d1f0c9be27a"
-"""As a container has it."""
-RUN, RECORDER, NOTES, NOTED = "run", "recorder", "notes", "noted"
-"""The folder that a stub may only read, its socket, the FIFO of notes, and the one of answers to them."""
-SERVING, PORTS, PASSED, WAITED, DONE = "serving", "ports", "passed", "waited", "done"
-"""Files there in which who watches tells the stubs what is so by now; an empty one tells nothing."""
-BETWEEN, END = "\x1f", "\x1e"
-"""Between the words of a note or of a record, and behind a record: no word of a command has them."""
-RECORD_BYTES = 512 * 1024
+from healthcheck.sandbox.protocol import (
+    BETWEEN,
+    DONE,
+    END,
+    LOADING,
+    NOTES,
+    PORTS,
+    RECORD_BYTES,
+    RECORDER,
+    RUN,
+    SERVING,
+    WAITED,
+)
+
 _KIT = sys.argv[1] if len(sys.argv) > 1 else ""
 _ADDRESS_BYTES = 100
 _PATIENCE_S = 30.0
@@ -102,7 +105,7 @@ def serve(name: str, arguments: Sequence[str]) -> None:
     connection = _tell("server", name, arguments)
     for line in (
         ()
-        if os.path.exists(f"{_KIT}/loading")
+        if os.path.exists(f"{_KIT}/{LOADING}")
         else (
             f"INFO: Started server process [{os.getpid()}]",
             "INFO: Waiting for application startup.",
@@ -133,7 +136,7 @@ def keep_time() -> None:
     def ahead(clock: Callable[[], float]) -> Callable[[], float]:
         return lambda: clock() + _passed_s
 
-    if os.path.exists(f"{_KIT}/loading"):
+    if os.path.exists(f"{_KIT}/{LOADING}"):
         for name, clock in _clocks.items():
             setattr(time, name, ahead(clock))
 
@@ -183,7 +186,7 @@ def has_patience() -> bool:
 
 def refused(port: object) -> None:
     """Note that nothing listens at a port though a server is there."""
-    if is_serving() and not os.path.exists(f"{_KIT}/loading"):
+    if is_serving() and not os.path.exists(f"{_KIT}/{LOADING}"):
         _note("refused", str(port))
 
 

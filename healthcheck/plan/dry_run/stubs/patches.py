@@ -14,6 +14,7 @@ from typing import Any
 
 from healthcheck.plan.dry_run.stubs import calls, image, note
 from healthcheck.plan.dry_run.stubs.pip import SITE
+from healthcheck.sandbox.protocol import ADDRESS
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
@@ -96,14 +97,14 @@ def _socket(module: ModuleType) -> None:
     really_resolve = module.__dict__["getaddrinfo"]
 
     def getsockname(self: Any) -> Any:
-        return (note.ADDRESS, 0) if self in outward else really_name(self)
+        return (ADDRESS, 0) if self in outward else really_name(self)
 
     def find(host: str) -> str:
-        return note.ADDRESS if host == this_host else really_find(host)
+        return ADDRESS if host == this_host else really_find(host)
 
     def resolve(host: Any, *arguments: Any, **options: Any) -> Any:
-        host = note.ADDRESS if host == this_host else host
-        if host is not None and str(host) not in {*_LOCAL, note.ADDRESS}:
+        host = ADDRESS if host == this_host else host
+        if host is not None and str(host) not in {*_LOCAL, ADDRESS}:
             raise module.__dict__["gaierror"](-3, "Temporary failure in name resolution")
         return really_resolve(host, *arguments, **options)
 

@@ -10,19 +10,19 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from healthcheck import files, programs
 from healthcheck.errors import Blocked, KitFailure
-from healthcheck.plan.dry_run.sandbox import leftovers, outside, tools
-from healthcheck.plan.dry_run.sandbox.job import (
+from healthcheck.sandbox import leftovers, outside, protocol
+from healthcheck.sandbox.job import (
     CONSENT_OPTION,
     CONSENT_VARIABLE,
     STANDARD_PATH,
     EndedBy,
-    Image,
     Job,
     Limits,
     Mode,
@@ -47,6 +47,7 @@ Box = Callable[["Setting"], tuple[Job, Recording]]
 class Setting:
     """What a dry run executes: a script of the tree `source`, under a shell, with weights shown by a chosen name.
 
+    `entry` is the module that becomes the sandbox: its main() calls `jail.main` with a guest, which knows `shown`.
     Without `answers`, a server that is started never gets ready. `marks` are the words that a stub may leave as a
     note of its own.
     """
@@ -57,8 +58,9 @@ class Setting:
     weights: Path
     weights_name: str
     limits: Limits
+    entry: str = "healthcheck.sandbox.jail"
     answers: bool = True
-    image: Image = field(default_factory=Image)
+    shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
 
 
@@ -134,7 +136,7 @@ def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
         os.chmod(scratch, 0o755)  # noqa: S103 - the sandboxed program may be another user
         job = _job(setting, scratch, mode)
         file.write_bytes(encoded(job))
-        return job, _run(job, str(file))
+        return job, _run(job, setting.entry, str(file))
     finally:
         file.unlink(missing_ok=True)
         files.remove_tree(scratch)
@@ -158,13 +160,13 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         packages=tuple(_packages()),
         mode=mode,
         answers=setting.answers,
-        image=setting.image,
+        shown=setting.shown,
         marks=setting.marks,
         limits=setting.limits,
     )
     base = {"PATH": STANDARD_PATH, "HOME": "/root"} if isolated else outside.environment(job)
     ours = {"MODEL_PATH": model_path, "LANG": "C.UTF-8", "PWD": job.root, "USER": "root", "LOGNAME": "root"}
-    ours["BASH_ENV"] = f"{job.kit}/{tools.TRACE}"
+    ours["BASH_ENV"] = f"{job.kit}/{protocol.TRACE}"
     return replace(job, environment={**base, **ours})
 
 
@@ -219,8 +221,8 @@ def _shared_library() -> tuple[str, ...]:
     return (folder,) if shared and os.path.isdir(folder) and not folder.startswith(("/usr", "/lib")) else ()
 
 
-def _run(job: Job, file: str) -> Recording:
-    command = programs.isolated("healthcheck.plan.dry_run.sandbox.jail", file)
+def _run(job: Job, entry: str, file: str) -> Recording:
+    command = programs.isolated(entry, file)
     try:
         jail = subprocess.Popen(
             command,

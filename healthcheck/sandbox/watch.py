@@ -7,10 +7,9 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from healthcheck.plan.dry_run.sandbox import outside, processes
-from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, Limits
-from healthcheck.plan.dry_run.sandbox.records import Records
+from healthcheck.sandbox import outside, processes
+from healthcheck.sandbox.job import EndedBy, Job, Limits
+from healthcheck.sandbox.records import Records
 
 _POLL_S = 0.01
 _LOOK_S = 0.1
@@ -97,11 +96,11 @@ class Watch:
     """One sandboxed program and everything that it started."""
 
     def __init__(
-        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, channel: Channel
+        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, records: Records
     ) -> None:
         self._job, self._child, self._outputs = job, child, outputs
         self._drained = (*outputs, trace)
-        self.records = Records(job, channel)
+        self.records = records
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
         self._slept_before_s = self._measured_s = 0.0

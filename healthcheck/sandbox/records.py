@@ -8,12 +8,13 @@ import re
 import time
 from collections.abc import Container, Sequence
 
-from healthcheck.plan.dry_run.sandbox import answers, processes, python_path, safely
-from healthcheck.plan.dry_run.sandbox.channel import Channel, Message
-from healthcheck.plan.dry_run.sandbox.job import FILE_VARIABLES, Job, Record, RecordKind
-from healthcheck.plan.dry_run.sandbox.notes import Notes, number
-from healthcheck.plan.dry_run.sandbox.stubs import Stubs
-from healthcheck.plan.dry_run.stubs.note import BETWEEN, DONE, END, PORTS, SERVING
+from healthcheck.sandbox import answers, processes, python_path, safely
+from healthcheck.sandbox.channel import Channel, Message
+from healthcheck.sandbox.guest import Guest
+from healthcheck.sandbox.job import FILE_VARIABLES, Job, Record, RecordKind
+from healthcheck.sandbox.notes import Notes, number
+from healthcheck.sandbox.protocol import BETWEEN, DONE, END, PORTS, SERVING
+from healthcheck.sandbox.stubs import Stubs
 
 _KINDS = {kind.value: kind for kind in RecordKind}
 _NOTED_KINDS = {kind.value: kind for kind in (RecordKind.EXEC, RecordKind.SLEEP)}
@@ -32,8 +33,9 @@ _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
 class Records:
     """The records of a dry run so far; a recorded server answers on its port from then on."""
 
-    def __init__(self, job: Job, channel: Channel) -> None:
+    def __init__(self, job: Job, channel: Channel, guest: Guest) -> None:
         self._channel, self._isolated, self._answers = channel, job.isolated, job.answers
+        self._guest = guest
         self._stubs, self._most = Stubs(job.kit), job.limits.records
         self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._listening: set[int] = set()
@@ -140,7 +142,7 @@ class Records:
         return self._real_ports.get(port) or (port if port in self._real_ports.values() else None)
 
     def _serve(self, record: Record) -> None:
-        server = answers.served(record, self._model_path)
+        server = self._guest.served(record, self._model_path)
         for port in sorted(server.ports - self._listening) if self._answers else ():
             self._listening.add(port)
             real = answers.listen(server, ("127.0.0.1", port if self._isolated else 0), self._note_asked)

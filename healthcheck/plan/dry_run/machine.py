@@ -1,4 +1,4 @@
-"""Which programs the sandboxed machine has: recording stubs, and those that a clean image lacks."""
+"""The machine that deploy.sh sees: recording stubs, the image's files, and none of the programs that it lacks."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import json
 import os
 import re
 import shutil
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from healthcheck.plan.dry_run.sandbox.job import HOST, Job
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
-from healthcheck.plan.dry_run.stubs.note import ADDRESS, BETWEEN
+from healthcheck.sandbox import protocol
+from healthcheck.sandbox.job import HOST, KIT, Job
+from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING
 
-FOLDER = Path(__file__).resolve().parent.parent / "stubs"
-PACKAGE = FOLDER.parents[2]
+FOLDER = Path(__file__).resolve().parent / "stubs"
+ENTRY = "healthcheck.plan.dry_run.inside"
+"""The module that becomes the sandbox; not imported here."""
+_STUBS, _PROTOCOL = "lib/healthcheck/plan/dry_run/stubs", "lib/healthcheck/sandbox"
+
+IMAGE_SOURCES = "/vllm-workspace/"
+IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
+"""Folders of the official vllm-ascend image, the last one empty; which image the service has is unknown.
+
+Source: its Dockerfile.
+"""
+IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
+"""Where the stubs of libraries say that they are installed: the folders are there, and few of the files."""
 
 _VLLM = """#!/usr/local/bin/python3
 import sys
@@ -64,16 +77,49 @@ WHERE_MISSING = {
 ONLY_PLAIN = (("server.sh", ("vllm",)), ("zero.sh", ("id", "whoami")), ("nothing.sh", ("ps", "pidof")))
 """Instead of others; there may be no Python for a stub's first line there."""
 ONLY_LOADING = {"date.sh": ("date",)}
-LOADING = "loading"
-"""There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
-TRACE = "trace.sh"
-"""What the bash that runs deploy.sh reads first."""
 _ABSENT = re.compile(
     r"(python|pip|pypy|pydoc|idle|2to3|conda|mamba|micromamba|docker|podman|nerdctl|kubectl|nvidia-|nvcc|cuda|rocm"
     r"|rocminfo|systemctl|systemd|service$|journalctl|supervis|screen$|tmux$|byobu|sudo|su$|doas|pkexec|runuser"
     r"|ssh|scp|sftp|rsync|aws$|gcloud|az$|gpg|claude|unshare|nsenter|mount$|umount$|mknod|setpriv|strace|gdb"
     r"|enroot|singularity|apptainer|srun|sbatch|squeue|mpirun|mpiexec)"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownDevices:
+    """The NPUs that the stubs show: `count` devices of one kind, one 910B3 where nothing else is known.
+
+    Attributes:
+        per_card: devices of one card.
+        name: as npu-smi prints it; `soc` as torch_npu does.
+        memory_mib: of one device, as npu-smi prints it; `usable_bytes` is torch_npu's total.
+        table: layout of npu-smi: "hbm" (910A and 910B), "dies" (A3), "no-hbm" (310, 310P, 310B) or "wide" (950).
+    """
+
+    count: int = 1
+    per_card: int = 1
+    name: str = "910B3"
+    soc: str = "Ascend910B3"
+    memory_mib: int = 65536
+    usable_bytes: int = 65455301591
+    bfloat16: bool = True
+    table: str = "hbm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What the stubs know of the image and the machine. The stubs read it as JSON.
+
+    Attributes:
+        versions: of the packages in the image as pip names them; `python_versions` by module, where `__version__`
+            differs from that.
+        cuda_only: packages that need CUDA, with their modules.
+    """
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    python_versions: Mapping[str, str] = field(default_factory=dict)
+    cuda_only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    devices: ShownDevices = field(default_factory=ShownDevices)
 
 
 def is_absent(name: str) -> bool:
@@ -96,17 +142,20 @@ _REPLACED = frozenset(name for names in STUBS.values() for name in names)
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
-    for folder in ("bin", "lib/healthcheck/plan/dry_run"):
-        os.makedirs(f"{kit}/{folder}", exist_ok=True)
-    for package in ("lib/healthcheck", "lib/healthcheck/plan", "lib/healthcheck/plan/dry_run"):
-        Path(f"{kit}/{package}/__init__.py").touch()
+    image = _image(job)
+    os.makedirs(f"{kit}/bin", exist_ok=True)
     _compile()
-    shutil.copytree(FOLDER, f"{kit}/lib/healthcheck/plan/dry_run/stubs")
+    for folder in (_PROTOCOL, os.path.dirname(_STUBS)):
+        os.makedirs(f"{kit}/{folder}")
+    for package in ("", "/plan", "/plan/dry_run", "/sandbox"):
+        Path(f"{kit}/lib/healthcheck{package}/__init__.py").touch()
+    shutil.copytree(FOLDER, f"{kit}/{_STUBS}")
+    shutil.copyfile(protocol.__file__, f"{kit}/{_PROTOCOL}/protocol.py")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    Path(f"{kit}/{IMAGE}").write_text(json.dumps(asdict(job.image)), encoding="ascii")
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps(asdict(image)), encoding="ascii")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = (
@@ -115,7 +164,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
             .replace("@KIT@", job.kit)
             .replace("@HOST@", HOST)
             .replace("@ADDRESS@", ADDRESS)
-            .replace("@VLLM@", job.image.versions.get("vllm", UNKNOWN_VERSION))
+            .replace("@VLLM@", image.versions.get("vllm", UNKNOWN_VERSION))
             .replace("@BETWEEN@", BETWEEN)
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
@@ -128,9 +177,30 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
                 place = f"{folder}/{name}"
                 if not os.path.lexists(place):
                     os.symlink(f"{job.kit}/{script_name}", place)
+    if not job.isolated:
+        _lay_out(f"{kit}/packages")
+        os.makedirs(f"{kit}/hook")
+        shutil.copyfile(FOLDER / "sitecustomize.py", f"{kit}/hook/sitecustomize.py")
 
 
-def lay_out(folder: str) -> None:
+def furnish(job: Job, root: str) -> None:
+    """Add what the image has to the root of an isolated machine: folders, packages, CANN, device nodes."""
+    for folder in IMAGE_FOLDERS:
+        os.makedirs(root + folder)
+    _lay_out(root + IMAGE_PACKAGES)
+    os.symlink(IMAGE_PACKAGES, f"{root}{KIT}/packages")
+    _ascend(f"{root}/usr/local/Ascend")
+    shutil.copyfile(FOLDER / "ascend_install.info", f"{root}/etc/ascend_install.info")
+    numbered = (f"davinci{number}" for number in range(_image(job).devices.count))
+    for name in (*numbered, "davinci_manager", "devmm_svm", "hisi_hdc"):
+        Path(f"{root}/dev/{name}").touch()
+
+
+def _image(job: Job) -> Image:
+    return Image(**{**job.shown, "devices": ShownDevices(**job.shown.get("devices", {}))})
+
+
+def _lay_out(folder: str) -> None:
     """Make the folders of the packages that the image has: what is copied into them finds its place."""
     names = (FOLDER / "layout.txt").read_text(encoding="ascii").split()
     for name in names:
@@ -162,3 +232,15 @@ def _wanted(job: Job) -> list[tuple[str, tuple[str, ...]]]:
         wanted.append((script, tuple(name for name in names if not shutil.which(name))))
     wanted += () if job.answers else ONLY_LOADING.items()
     return wanted if job.isolated else [*ONLY_PLAIN, *wanted]
+
+
+def _ascend(folder: str) -> None:
+    shutil.copytree(FOLDER / "ascend", folder)
+    for script in Path(folder).rglob("*.sh"):
+        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
+    os.makedirs(f"{folder}/ascend-toolkit/latest")
+    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
+    os.symlink("ascend-toolkit", f"{folder}/cann")
+    os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
+    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
+    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from healthcheck.plan.dry_run.sandbox import kernel, syscalls
+from healthcheck.sandbox import kernel, syscalls
 
 _ALLOW, _ASK, _REFUSE = 0x7FFF0000, 0x7FC00000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06

@@ -7,7 +7,7 @@ import re
 import signal
 from collections.abc import Collection
 
-from healthcheck.plan.dry_run.sandbox import processes
+from healthcheck.sandbox import processes
 
 _MOST = 200
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}

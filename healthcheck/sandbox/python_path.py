@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from healthcheck.plan.dry_run.sandbox.job import Record
+from healthcheck.sandbox.job import Record
 
 _WORD = r"[A-Za-z_]\w*"
 NAMED = re.compile(rf"{_WORD}(?:\.{_WORD})*(?:\.|:){_WORD}")

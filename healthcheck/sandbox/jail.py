@@ -1,4 +1,4 @@
-"""The process that becomes the sandbox, run as `programs.isolated("healthcheck.plan.dry_run.sandbox.jail", JOB)`.
+"""The process that becomes the sandbox, run as `programs.isolated(MODULE, JOB)`.
 
 It prints the recording as JSON. With namespaces, what it forks is the first process of a new PID namespace, and all
 of it ends with this process. Without them it stays beside who watches, to end what is left where that is killed.
@@ -21,8 +21,9 @@ from dataclasses import replace
 from types import FrameType
 
 from healthcheck import files
-from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, warden
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, encoded, job_of
+from healthcheck.sandbox import kernel, outside, processes, warden
+from healthcheck.sandbox.guest import BARE, Guest
+from healthcheck.sandbox.job import EndedBy, Job, encoded, job_of
 
 _SPACES = kernel.CLONE_NEWNS | kernel.CLONE_NEWPID | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC | kernel.CLONE_NEWUTS
 ANSWER_BYTES = 64 * 1024**2
@@ -34,7 +35,8 @@ class _ToldToEnd(BaseException):
     """The kit, or whoever ended it, wants this to be over."""
 
 
-def main() -> None:
+def main(guest: Guest = BARE) -> None:
+    """Be the sandbox of the job that the command line names, with what the guest adds to it."""
     with open(sys.argv[1], "rb") as file:
         job = job_of(file.read())
     os.unlink(sys.argv[1])
@@ -44,7 +46,7 @@ def main() -> None:
         signal.signal(number, _end)
     kernel.die_with_parent(signal.SIGKILL if job.isolated else signal.SIGTERM)
     job = replace(job, stranger=outside.stranger())
-    recording = _isolated(job) if job.isolated else _beside(job)
+    recording = _isolated(job, guest) if job.isolated else _beside(job, guest)
     with open(answer, "wb") as stream:
         stream.write(recording)
 
@@ -53,23 +55,23 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise _ToldToEnd
 
 
-def _isolated(job: Job) -> bytes:
+def _isolated(job: Job, guest: Guest) -> bytes:
     """Run the job in namespaces; the recording comes from the first process of the new PID namespace."""
     try:
         _enter_namespaces(as_root=job.stranger >= 0)
     except OSError as error:
         return _told(EndedBy.SETUP, str(error))
-    with _worker(job, signal.SIGKILL) as (_, answer):
+    with _worker(job, guest, signal.SIGKILL) as (_, answer):
         return _heard(answer, job) or _told(EndedBy.LOST, "it was killed")
 
 
-def _beside(job: Job) -> bytes:
+def _beside(job: Job, guest: Guest) -> bytes:
     """Run the job among the processes of this machine, and end every one of its own, whatever happens."""
     kernel.adopt_orphans()
     kernel.not_dumpable()
     told = False
     try:
-        with _worker(job, None) as (_, answer):
+        with _worker(job, guest, None) as (_, answer):
             return _heard(answer, job) or _told(EndedBy.LOST, "who watched it was killed")
     except _ToldToEnd:
         told = True
@@ -84,7 +86,7 @@ def _beside(job: Job) -> bytes:
 
 
 @contextlib.contextmanager
-def _worker(job: Job, dies_by: int | None) -> Iterator[tuple[int, int]]:
+def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, int]]:
     """Fork who builds and watches; its process id, and the handle that its recording comes from."""
     parent = os.getpid()
     reader, writer = os.pipe()
@@ -96,7 +98,7 @@ def _worker(job: Job, dies_by: int | None) -> Iterator[tuple[int, int]]:
         try:
             if dies_by:
                 kernel.die_with_parent(dies_by)
-            recording = encoded(warden.work(job, lambda: None if dies_by else watch_parent(parent)))
+            recording = encoded(warden.work(job, guest, lambda: None if dies_by else watch_parent(parent)))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
             recording = _told(EndedBy.LOST, f"{type(error).__name__}: {error}")
         with open(writer, "wb") as stream:

@@ -16,8 +16,8 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from healthcheck.plan.dry_run.sandbox import processes, seccomp, syscalls
-from healthcheck.plan.dry_run.stubs.note import RECORDER
+from healthcheck.sandbox import processes, seccomp, syscalls
+from healthcheck.sandbox.protocol import RECORDER
 
 _RECEIVE, _SEND, _ADD_HANDLE = 0xC0502100, 0xC0182101, 0x40182103
 _REQUEST_BYTES, _CONTINUE, _REPLACE = 80, 1, 1

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 STANDARD_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-IMAGE_SOURCES = "/vllm-workspace/"
-IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
-"""Folders of the official vllm-ascend image, the last one empty; which image the service has is unknown.
-
-Source: its Dockerfile.
-"""
-IMAGE_PACKAGES = "/usr/local/python3/lib/python3/site-packages/"
-"""Where the stubs of libraries say that they are installed: the folders are there, and few of the files."""
 
 CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
 """How a user allows a dry run that nothing confines."""
@@ -81,43 +73,6 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownDevices:
-    """The NPUs that the stubs show: `count` devices of one kind, one 910B3 where nothing else is known.
-
-    Attributes:
-        per_card: devices of one card.
-        name: as npu-smi prints it; `soc` as torch_npu does.
-        memory_mib: of one device, as npu-smi prints it; `usable_bytes` is torch_npu's total.
-        table: layout of npu-smi: "hbm" (910A and 910B), "dies" (A3), "no-hbm" (310, 310P, 310B) or "wide" (950).
-    """
-
-    count: int = 1
-    per_card: int = 1
-    name: str = "910B3"
-    soc: str = "Ascend910B3"
-    memory_mib: int = 65536
-    usable_bytes: int = 65455301591
-    bfloat16: bool = True
-    table: str = "hbm"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """What the stubs know of the image and the machine. The stubs read it as JSON.
-
-    Attributes:
-        versions: of the packages in the image as pip names them; `python_versions` by module, where `__version__`
-            differs from that.
-        cuda_only: packages that need CUDA, with their modules.
-    """
-
-    versions: Mapping[str, str] = field(default_factory=dict)
-    python_versions: Mapping[str, str] = field(default_factory=dict)
-    cuda_only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    devices: ShownDevices = field(default_factory=ShownDevices)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One dry run.
 
@@ -132,7 +87,7 @@ class Job:
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
-        image: what the stubs know of the image and the machine.
+        shown: what the guest knows of the machine that the script sees, as JSON.
         marks: the words that a stub may leave as a note of its own.
     """
 
@@ -151,7 +106,7 @@ class Job:
     mode: Mode
     stranger: int = -1
     answers: bool = True
-    image: Image = field(default_factory=Image)
+    shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
@@ -252,10 +207,8 @@ def _value(member: enum.Enum) -> object:
 def job_of(data: bytes) -> Job:
     """The job as it travelled."""
     fields = json.loads(data)
-    image = fields.pop("image")
-    shown = Image(**{**image, "devices": ShownDevices(**image["devices"])})
     lists = {name: tuple(fields[name]) for name in ("shell", "stdlib", "libraries", "packages", "marks")}
-    special = {"mode": Mode(fields["mode"]), "image": shown, "limits": Limits(**fields["limits"])}
+    special = {"mode": Mode(fields["mode"]), "limits": Limits(**fields["limits"])}
     return Job(**{**fields, **lists, **special})
 
 

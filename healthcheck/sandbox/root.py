@@ -7,9 +7,10 @@ import os
 import shutil
 from pathlib import Path
 
-from healthcheck.plan.dry_run.sandbox import kernel, safely, tools
-from healthcheck.plan.dry_run.sandbox.job import HOST, IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, KIT, Job
-from healthcheck.plan.dry_run.stubs.note import HOST_NAME
+from healthcheck.sandbox import kernel, safely
+from healthcheck.sandbox.guest import Guest
+from healthcheck.sandbox.job import HOST, KIT, Job
+from healthcheck.sandbox.protocol import HOST_NAME
 
 _SHOWN = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = (
@@ -41,7 +42,7 @@ _PROCESSORS = "/sys/devices/system"
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
-def build(job: Job, new_root: str, copy: safely.Copy) -> None:
+def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
     """Build the machine below `new_root`, in a mount namespace of our own, with room for what is to be copied."""
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
@@ -49,19 +50,15 @@ def build(job: Job, new_root: str, copy: safely.Copy) -> None:
     kernel.mount("tmpfs", new_root, "tmpfs", kernel.MS_NOSUID, data)
     for folder in ("tmp", "var/tmp", "root", "run", "proc", "dev", "etc", "srv", "opt", "home", "mnt", "var/log"):
         os.makedirs(f"{new_root}/{folder}")
-    for folder in IMAGE_FOLDERS:
-        os.makedirs(new_root + folder)
-    _system(new_root)
+    _system(new_root, guest)
     _etc(new_root)
     if os.path.isdir(_PROCESSORS):
         os.makedirs(new_root + _PROCESSORS)
         kernel.bind_read_only(_PROCESSORS, new_root + _PROCESSORS)
-    _dev(new_root, job.image.devices.count)
+    _dev(new_root)
     _python(job, new_root + KIT)
-    tools.install(job, new_root + KIT, (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
-    tools.lay_out(new_root + IMAGE_PACKAGES)
-    os.symlink(IMAGE_PACKAGES, f"{new_root}{KIT}/packages")
-    _ascend(f"{new_root}/usr/local/Ascend")
+    guest.install(job, new_root + KIT, (f"{new_root}/usr/local/bin", f"{new_root}/usr/bin"))
+    guest.furnish(job, new_root)
     Path(f"{new_root}/.dockerenv").touch()
     for folder in ("tmp", "var/tmp", "dev/shm"):
         os.chmod(f"{new_root}/{folder}", 0o1777)  # noqa: S103 - as on any machine
@@ -88,11 +85,11 @@ def copies_weights(job: Job) -> bool:
     return os.geteuid() == 0 and not safely.readable_by_all(job.weights)
 
 
-def give_away(job: Job, new_root: str) -> None:
+def give_away(job: Job, guest: Guest, new_root: str) -> None:
     """Give the program's user what root may change in an image."""
-    for tree in (job.root, "/usr/local/Ascend", IMAGE_PACKAGES, *IMAGE_FOLDERS):
+    for tree in (job.root, *guest.owned):
         safely.give(new_root + tree.rstrip("/"), job.stranger)
-    for place in (IMAGE_SOURCES, *(f"/{name}" for name in OF_ROOT)):
+    for place in (*guest.owned_alone, *(f"/{name}" for name in OF_ROOT)):
         safely.give_one(new_root + place.rstrip("/"), job.stranger)
 
 
@@ -101,32 +98,20 @@ def show_processes(new_root: str) -> None:
     kernel.mount("proc", f"{new_root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY)
 
 
-def _ascend(folder: str) -> None:
-    shutil.copytree(tools.FOLDER / "ascend", folder)
-    for script in Path(folder).rglob("*.sh"):
-        script.write_text(script.read_text("ascii").replace("@KIT@", KIT), encoding="ascii")
-    os.makedirs(f"{folder}/ascend-toolkit/latest")
-    shutil.copyfile(f"{folder}/ascend-toolkit/set_env.sh", f"{folder}/ascend-toolkit/latest/set_env.sh")
-    os.symlink("ascend-toolkit", f"{folder}/cann")
-    os.makedirs(f"{folder}/mindie/latest/mindie-service/bin")
-    os.symlink(f"{KIT}/server.sh", f"{folder}/mindie/latest/mindie-service/bin/mindieservice_daemon")
-    shutil.copyfile(f"{folder}/mindie/set_env.sh", f"{folder}/mindie/latest/mindie-service/set_env.sh")
-
-
-def _system(new_root: str) -> None:
+def _system(new_root: str, guest: Guest) -> None:
     for name in _SHOWN:
         if os.path.islink(name):
             os.symlink(os.readlink(name), new_root + name)
         elif name == "/usr":
-            _usr(new_root)
+            _usr(new_root, guest)
         elif os.path.isdir(name):
-            _folder(name, new_root)
+            _folder(name, new_root, guest)
 
 
-def _usr(new_root: str) -> None:
+def _usr(new_root: str, guest: Guest) -> None:
     for entry in sorted(os.listdir("/usr")):
         if entry != "local":
-            _folder(f"/usr/{entry}", new_root)
+            _folder(f"/usr/{entry}", new_root, guest)
     for entry in ("bin", "sbin", "lib", "share", "include", "etc"):
         os.makedirs(f"{new_root}/usr/local/{entry}")
     for entry in ("lib", "lib64"):
@@ -135,7 +120,7 @@ def _usr(new_root: str) -> None:
             kernel.bind_read_only(f"/usr/local/{entry}", f"{new_root}/usr/local/{entry}")
 
 
-def _folder(path: str, new_root: str) -> None:
+def _folder(path: str, new_root: str, guest: Guest) -> None:
     """Show a system folder; one of programs as links into it, so that single programs can be left out."""
     if os.path.islink(path):
         os.symlink(os.readlink(path), new_root + path)
@@ -150,7 +135,7 @@ def _folder(path: str, new_root: str) -> None:
     os.makedirs(new_root + behind)
     kernel.bind_read_only(path, new_root + behind)
     for name in os.listdir(path):
-        if not tools.is_absent(name):
+        if not guest.is_absent(name):
             os.symlink(f"{behind}/{name}", f"{new_root}{path}/{name}")
 
 
@@ -166,17 +151,14 @@ def _etc(new_root: str) -> None:
         os.mkdir(f"{new_root}/etc/{name}")
     for name, text in _ETC_TEXTS.items():
         Path(f"{new_root}/etc/{name}").write_text(text, encoding="ascii")
-    shutil.copyfile(tools.FOLDER / "ascend_install.info", f"{new_root}/etc/ascend_install.info")
     for start_file in _START_FILES:
         Path(f"{new_root}/{start_file}").touch()
 
 
-def _dev(new_root: str, devices: int) -> None:
+def _dev(new_root: str) -> None:
     for name in _DEVICES:
         Path(f"{new_root}/dev/{name}").touch()
         kernel.mount(f"/dev/{name}", f"{new_root}/dev/{name}", flags=kernel.MS_BIND)
-    for name in (*(f"davinci{number}" for number in range(devices)), "davinci_manager", "devmm_svm", "hisi_hdc"):
-        Path(f"{new_root}/dev/{name}").touch()
     os.makedirs(f"{new_root}/dev/shm")  # noqa: S108 - of the sandbox
     _terminals(f"{new_root}/dev")
     os.symlink("/proc/self/fd", f"{new_root}/dev/fd")

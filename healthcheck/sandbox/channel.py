@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck.plan.dry_run.stubs import note
+from healthcheck.sandbox import protocol
 
 _AT_ONCE = 128
 """Connections: more than a dry run may have processes, each of which needs one at most."""
@@ -53,7 +53,7 @@ class Shown:
 
     def __init__(self, folder: str) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        names = (note.SERVING, note.PORTS, note.PASSED, note.WAITED, note.DONE)
+        names = (protocol.SERVING, protocol.PORTS, protocol.PASSED, protocol.WAITED, protocol.DONE)
         self._handles = {name: os.open(f"{folder}/{name}", flags, 0o644) for name in names}
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Shown:
     def pass_s(self, seconds: float) -> None:
         """Say how long was slept in total; at once, for whoever reads it meanwhile."""
         with contextlib.suppress(OSError):
-            os.pwrite(self._handles[note.PASSED], f"{int(seconds):<{_PASSED_BYTES}}\n".encode("ascii"), 0)
+            os.pwrite(self._handles[protocol.PASSED], f"{int(seconds):<{_PASSED_BYTES}}\n".encode("ascii"), 0)
 
 
 class Channel:
@@ -84,8 +84,8 @@ class Channel:
         os.mkdir(folder, 0o755)
         self.shown = Shown(folder)
         self._listener = _listening(folder)
-        self._notes = _fifo(f"{folder}/{note.NOTES}", 0o622)
-        self._noted = _fifo(f"{folder}/{note.NOTED}", 0o644)
+        self._notes = _fifo(f"{folder}/{protocol.NOTES}", 0o622)
+        self._noted = _fifo(f"{folder}/{protocol.NOTED}", 0o644)
         self._most, self._count, self._note_bytes = most, 0, 0
         self._line = b""
         self._peers: dict[int, _Peer] = {}
@@ -207,7 +207,7 @@ class Channel:
             more = b""
         peer.data += more
         length = int.from_bytes(peer.data[:_LENGTH_BYTES], "big") if len(peer.data) >= _LENGTH_BYTES else 1
-        if not more or not 0 < length <= note.RECORD_BYTES:
+        if not more or not 0 < length <= protocol.RECORD_BYTES:
             self._forget(peer)
         elif len(peer.data) == _LENGTH_BYTES + length:
             self._poll.unregister(peer.connection)
@@ -231,7 +231,7 @@ class Channel:
         self._note_bytes += len(data)
         *lines, self._line = (self._line + data).split(b"\n")
         self._line = self._line[-_LINE_BYTES:]
-        return [_text(line).split(note.BETWEEN) for line in lines if len(line) < _LINE_BYTES]
+        return [_text(line).split(protocol.BETWEEN) for line in lines if len(line) < _LINE_BYTES]
 
 
 def _text(data: bytes) -> str:
@@ -243,10 +243,10 @@ def _listening(folder: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        listener.bind(f"/proc/self/fd/{handle}/{note.RECORDER}")
+        listener.bind(f"/proc/self/fd/{handle}/{protocol.RECORDER}")
     finally:
         os.close(handle)
-    os.chmod(f"{folder}/{note.RECORDER}", 0o622)  # noqa: S103 - the script is another user
+    os.chmod(f"{folder}/{protocol.RECORDER}", 0o622)  # noqa: S103 - the script is another user
     listener.listen(_AT_ONCE)
     listener.setblocking(False)
     return listener

@@ -7,8 +7,8 @@ import resource
 import socket
 from dataclasses import dataclass
 
-from healthcheck.plan.dry_run.sandbox import kernel, landlock, outside, seccomp, supervise
-from healthcheck.plan.dry_run.sandbox.job import Job, Mode
+from healthcheck.sandbox import kernel, landlock, outside, seccomp, supervise
+from healthcheck.sandbox.job import Job, Mode
 
 MAP, READY, FAILED, GO = b"m", b"r", b"f", b"g"
 _NOTHING_TO_RUN = 127

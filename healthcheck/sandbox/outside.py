@@ -8,20 +8,21 @@ can ask us (`supervise`). Where the kit runs as root, the program and who watche
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 from pathlib import Path
 
 from healthcheck import files
-from healthcheck.plan.dry_run.sandbox import kernel, landlock, safely, tools
-from healthcheck.plan.dry_run.sandbox.job import STANDARD_PATH, Job, Mode
-from healthcheck.plan.dry_run.stubs.note import NOTES, RUN
+from healthcheck.sandbox import kernel, landlock, safely
+from healthcheck.sandbox.guest import Guest
+from healthcheck.sandbox.job import STANDARD_PATH, Job, Mode
+from healthcheck.sandbox.protocol import NOTES, RUN
 
 _STRANGERS, _STRANGERS_SPAN = 0x6B69_0000, 2**22
 _CHOWN, _SETGID, _SETUID, _KILL = 1 << 0, 1 << 6, 1 << 7, 1 << 5
 """Linux's capabilities of these names."""
 SHARED = (files.SHARED, "/var/tmp", "/dev/shm")  # noqa: S108 - what scripts write to by name
+_KIT_ITSELF = Path(__file__).resolve().parents[1]
 _MOST_NAMES = 100_000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _READ = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/proc", "/sys")
@@ -34,7 +35,7 @@ _ETC = (
 )  # fmt: skip
 
 
-def build(job: Job, copy: safely.Copy) -> None:
+def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     """Lay out the copy, the weights (as links) and the stubs below the job's scratch folder.
 
     Raises:
@@ -50,10 +51,8 @@ def build(job: Job, copy: safely.Copy) -> None:
     else:
         os.symlink(job.weights, job.weights_inside)
     os.makedirs(f"{job.kit}/bin", exist_ok=True)
-    tools.install(job, job.kit, (f"{job.kit}/bin",))
-    tools.lay_out(f"{job.kit}/packages")
-    os.makedirs(f"{job.kit}/hook")
-    shutil.copyfile(tools.FOLDER / "sitecustomize.py", f"{job.kit}/hook/sitecustomize.py")
+    os.makedirs(f"{job.kit}/packages")
+    guest.install(job, job.kit, (f"{job.kit}/bin",))
     if job.stranger >= 0:
         for folder in job.script_folders:
             safely.give(folder, job.stranger)
@@ -127,7 +126,7 @@ def confine(job: Job) -> None:
         return
     if not landlock.abi():
         raise OSError(38, "this kernel has no Landlock")
-    own = [job.weights, job.python, *job.stdlib, *job.libraries, str(tools.PACKAGE)]
+    own = [job.weights, job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
     etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else ["/etc"]
     rights = dict.fromkeys(landlock.existing([*_READ, *etc, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()

@@ -7,10 +7,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Container, Sequence
 
-from healthcheck.plan.dry_run.sandbox import processes
-from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.timers import Timers, seconds_of
-from healthcheck.plan.dry_run.stubs import note
+from healthcheck.sandbox import processes, protocol
+from healthcheck.sandbox.channel import Channel
+from healthcheck.sandbox.timers import Timers, seconds_of
 
 _REFUSED_OFTEN = 6
 """So often a port is asked by one who waits for it, and not by one who looks whether it is free."""
@@ -51,7 +50,7 @@ class Notes:
         elif word == "refused" and len(self._refused) < _MOST:
             self._refused[first] += 1
         elif word == "waited":
-            self._channel.shown.add(note.WAITED, ".")
+            self._channel.shown.add(protocol.WAITED, ".")
         elif word == "asked":
             self.asked = True
         elif word in self._known_marks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from healthcheck import files
-from healthcheck.plan.dry_run.sandbox import processes
+from healthcheck.sandbox import processes
 
 
 def remove_abandoned() -> None:

@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from healthcheck.plan.dry_run.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
-from healthcheck.plan.dry_run.sandbox.channel import Channel
-from healthcheck.plan.dry_run.sandbox.job import EndedBy, Job, Recording
-from healthcheck.plan.dry_run.sandbox.watch import Output, Watch
-from healthcheck.plan.dry_run.stubs.note import HOST_NAME, RUN
+from healthcheck.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
+from healthcheck.sandbox.channel import Channel
+from healthcheck.sandbox.guest import Guest
+from healthcheck.sandbox.job import EndedBy, Job, Recording
+from healthcheck.sandbox.protocol import HOST_NAME, RUN
+from healthcheck.sandbox.records import Records
+from healthcheck.sandbox.watch import Output, Watch
 
 Started = Callable[[], None]
 
@@ -29,7 +31,7 @@ def nothing(ended_by: EndedBy, why: str) -> Recording:
     )
 
 
-def work(job: Job, started: Started) -> Recording:
+def work(job: Job, guest: Guest, started: Started) -> Recording:
     """Build, start, watch, end. `started` is called when the program is let go."""
     os.umask(0o022)
     copy = safely.Copy(job.limits.copied_files, job.limits.copied_bytes)
@@ -41,11 +43,11 @@ def work(job: Job, started: Started) -> Recording:
         return nothing(EndedBy.COPY, str(error))
     real_root = job.isolated and job.stranger >= 0
     try:
-        proc = _prepare(job, copy)
+        proc = _prepare(job, guest, copy)
     except OSError as error:
         return nothing(EndedBy.SETUP, str(error))
     try:
-        _fill(job, copy, real_root=real_root)
+        _fill(job, guest, copy, real_root=real_root)
     except (OSError, RecursionError) as error:
         return nothing(EndedBy.COPY, str(error))
     try:
@@ -57,37 +59,37 @@ def work(job: Job, started: Started) -> Recording:
         else:
             kernel.adopt_orphans()
             outside.confine(job)
-        running = _Running(job, proc, channel, real_root=real_root)
+        running = _Running(job, guest, proc, channel, real_root=real_root)
     except OSError as error:
         return nothing(EndedBy.SETUP, str(error))
     started()
     return running.watched()
 
 
-def _prepare(job: Job, copy: safely.Copy) -> int | None:
+def _prepare(job: Job, guest: Guest, copy: safely.Copy) -> int | None:
     """What no submission has a part in; a handle on a writable /proc where the sandbox has its own."""
     if not job.isolated:
         return None
     kernel.loopback_up()
     kernel.open_low_ports()
     socket.sethostname(HOST_NAME)
-    root.build(job, job.scratch, copy)
+    root.build(job, guest, job.scratch, copy)
     return kernel.detached_proc(f"{job.scratch}/proc")
 
 
-def _fill(job: Job, copy: safely.Copy, *, real_root: bool) -> None:
+def _fill(job: Job, guest: Guest, copy: safely.Copy, *, real_root: bool) -> None:
     if not job.isolated:
-        outside.build(job, copy)
+        outside.build(job, guest, copy)
         return
     root.fill(job, job.scratch, copy)
     if real_root:
-        root.give_away(job, job.scratch)
+        root.give_away(job, guest, job.scratch)
 
 
 class _Running:
     """The program, from its first moment to its last."""
 
-    def __init__(self, job: Job, proc: int | None, channel: Channel, *, real_root: bool) -> None:
+    def __init__(self, job: Job, guest: Guest, proc: int | None, channel: Channel, *, real_root: bool) -> None:
         """Start it up to the point where only the word is missing; whoever watches has given up all rights then.
 
         Raises:
@@ -120,7 +122,7 @@ class _Running:
         kept = job.limits.kept_output_bytes
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
         self._trace = Output(trace_reader, kept)
-        self._watch = Watch(job, self._child, self._outputs, self._trace, channel)
+        self._watch = Watch(job, self._child, self._outputs, self._trace, Records(job, channel, guest))
         if listener is not None:
             supervise.Supervisor(listener, job.script_folders, self._watch.records.port_of, channel.admit)
         self._network = not job.isolated and listener is None

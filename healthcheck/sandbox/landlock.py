@@ -7,7 +7,7 @@ import os
 import struct
 from collections.abc import Collection, Iterable, Mapping
 
-from healthcheck.plan.dry_run.sandbox import kernel
+from healthcheck.sandbox import kernel
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15

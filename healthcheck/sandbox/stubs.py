@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from healthcheck.plan.dry_run.sandbox import processes
+from healthcheck.sandbox import processes
 
 _COMMAND_BYTES = 1 << 20
 _OPTIONS = ["-I", "-S", "-B", "-X", "utf8"]

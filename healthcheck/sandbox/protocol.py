@@ -1,0 +1,17 @@
+"""What the sandbox and the stubs agree on. Both import it: the stubs from a copy, without the rest of the kit."""
+
+ADDRESS = "10.213.37.2"
+"""Of the machine in the sandbox: private, and one that nobody writes into a script."""
+HOST_NAME = "6d1f0c9be27a"
+"""As a container has it."""
+TRACE = "trace.sh"
+"""What the bash that runs the script reads first."""
+LOADING = "loading"
+"""There where no server ever gets ready: what a bash reads first, so that its clock goes on while it sleeps."""
+RUN, RECORDER, NOTES, NOTED = "run", "recorder", "notes", "noted"
+"""The folder that a stub may only read, its socket, the FIFO of notes, and the one of answers to them."""
+SERVING, PORTS, PASSED, WAITED, DONE = "serving", "ports", "passed", "waited", "done"
+"""Files there in which who watches tells the stubs what is so by now; an empty one tells nothing."""
+BETWEEN, END = "\x1f", "\x1e"
+"""Between the words of a note or of a record, and behind a record: no word of a command has them."""
+RECORD_BYTES = 512 * 1024
