@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from healthcheck import json_text
 from healthcheck.errors import UsageError
-from healthcheck.probe.problems import TIERS, Dice, Problem, generate
-from healthcheck.probe.problems.dataset import Drawn, draw
+from healthcheck.probe.drawing import drawn
+from healthcheck.probe.problems import Dice, Problem
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.probe.request import differences
 
@@ -31,27 +30,6 @@ def bank(settings: ProbeSettings) -> tuple[Problem, ...]:
         UsageError: no such family, or the data set cannot be read.
     """
     return drawn(settings).problems
-
-
-def drawn(settings: ProbeSettings) -> Drawn:
-    """The bank, and how many problems it was drawn from.
-
-    Raises:
-        UsageError: as for `bank`.
-    """
-    if settings.dataset:
-        return draw(Path(settings.dataset), settings.problems, settings.seed)
-    problems = _generated(settings)
-    return Drawn(problems=problems, of=len(problems))
-
-
-def _generated(settings: ProbeSettings) -> tuple[Problem, ...]:
-    share, rest = divmod(settings.problems, len(TIERS))
-    return tuple(
-        problem
-        for place, tier in enumerate(TIERS)
-        for problem in generate(settings.family, tier, settings.seed, share + (place < rest))
-    )
 
 
 def refuse_problems(settings: ProbeSettings) -> None:

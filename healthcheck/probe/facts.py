@@ -12,7 +12,8 @@ from typing import Any
 from healthcheck.errors import UsageError
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
-from healthcheck.probe.bank import Slot, bank, drawn, fingerprint, refuse_unlike, schedule
+from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
+from healthcheck.probe.drawing import drawn, shared
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
@@ -46,9 +47,11 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     """
     _usable(settings)
     run_folder.refuse_used(out)
+    settings = shared(settings)
     chosen = drawn(settings)
     problems = chosen.problems
-    settings = replace(settings, problems=len(problems))
+    request = replace(settings.request, examples=chosen.examples)
+    settings = replace(settings, problems=len(problems), request=request)
     server = asyncio.run(describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
@@ -66,7 +69,9 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     """
     _usable(settings)
     run = run_folder.load(folder)
-    problems = bank(settings)
+    chosen = drawn(settings)
+    problems = chosen.problems
+    settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
     server = asyncio.run(describe(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))

@@ -63,6 +63,20 @@ class ReferenceRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataSet:
+    """A file of problems.
+
+    Attributes:
+        problems: how many; None for an equal share.
+        columns: the file's name of a column where the kit has another: {"question": "prompt"}.
+    """
+
+    file: str
+    problems: int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSettings:
     """What is asked of a probe run.
 
@@ -70,7 +84,11 @@ class ProbeSettings:
         url: the server's root, without a path.
         model: the model's name; "" takes the first that /v1/models lists, as the evaluation client does.
         family: the built-in family that the problems come from.
-        dataset: path of a file of problems in place of a family, "" for none.
+        dataset: path of a file of problems in place of a family, "" for none; of several, all paths.
+        datasets: the files where there are several.
+        columns: of the data set's columns, those that have another name there.
+        few_shot: how many examples precede each problem.
+        few_shot_file: path of a file that the examples come from, "" for the problems' own source.
         problems: how many different ones; of a family, spread evenly over its tiers.
         samples: answers for each problem (n); k goes up to n.
         temperature: the service's is unknown, and its client's stock value of 0.01 makes the n samples copies of
@@ -96,6 +114,10 @@ class ProbeSettings:
     model: str = ""
     family: str = "arithmetic"
     dataset: str = ""
+    datasets: tuple[DataSet, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    few_shot: int = 0
+    few_shot_file: str = ""
     problems: int = 120
     samples: int = SAMPLES_PER_PROBLEM
     concurrency: int = 64

@@ -22,10 +22,11 @@ _NOT_COMPARED = {"headers", "headers_env", "api_key_env"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A problem that is shown with its answer before the one that is asked."""
+    """A problem that is shown with its answer before one that is asked: any, or one of the data set `source`."""
 
     question: str
     answer: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,8 @@ def messages(problem: Problem, options: RequestOptions) -> list[Message]:
     """All messages of a request: the system message, the examples, the problem."""
     around: list[Message] = [{"content": options.system, "role": "system"}] if options.system else []
     for example in options.examples:
+        if example.source and not problem.id.startswith(f"{example.source}/"):
+            continue
         around += [user(example.question), {"content": example.answer, "role": "assistant"}]
     return [*around, message(problem, prompt_of(problem, options))]
 

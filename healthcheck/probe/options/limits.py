@@ -6,6 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from healthcheck.nearest import hint
+from healthcheck.probe.options.kinds import Names, Text, Whole, written
+from healthcheck.probe.problems.columns import KNOWN
+from healthcheck.probe.records import DataSet
 from healthcheck.records import JsonValue
 from healthcheck.redact import redacted, without_secrets
 
@@ -27,6 +31,7 @@ _OWN_FIELDS = {
     "chat_template_kwargs": "chat_template_kwargs",
 }
 """Fields of the body that the kit sets, each with the option for it."""
+_OF_A_DATA_SET = ("file", "problems", "columns")
 _OWN_HEADERS = frozenset(
     [
         "accept",
@@ -60,6 +65,43 @@ class Reference:
 
     def read(self, text: str) -> str:
         return self.taken(text)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSets:
+    """Tables, each with a file, and maybe how many problems and which columns it has."""
+
+    words: str = "a list of tables, each with file, and maybe problems and columns"
+
+    def taken(self, value: object) -> tuple[DataSet, ...]:
+        if not isinstance(value, list) or not value:
+            raise ValueError(self.words)
+        return tuple(map(self._one, value))
+
+    def read(self, text: str) -> tuple[DataSet, ...]:
+        return self.taken(written(text))
+
+    def _one(self, value: object) -> DataSet:
+        if not isinstance(value, dict) or not {"file"} <= value.keys():
+            raise ValueError(self.words)
+        unknown = next((name for name in value if name not in _OF_A_DATA_SET), "")
+        if unknown:
+            raise ValueError(f"{self.words}, and {unknown!r:.80} is none of these{hint(unknown, _OF_A_DATA_SET)}")
+        problems = Whole(1).taken(value["problems"]) if "problems" in value else None
+        columns = Names("columns of texts", refuse_columns).taken(value.get("columns", {}))
+        return DataSet(file=Text("a file's path").taken(value["file"]), problems=problems, columns=columns)
+
+
+def refuse_columns(names: Mapping[str, str]) -> None:
+    """Refuse what is no column that the kit knows.
+
+    Raises:
+        ValueError: there is such a name.
+    """
+    for name in names:
+        if name not in KNOWN:
+            near = hint(name, KNOWN)
+            raise ValueError(f"columns that the kit knows ({', '.join(KNOWN)}), and {name!r:.80} is none{near}")
 
 
 def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:

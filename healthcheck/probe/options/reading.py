@@ -14,6 +14,7 @@ from healthcheck.files import read_bounded
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Table, quoted, written
 from healthcheck.probe.options.record import Option, ProbeOptions, given, options
+from healthcheck.probe.records import DataSet
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -135,6 +136,9 @@ def _literal(value: object) -> str:
         return _string(value)
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_key(str(name))} = {_literal(item)}' for name, item in value.items())}}}"
+    if isinstance(value, DataSet):
+        table = {"file": value.file, "problems": value.problems, "columns": value.columns}
+        return _literal({name: item for name, item in table.items() if item})
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_literal, value))}]"
     return json.dumps(value)

@@ -10,7 +10,8 @@ from typing import Any
 
 from healthcheck.probe.options import limits
 from healthcheck.probe.options.kinds import Flag, Kind, Names, Number, Numbers, Table, Text, Texts, Whole
-from healthcheck.probe.records import Patience, ProbeSettings
+from healthcheck.probe.problems.columns import KNOWN
+from healthcheck.probe.records import DataSet, Patience, ProbeSettings
 from healthcheck.probe.request import QUESTION
 from healthcheck.records import JsonValue
 
@@ -67,6 +68,14 @@ class ProbeOptions:
         Text(), Group.PROBLEMS, "problems from a file: GSM8K JSON lines, or qa or mcq as JSON lines or CSV",
         flag="--dataset", metavar="FILE",
     )  # fmt: skip
+    datasets: tuple[DataSet, ...] | None = _option(
+        limits.DataSets(), Group.PROBLEMS, "several files, each a table with file, and maybe problems and columns; "
+        "their names become tiers",
+    )  # fmt: skip
+    columns: Mapping[str, str] | None = _option(
+        Names(f"a table from {', '.join(KNOWN[:2])} and so on to columns of the file", limits.refuse_columns),
+        Group.PROBLEMS, "the data set's own names of columns, such as question = 'prompt'",
+    )  # fmt: skip
     family: str | None = _option(
         Text(), Group.PROBLEMS, "built-in problems", default="those of the task, or arithmetic",
         flag="--family", metavar="NAME",
@@ -83,6 +92,14 @@ class ProbeOptions:
         Text(f"a text with {QUESTION} in it", QUESTION), Group.PROBLEMS,
         "the user message, with {question} and maybe {instruction}, the form of the answer",
         default="the question and the form of the answer", sends="messages",
+    )  # fmt: skip
+    few_shot: int | None = _option(
+        Whole(0, 64), Group.PROBLEMS, "how many examples precede a problem, as turns of user and assistant; they "
+        "come from the problems' own source and are not asked", default="0", sends="messages",
+    )  # fmt: skip
+    few_shot_file: str | None = _option(
+        Text(), Group.PROBLEMS, "the examples from this file instead, in its order; all without few_shot",
+        sends="messages",
     )  # fmt: skip
     system: str | None = _option(Text(), Group.REQUEST, "the system message", sends="messages", service=False)
     temperature: float | None = _option(

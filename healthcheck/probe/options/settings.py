@@ -31,6 +31,14 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
     said = given(asked) | _distance(asked)
     request = {name: said.pop(name) for name in [*said] if name in _REQUEST}
     patience = {_PATIENCE[name]: said.pop(name) for name in [*said] if name in _PATIENCE}
+    if asked.dataset is not None and asked.datasets is not None:
+        raise UsageError("dataset and datasets both name files: give one of them")
+    if asked.dataset is not None:
+        said["datasets"] = ()
+    if asked.datasets is not None:
+        default = asked.columns or base.columns
+        said["datasets"] = tuple(replace(each, columns={**default, **each.columns}) for each in asked.datasets)
+        said["dataset"] = ", ".join(each.file for each in asked.datasets)
     if "reference" in said:
         said |= _reference(said.pop("reference"))
     chosen = replace(

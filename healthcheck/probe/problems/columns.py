@@ -19,11 +19,27 @@ MAX_PICTURES = 16
 MAX_BYTES = 2**29
 """Of all pictures of a run: its folder keeps them."""
 MAX_TIER_CHARS = 60
+KNOWN = ("question", "answer", *"ABCDEFGHIJ", "tier", "image")
+"""The columns that a data set's own names can stand for."""
 _TIER = ("tier", "category")
 _IMAGE = ("image", "images")
 _UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
 _RESERVED = "all"
 """The name, in reports, of all tiers together."""
+
+
+def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> Mapping[str, object]:
+    """The row with the names of columns that the kit knows.
+
+    Raises:
+        UsageError: it lacks a column that is named.
+    """
+    for own, theirs in names.items():
+        if theirs not in row:
+            there = ", ".join(map(str, row)) or "nothing"
+            raise UsageError(f"{where}: no {theirs!r}, the column for {own}, in this row (it has {there[:200]})")
+    left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
+    return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
 
 def tier(row: Mapping[str, object], where: str) -> str:

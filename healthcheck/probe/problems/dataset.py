@@ -50,10 +50,11 @@ class _Row:
     images: tuple[str, ...]
 
 
-def draw(path: Path, count: int, seed: int) -> Drawn:
+def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = None) -> Drawn:
     """A random sample of `count` different problems of a file; all of them where it has no more.
 
-    Every row is read and checked; a file that is sorted by difficulty gives no biased figure.
+    Every row is read and checked; a file that is sorted by difficulty gives no biased figure. `names` has the
+    file's name of a column where it has another than here: {"question": "prompt"}.
 
     Raises:
         UsageError: it cannot be read, is empty, or a row of it is not a problem; the message names the row.
@@ -64,7 +65,7 @@ def draw(path: Path, count: int, seed: int) -> Drawn:
         raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
     for place, fields in _rows(path, text):
-        row = _row(path, place, fields)
+        row = _row(path, place, columns.renamed(fields, names or {}, f"{path}:{place}"))
         found.setdefault((row.problem.question, row.images), row)
     if not found:
         raise UsageError(f"{path} has no problems")
