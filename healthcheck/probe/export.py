@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.files import write_atomically
@@ -17,8 +17,9 @@ from healthcheck.probe.aisbench.metrics import client_results, printed
 from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.figures import Grid
-from healthcheck.probe.problems import AnswerKind, Problem, instruction, prompt
+from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.request import QUESTION, fields, messages
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue
@@ -26,6 +27,7 @@ from healthcheck.records import JsonValue
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 """Answers in words, which data sets of questions have, are not for its grader of numbers."""
 _OWN_QUESTIONS = "qa"
+_ROLES = {"system": "SYSTEM", "user": "HUMAN", "assistant": "BOT"}
 NOT_EMULATED = "not emulated"
 
 
@@ -156,7 +158,8 @@ def _client_score(run: ProbeRun, place: int) -> float:
 
 
 def _report(run: ProbeRun) -> ClientReport:
-    infer = infer_config([("HUMAN", f"{{question}}\n{instruction(run.problems[0])}".rstrip())])
+    template = _turns(run, replace(run.problems[0], question=QUESTION))
+    infer = infer_config([(str(turn["role"]), str(turn["prompt"])) for turn in template])
     chosen = figures.grid(run)
     ids = {problem: place for place, problem in enumerate(chosen.problems)}
     places = sorted(chosen.flat)
@@ -201,6 +204,7 @@ def _model(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
             "ignore_eos": False,
             "num_return_sequences": chosen.repeats or settings.samples,
             "temperature": settings.temperature,
+            **fields(settings.request, 0),
         },
         "max_out_len": settings.max_tokens,
         "model": settings.model,
@@ -215,7 +219,7 @@ def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction
     return Prediction(
         id=ids[sample.problem],
         uuid=hashlib.sha256(identity.encode()).hexdigest()[:32],
-        origin_prompt=_turns(problem),
+        origin_prompt=_turns(run, problem),
         prediction=client_text(sample),
         gold=gold(problem) if problem.kind is not AnswerKind.SOFT else _persons(problem),
     )
@@ -223,7 +227,9 @@ def _prediction(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Prediction
 
 def _failure(run: ProbeRun, place: int, ids: Mapping[int, int]) -> Failure:
     sample = run.samples[place]
-    return Failure(id=ids[sample.problem], origin_prompt=_turns(run.problems[sample.problem]), error=sample.error)
+    return Failure(
+        id=ids[sample.problem], origin_prompt=_turns(run, run.problems[sample.problem]), error=sample.error
+    )
 
 
 def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
@@ -231,8 +237,10 @@ def _persons(problem: Problem) -> Sequence[dict[str, JsonValue]]:
     return [{"answer": said, "answer_id": place} for place, said in enumerate(problem.references)]
 
 
-def _turns(problem: Problem) -> Sequence[dict[str, JsonValue]]:
-    return [{"role": "HUMAN", "prompt": prompt(problem)}]
+def _turns(run: ProbeRun, problem: Problem) -> Sequence[dict[str, JsonValue]]:
+    """What a request said, by the client's names of the roles; pictures are left out."""
+    said = messages(replace(problem, images=()), run.settings.request)
+    return [{"role": _ROLES[str(turn["role"])], "prompt": turn["content"]} for turn in said]
 
 
 def _abbreviation(run: ProbeRun) -> str:

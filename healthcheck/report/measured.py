@@ -11,8 +11,9 @@ from healthcheck.probe import figures
 from healthcheck.probe.export import client_column, client_figures, client_reading
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
-from healthcheck.probe.problems import Problem, prompt
+from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import THE_KIT, ProbeRun, Sample
+from healthcheck.probe.request import prompt_of
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
 from healthcheck.probe.statistics.pass_variance import sharpness
@@ -248,7 +249,7 @@ def _data(run: ProbeRun, outcomes: Sequence[str]) -> JsonValue:
     places = [place for place, sample in enumerate(run.samples) if sample.problem < len(shown)]
     texts = excerpts(
         [
-            *(prompt(problem) for problem in shown),
+            *(prompt_of(problem, run.settings.request) for problem in shown),
             *(run.samples[place].text for place in places),
             *(run.samples[place].reasoning for place in places),
         ],
