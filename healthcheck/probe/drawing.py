@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.problems import TIERS, Dice, Problem, generate, instruction
+from healthcheck.probe.problems import TIERS, Dice, Problem, generate, requested
 from healthcheck.probe.problems.dataset import MAX_ROWS, draw
 from healthcheck.probe.records import DataSet, ProbeSettings
 from healthcheck.probe.request import Example, RequestOptions, prompt_of
@@ -137,5 +137,4 @@ def _answer(problem: Problem) -> str:
     rationale, mark, _ = problem.worked.rpartition("####")
     if problem.worked and not mark:
         return problem.worked
-    sentence = f"The answer is {problem.answer}." if "The answer is" in instruction(problem) else problem.answer
-    return f"{_CALCULATION.sub('', rationale).strip()}\n{sentence}".strip()
+    return f"{_CALCULATION.sub('', rationale).strip()}\n{requested(problem)}".strip()
