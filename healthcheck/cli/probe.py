@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"{CLIENT}:\n  {said or _unprinted(probed)}")
         if len(printed) > 1:
             print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
+    saved = report.metrics.get("adaptive k")
+    if isinstance(saved, dict):
+        print("\n".join(textwrap.wrap(str(saved["said"]), 80)))
     if (folder / SETTINGS).exists():
         print(f"Run folder: {folder}")
     elif published.folder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from healthcheck.errors import UsageError
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
+from healthcheck.probe.adaptive import Majorities, Wanted, stopping
 from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.probe.drawing import drawn, shared
 from healthcheck.probe.folder import JOURNAL, Outcome
@@ -35,7 +36,17 @@ _TEMPLATE_MOST_TOKENS = 2048
 """Where the context has so much room beside prompt and max_tokens, nothing is asked."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
-_IDENTITY = ("model", "family", "problems", "samples", "temperature", "max_tokens", "seed", "logprobs")
+_IDENTITY = (
+    "model",
+    "family",
+    "problems",
+    "samples",
+    "temperature",
+    "max_tokens",
+    "seed",
+    "logprobs",
+    "adaptive_k",
+)
 
 
 def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
@@ -119,6 +130,8 @@ def _usable(settings: ProbeSettings) -> None:
         raise UsageError(f"the temperature lies between 0 and 2, not at {settings.temperature}")
     if settings.threshold is not None and not 0 <= settings.threshold <= 1:
         raise UsageError(f"a threshold lies between 0 and 1, not at {settings.threshold}")
+    if settings.adaptive_k is not None and settings.references:
+        raise UsageError("a reference is judged by whole rounds: leave adaptive k or the reference away")
     if not settings.url.startswith(("http://", "https://")):
         raise UsageError(f"{settings.url!r} is not an http:// URL")
 
@@ -161,6 +174,7 @@ class _Keeper:
     problems: Sequence[Problem]
     meter: Meter
     observer: verdict.Observer | None
+    majorities: Majorities | None
     full: bool
     decided: bool = False
 
@@ -172,6 +186,8 @@ class _Keeper:
     def take(self, sample: Sample) -> None:
         graded = grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
         self.meter.take(sample, graded)
+        if self.majorities:
+            self.majorities.take(sample, graded)
         if self.observer:
             self.decided = self.observer.take(sample, graded) is not Decision.OPEN
 
@@ -184,12 +200,14 @@ def _collect(
     planned = verdict.plan(settings, problems)
     if planned:
         progress.stage(Stage.PROBE, planned.told)
+    rule = stopping(settings)
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     keeper = _Keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
         meter=Meter(progress, total=len(problems) * settings.samples),
         observer=verdict.Observer(planned) if planned else None,
+        majorities=Majorities(rule) if rule else None,
         full=every,
     )
     for sample in run_folder.load(folder).samples:
@@ -200,7 +218,8 @@ def _collect(
     stopped = ""
     try:
         if every or not keeper.decided:
-            asyncio.run(_send(sampler, settings, slots, keeper.meter))
+            wanted = Wanted(slots, keeper.majorities) if keeper.majorities else slots
+            asyncio.run(_send(sampler, settings, wanted, keeper.meter))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not every else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
@@ -213,7 +232,7 @@ def _collect(
     return run
 
 
-async def _send(sampler: Sampler, settings: ProbeSettings, slots: Sequence[Slot], meter: Meter) -> None:
+async def _send(sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], meter: Meter) -> None:
     ticking = asyncio.create_task(_tick(sampler, meter))
     try:
         async with connections(settings) as server:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from healthcheck.probe.adaptive import stopping
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.correlated import Reach, reach
@@ -48,10 +49,12 @@ class Grid:
 def grid(run: ProbeRun) -> Grid:
     """The complete rounds of a run; of a run that ended within the first round, what is complete of that.
 
-    Only the complete stretch of dispatch order counts, so that a run cut short is not a run of quick answers.
+    Only the complete stretch of dispatch order counts, so that a run cut short is not a run of quick answers. With
+    adaptive k it is the samples that every problem gets whatever they say: figures of further ones would be biased.
     """
     complete = run.complete
-    repeats = min(len(complete) // max(len(run.problems), 1), run.settings.samples)
+    rule = stopping(run.settings)
+    repeats = min(len(complete) // max(len(run.problems), 1), rule.least if rule else run.settings.samples)
     rows: dict[int, list[int]] = {}
     for place in complete:
         if run.samples[place].repeat < max(repeats, 1):

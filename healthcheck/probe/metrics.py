@@ -8,6 +8,7 @@ from dataclasses import fields
 from healthcheck import json_text
 from healthcheck.detectors import flags
 from healthcheck.probe import baselines, export, figures, verdict
+from healthcheck.probe.adaptive import saving
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import CLIENT, THE_KIT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
@@ -38,6 +39,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
         **counts,
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
         **_weighted(run),
+        **_adaptive(run),
         **_corrected(run, chosen, summary),
         **_bootstrapped(run, chosen),
         "all": _summary(summary, figures.votes(run, chosen)),
@@ -74,6 +76,25 @@ def _weighted(run: ProbeRun) -> dict[str, JsonValue]:
     named = {estimate.name: _json(estimate) for estimate, _ in figures.choices(run) if estimate.name.endswith(")")}
     source: dict[str, JsonValue] = {"scores": run.scores.source} if run.scores.values else {}
     return {**named, **source}
+
+
+def _adaptive(run: ProbeRun) -> dict[str, JsonValue]:
+    """The majority over adaptively many samples, and how many of them were saved, where that was asked for."""
+    found = saving(run)
+    if found is None:
+        return {}
+    told: dict[str, JsonValue] = {
+        "error": found.rule.error,
+        "samples": found.sent,
+        "asked": found.asked,
+        "saved": found.saved,
+        "late": found.late,
+        "problems settled early": found.early,
+        "samples of each problem in other figures": found.rule.least,
+        "said": found.told,
+    }
+    majority: dict[str, JsonValue] = {found.majority.name: _json(found.majority)} if found.majority else {}
+    return {**majority, "adaptive k": told}
 
 
 def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:

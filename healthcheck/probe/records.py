@@ -107,6 +107,7 @@ class ProbeSettings:
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
         bootstrap: resamples for bootstrap intervals beside the headline, 0 for none; papers take 1000.
         full: measure every sample even when the verdict is already clear.
+        adaptive_k: stop sampling a problem whose majority is settled at this error, 0 for certain; None for never.
         request: what each request has beside the problem.
     """
 
@@ -133,6 +134,7 @@ class ProbeSettings:
     grading_noise: tuple[float, float] = (0.0, 0.0)
     bootstrap: int = 0
     full: bool = False
+    adaptive_k: float | None = None
     patience: Patience = field(default_factory=Patience)
     request: RequestOptions = field(default_factory=RequestOptions)
 

@@ -24,6 +24,8 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
             f"{run.folder} is not a reference: it ended early ({run.stopped}); continue it with npu-adapter probe "
             f"{run.settings.url} --resume {run.folder} --full"
         )
+    if run.settings.adaptive_k is not None:
+        raise UsageError(f"{run.folder} is not a reference: its problems have different numbers of samples")
     unsound = _unsound(run)
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})

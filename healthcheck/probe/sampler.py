@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ class Sampler:
         self.in_flight = 0
         self.gave_up = ""
 
-    async def run(self, server: Connections, slots: Sequence[Slot]) -> None:
+    async def run(self, server: Connections, slots: Collection[Slot]) -> None:
         """Send until all slots are done, `keep` has enough, or the server fails too often in a row (`gave_up`)."""
         queue = iter(slots)
         workers = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from healthcheck.probe import figures
+from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_column, client_figures, client_reading
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
@@ -116,6 +117,8 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
         said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
     judges = sorted({grade.by for grade in run.grades if grade.by})
     said.append(f"Graded by {THE_KIT}{''.join(f' and {_note(name)}' for name in judges)}.")
+    if saved := saving(run):
+        said.append(saved.told)
     if run.failed:
         said.append(f"Failed requests, which count as wrong, as with the service: {len(run.failed)}.")
     return tuple(said)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from healthcheck import __version__, contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.probe import baselines, export, figures, verdict
+from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
 from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun
 from healthcheck.probe.statistics.gate import Decision
@@ -65,7 +66,9 @@ def accuracy(run: ProbeRun) -> Findings:
             f"the problems are a random sample of the {run.drawn_from} in {run.settings.dataset} "
             f"(--seed {run.settings.seed})"
         )
-    if len(chosen.flat) < len(run.samples):
+    if saved := saving(run):
+        yield note(saved.told)
+    elif len(chosen.flat) < len(run.samples):
         yield note(
             f"{len(run.samples) - len(chosen.flat)} more of the {len(run.samples)} samples count in no figure: "
             "their round is not complete, or earlier requests were still unanswered at the end"

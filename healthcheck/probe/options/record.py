@@ -184,6 +184,10 @@ class ProbeOptions:
         Whole(1), Group.SAMPLING, "answers for each problem", default=str(_SETTINGS.samples),
         flag="--samples", metavar="N", sends="num_return_sequences",
     )  # fmt: skip
+    adaptive_k: float | None = _option(
+        Number(0, 0.49), Group.SAMPLING, "stop sampling a problem when its majority is settled at this error, such "
+        "as .05; 0 for certain", flag="--adaptive-k", metavar="ERROR", service=False,
+    )  # fmt: skip
     grading_noise: tuple[float, float] | None = _option(
         Numbers("two shares whose sum is below 1, such as .05,.02", 2, limits.are_rates), Group.SAMPLING,
         "shares of right answers that the grader misses and of wrong ones that it passes, to be taken out",

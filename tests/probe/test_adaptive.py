@@ -1,0 +1,107 @@
+"""Adaptive k through the real HTTP path: what is saved, what stays the same, what is reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from healthcheck.errors import UsageError
+from healthcheck.probe import figures
+from healthcheck.probe.adaptive import saving
+from healthcheck.probe.facts import measure, metrics, resume
+from healthcheck.probe.folder import load
+from healthcheck.probe.records import ProbeRun, ProbeSettings
+from healthcheck.probe.reference_run import reference_of
+from healthcheck.probe.statistics.voting import maj_at_k
+from healthcheck.progress import Silent
+from healthcheck.report.measured import measured
+from healthcheck.simulator import Simulator
+from tests.probe.conftest import Probe, behaviour, even
+
+N = 7
+
+
+def rows(run: ProbeRun) -> list[list[tuple[str | None, int]]]:
+    """By problem: the answer and the correctness of each sample, in the order of repeats."""
+    found: list[list[tuple[str | None, int]]] = [[] for _ in run.problems]
+    pairs = zip(run.samples, run.grades, strict=True)
+    for sample, grade in sorted(pairs, key=lambda pair: pair[0].repeat):
+        found[sample.problem].append((grade.extracted or None, int(grade.correct)))
+    return found
+
+
+def majority(run: ProbeRun) -> float:
+    votes = [maj_at_k([a for a, _ in row], [c for _, c in row], len(row)) for row in rows(run)]
+    return sum(votes) / len(votes)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ProbeRun, ProbeRun]:
+    """The same server with every sample, and with adaptive k at no error."""
+    runs, folder = [], tmp_path_factory.mktemp("runs")
+    for name, error in (("all", None), ("adaptive", 0.0)):
+        with Simulator(behaviour(accuracy=even(0.6), correlation=0.5, seed=4)) as simulator:
+            settings = ProbeSettings(
+                url=simulator.url, problems=12, samples=N, concurrency=1, seed=0, full=True, adaptive_k=error
+            )
+            runs.append(measure(settings, Silent(), folder / name))
+    return runs[0], runs[1]
+
+
+def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, ProbeRun]) -> None:
+    whole, run = both
+    found, saved = metrics(run), saving(run)
+    assert saved is not None
+    # One request at a time: the simulator draws by problem and repeat, so that the samples are the same.
+    assert all(short == long[: len(short)] for short, long in zip(rows(run), rows(whole), strict=True))
+    assert found[f"maj@{N} (adaptive)"]["value"] == pytest.approx(majority(whole))
+    assert saved.late == 0
+    assert saved.saved == 12 * N - len(run.samples) > 12
+    assert found["adaptive k"]["saved"] == saved.saved
+    assert f"{saved.saved} of {12 * N} samples saved" in " ".join(measured(run).said)
+
+
+def test_other_figures_rest_on_the_samples_that_every_problem_has(both: tuple[ProbeRun, ProbeRun]) -> None:
+    whole, run = both
+    least = N // 2 + 1
+    assert figures.grid(run).repeats == least
+    first = [c for row in rows(whole) for _, c in row[:least]]
+    assert metrics(run)[f"avg@{least}"]["value"] == pytest.approx(sum(first) / len(first))
+    assert f"avg@{N}" not in metrics(run)
+    assert run.stopped == ""
+
+
+def test_what_was_in_flight_moves_no_figure(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.6), seed=4)) as simulator:
+        run = probe(simulator.url, problems=12, samples=N, concurrency=48, adaptive_k=0.0)
+    saved = saving(run)
+    assert saved is not None
+    assert saved.majority is not None
+    assert saved.majority.value == pytest.approx(majority(run))  # what came late cannot change what is certain
+    assert saved.majority.samples + saved.late == len(run.samples) == 12 * N - saved.saved
+
+
+def test_an_interrupted_run_has_no_majority_until_it_is_continued(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(0.6), seed=4)) as simulator:
+        run = probe(simulator.url, problems=12, samples=N, adaptive_k=0.0)
+        journal = run.folder / "logs/samples.jsonl"
+        journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:40]))
+        cut = load(run.folder)
+        assert (saved := saving(cut))
+        assert saved.majority is None
+        again = resume(cut.settings, Silent(), run.folder)
+    assert (saved := saving(again))
+    assert saved.majority is not None
+    assert saved.saved > 0
+
+
+def test_adaptive_k_and_references_do_not_mix(probe: Probe) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as simulator:
+        with pytest.raises(UsageError, match="leave adaptive k or the reference away"):
+            probe(simulator.url, adaptive_k=0.0, references={"all": 0.9})
+        run = probe(simulator.url, problems=12, samples=5, adaptive_k=0.0)
+        with pytest.raises(UsageError, match="different numbers of samples"):
+            reference_of(run)
+        with pytest.raises(UsageError, match="adaptive_k"):
+            resume(replace(run.settings, adaptive_k=None), Silent(), run.folder)
