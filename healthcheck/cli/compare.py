@@ -12,7 +12,7 @@ from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.probe.folder import load
-from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, Comparison, Shift
+from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
@@ -83,7 +83,7 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     for part in result.comparisons:
         yield _row(part)
     yield "B - A  for problems like these (paired t); of many tiers one differs by chance"
-    yield f"p      of “nothing changed on these very problems” ({whole.tests[-1].name})"
+    yield f"p      of “nothing changed on these very problems” ({whole.tests[-1].name}), two-sided"
     yield "finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5"
     for caveat in result.caveats:
         yield from textwrap.wrap(f"note: {plain(caveat)}", _COLUMNS, subsequent_indent="      ")
@@ -108,13 +108,13 @@ def _verdict(whole: Comparison) -> str:
         )
     between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
     if whole.shift is Shift.NO_WORSE:
-        smaller = f"; a smaller loss is shown (95 % interval {between})" if whole.loss_shown else ""
+        smaller = f"; a smaller loss is shown ({_shown(whole)})" if whole.loss_shown else ""
         bound = f"one-sided 95 % bound {points(whole.lower_bound)}"
         return f"no worse: a loss of {margin} is excluded ({bound}){smaller}"
     if whole.beyond_margin:
         return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
     if whole.shift is Shift.WORSE:
-        return f"worse: B lost accuracy (95 % interval {between}); whether more than the margin of {margin} is open"
+        return f"worse: B lost accuracy ({_shown(whole)}); whether more than the margin of {margin} is open"
     if whole.difference.low > -whole.margin:
         return (
             f"undecided: too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
@@ -122,9 +122,17 @@ def _verdict(whole: Comparison) -> str:
             "use more problems"
         )
     return (
-        f"undecided: neither a loss nor its absence is shown (95 % interval {between}, margin {margin})"
+        f"undecided: neither a loss nor its absence is shown (p {_p(whole.loss_p)}, a loss needs {LOSS_ERROR:g} or "
+        f"less; 95 % interval {between}, margin {margin})"
         f"{changed if test.changed_p < _SMALL else ''}; use more problems"
     )
+
+
+def _shown(whole: Comparison) -> str:
+    """What a loss rests on: the test on these problems, whose interval for others like them may reach zero."""
+    assert whole.difference
+    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
+    return f"p {_p(whole.loss_p)} on these problems; 95 % interval for problems like these {between}"
 
 
 def _row(part: Comparison) -> str:

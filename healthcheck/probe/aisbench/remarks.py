@@ -12,6 +12,7 @@ from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.probe.aisbench.version import KNOWN
+from healthcheck.probe.statistics.diagnosis import settled
 from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile
 from healthcheck.records import Finding
 
@@ -281,14 +282,21 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
         yield note(f"version {reading.task.version}: {KNOWN[reading.task.version]}")
     n, truth = reading.repeats, reading.truth
-    found = [truth.estimate(f"{name}@{n}") if truth else None for name in ("pass", "avg", "cons")]
+    names = ("pass", "avg", "cons") if truth and n > 1 else ()
+    found = [estimate for name in names if truth and (estimate := truth.estimate(f"{name}@{n}"))]
     agreement = next((e.value for e in reading.votes if e.name == f"agreement@{n}"), None)
     whole = not reading.unanswered and reading.problems_implied is not None
-    if n > 1 and all(found) and whole:
-        passed, avg, cons = (estimate.value for estimate in found if estimate)
-        row = profile(passed, avg, cons, agreement)
-        if row:
-            yield note(f"by its true figures: {row.situation}: {row.next_steps}")
+    if len(found) != 3 or not whole:
+        return
+    passed, avg, cons = (estimate.value for estimate in found)
+    row = profile(passed, avg, cons, agreement)
+    if row and settled(found):
+        yield note(f"by its true figures: {row.situation}: {row.next_steps}")
+    elif row:
+        between = ", ".join(f"{e.name} {100 * e.low:.1f} to {100 * e.high:.1f} %" for e in found)
+        yield note(
+            f"its true figures look {row.situation}, but {found[0].problems} problems do not settle it: {between}"
+        )
 
 
 def _printed_figures(reading: Reading) -> tuple[float, float, float] | None:

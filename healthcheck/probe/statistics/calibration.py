@@ -53,9 +53,13 @@ def calibration(
 
 
 def _error(rows: Sequence[Pairs], samples: int, seed: int) -> Estimate:
-    """The calibration error. Noise alone makes it positive, and resampling adds more: the low end gives it back."""
+    """The calibration error. Noise alone makes it positive, and resampling adds more: the low end gives it back.
+
+    Where noise alone, with the correlation of a problem's samples, explains the value, the low end is 0.
+    """
     value = expected_calibration_error([pair for row in rows for pair in row])
     draw = random.Random(seed)
+    noise = _of_noise(rows, draw)
     errors = sorted(
         expected_calibration_error([pair for row in draw.choices(rows, k=len(rows)) for pair in row])
         for _ in range(RESAMPLES)
@@ -64,9 +68,30 @@ def _error(rows: Sequence[Pairs], samples: int, seed: int) -> Estimate:
     bias = sum(errors) / len(errors) - value
     high = percentile(errors, 1 - tail)
     interval = Interval(
-        low=max(0.0, min(value, percentile(errors, tail), 2 * value - high - bias)),
+        low=0.0 if value <= percentile(noise, 1 - tail) else max(0.0, min(value, 2 * value - high - bias)),
         high=max(high, value),
         level=LEVEL,
-        method="bootstrap over problems, its bias taken out of the low end",
+        method="bootstrap over problems, low end 0 where noise explains the value",
     )
     return replace(per_problem("ECE", [value], interval, samples), problems=len(rows))
+
+
+def _of_noise(rows: Sequence[Pairs], draw: random.Random) -> list[float]:
+    """Sorted errors of as noisy a run that is calibrated: the residuals of each problem with a random sign."""
+    residuals: list[dict[int, float]] = []
+    for row in rows:
+        by_bin: dict[int, float] = {}
+        for confidence, right in row:
+            place = min(int(confidence * BINS), BINS - 1)
+            by_bin[place] = by_bin.get(place, 0.0) + confidence - right
+        residuals.append(by_bin)
+    samples = sum(map(len, rows))
+    errors = []
+    for _ in range(RESAMPLES):
+        bins = [0.0] * BINS
+        for by_bin in residuals:
+            sign = 1 if draw.random() < 0.5 else -1
+            for place, residual in by_bin.items():
+                bins[place] += sign * residual
+        errors.append(sum(map(abs, bins)) / samples)
+    return sorted(errors)

@@ -93,10 +93,15 @@ def diagnose(
         order=order_test(matrix) if n > 1 else None,
         calibration=calibration(confidences, matrix, seed=seed) if confidences else (),
         profile=profile(passed, avg, cons, agreement) if n > 1 else None,
-        profile_settled=n > 1 and all(band(e.low) is band(e.high) for e in headline),
+        profile_settled=n > 1 and settled(headline),
         targets=_targets(headline) if n > 1 else {},
         broken_laws=feasible(avg, passed, cons, n),
     )
+
+
+def settled(headline: Sequence[Estimate]) -> bool:
+    """Whether the whole interval of each figure lies in one band, so that the profile is more than a guess."""
+    return all(band(estimate.low) is band(estimate.high) for estimate in headline)
 
 
 def _targets(headline: Sequence[Estimate]) -> dict[str, str]:

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.comparison import (
+    LOSS_ERROR,
     Shift,
     cochran_mantel_haenszel,
     compare,
+    loss_p,
     mcnemar,
     minimal_detectable,
 )
@@ -176,3 +178,46 @@ def test_swapping_the_runs_mirrors_the_difference(both: list[tuple[tuple[int, in
 def test_different_banks_are_refused() -> None:
     with pytest.raises(ValueError, match="same problems"):
         compare([(1, 1)], [(1, 1), (1, 0)], margin=0.05)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6))
+def test_the_p_of_a_loss_is_close_to_the_exact_one_and_seldom_below(both: list[tuple[int, int]]) -> None:
+    # Exact: the convolution of the problems' hypergeometric distributions.
+    totals = {0: 1.0}
+    for a, b in both:
+        ways = {c: math.comb(3, c) * math.comb(3, a + b - c) for c in range(max(0, a + b - 3), min(3, a + b) + 1)}
+        sure, parts = sum(ways.values()), totals
+        totals = {}
+        for total, chance in parts.items():
+            for c, way in ways.items():
+                totals[total + c] = totals.get(total + c, 0.0) + chance * way / sure
+    exact = sum(chance for total, chance in totals.items() if total <= sum(b for _, b in both))
+    found = loss_p([(3, a) for a, _ in both], [(3, b) for _, b in both])
+    assert found == pytest.approx(exact, abs=0.03)
+    assert found > LOSS_ERROR or exact <= LOSS_ERROR
+
+
+def called_worse(problems: int, dead: float, replicates: int) -> tuple[float, float]:
+    """How often a second run is called worse, and how often its t interval lies below zero."""
+    draw, worse, below = random.Random(f"{problems} {dead}"), 0, 0
+    for _ in range(replicates):
+        shares = [draw.betavariate(0.8, 0.2) for _ in range(problems)]
+        second = [0.0 if draw.random() < dead else share for share in shares]
+        result = compare(drawn(draw.getrandbits(64), shares), drawn(draw.getrandbits(64), second), margin=0.05)
+        assert result.difference is not None
+        worse += result.shift is Shift.WORSE
+        below += result.difference.high < 0
+    return worse / replicates, below / replicates
+
+
+def test_problems_that_die_are_found_more_often_than_by_the_interval() -> None:
+    worse, below = called_worse(40, 0.125, 300)  # 10 points lost; the interval finds 44 %
+    assert below < 0.52
+    assert worse > 0.58
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("problems", [20, 40, 120])
+def test_the_same_server_is_called_worse_in_at_most_one_percent(problems: int) -> None:
+    worse, _ = called_worse(problems, 0.0, 3000)
+    assert worse <= 0.01 + 2.5 * (0.01 * 0.99 / 3000) ** 0.5
