@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.plan.dry_run.machine import FOLDER
-from healthcheck.plan.dry_run.stubs import pip_words
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
+from healthcheck.repo import pip_words
 
 _PLACED = re.compile(r"(?:site|dist)-packages|getsite|purelib|\.pth\b|\bsetup\.py\b")
 _LEADS_ON = re.compile(r"^\s*(?:-[ref]|--(?:requirement|editable|find-links)\b)", re.MULTILINE)

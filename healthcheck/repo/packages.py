@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 
 from healthcheck import json_text
-from healthcheck.repo import shell, shells
+from healthcheck.repo import pip_words, shell, shells
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
         "llm-datadist", "msobjdump", "show-kernel-debug-data", "topi", "asc-opc-tool"}  # fmt: skip
@@ -28,7 +28,6 @@ IMAGE = {
     "triton": "it overwrites triton-ascend, which uses the same import name",
     "triton-ascend": "the image has the one that fits its CANN",
 }
-PIP = re.compile(r"(?:.*/)?pip3?|pip3?\.\d+")
 
 
 @functools.cache
@@ -74,7 +73,7 @@ def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
     script = shell.read(script_text[: shells.MAX_SCRIPT_BYTES])
     for command in script.commands():
         words = [word.text.strip("\"'") for word in command.words]
-        if "install" not in words or not any(PIP.fullmatch(word) for word in words[: words.index("install")]):
+        if "install" not in words or not any(map(pip_words.is_pip, words[: words.index("install")])):
             continue
         for word in words[words.index("install") + 1 :]:
             found = re.match(r"[A-Za-z][\w.-]*", word)

@@ -15,12 +15,6 @@ CONSENT_OPTION, CONSENT_VARIABLE = "--unconfined", "NPU_ADAPTER_UNCONFINED"
 KIT, HOST = "/usr/local/python3/libexec", "/usr/local/python3/share/host"
 """Where an isolated script has the stubs, and the machine's own programs; nothing right below the root."""
 
-FILE_VARIABLES = frozenset((
-    "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
-    "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
-))  # fmt: skip
-"""Environment variables that name a file which a library opens."""
-
 
 class Mode(enum.Enum):
     """How a script is kept from the machine that the dry run is on.

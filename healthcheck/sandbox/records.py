@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import time
 from collections.abc import Container, Sequence
 
-from healthcheck.sandbox import answers, processes, python_path, safely
+from healthcheck.sandbox import answers, processes, safely
 from healthcheck.sandbox.channel import Channel, Message
 from healthcheck.sandbox.guest import Guest
-from healthcheck.sandbox.job import FILE_VARIABLES, Job, Record, RecordKind
+from healthcheck.sandbox.job import Job, Record, RecordKind
 from healthcheck.sandbox.notes import Notes, number
 from healthcheck.sandbox.protocol import BETWEEN, DONE, END, PORTS, SERVING
 from healthcheck.sandbox.stubs import Stubs
@@ -22,11 +21,6 @@ _NOTED_KINDS = {kind.value: kind for kind in (RecordKind.EXEC, RecordKind.SLEEP)
 _LEAST_PARTS, _SHOWN_CHARACTERS = 3, 64 * 1024
 _CONFIG_BYTES = 256 * 1024
 _CONFIG_NAME = re.compile(r"\.(ya?ml|json|toml|cfg|conf|ini)$", re.IGNORECASE)
-_OWN_CONFIGURATION = {
-    "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
-    "nginx": ("/etc/nginx/nginx.conf",),
-}
-"""Configuration files that a server reads without being told to."""
 _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
 
 
@@ -111,8 +105,8 @@ class Records:
 
     def _record(self, kind: RecordKind, pid: int, cwd: str, argv: list[str]) -> Record:
         environment = processes.environment(pid) if kind in {RecordKind.SERVER, RecordKind.PYTHON} else {}
-        named = {environment[name] for name in FILE_VARIABLES & environment.keys()}
-        read = _texts(cwd, [*argv, *_OWN_CONFIGURATION.get(argv[0], ())])
+        named = {environment[name] for name in self._guest.file_variables & environment.keys()}
+        read = _texts(cwd, argv, frozenset(self._guest.reads(argv)))
         texts = {name: data[:_CONFIG_BYTES].decode("utf-8", "replace") for name, data in read.items()}
         return Record(
             kind=kind,
@@ -123,7 +117,7 @@ class Records:
             paths=self._weights.resolve(cwd, _candidates(argv) | _named_in(texts) | named),
             texts=texts,
             cut=tuple(name for name, data in read.items() if len(data) > _CONFIG_BYTES),
-            modules=python_path.found(argv, environment, cwd, texts.values(), self.found)
+            modules=self._guest.modules(argv, environment, cwd, texts.values(), self.found)
             if kind is RecordKind.SERVER
             else {},
         )
@@ -214,20 +208,12 @@ def _named_in(texts: dict[str, str]) -> set[str]:
     return found
 
 
-def _requirement_files(argv: list[str]) -> set[str]:
-    """The lists of packages that pip is given."""
-    behind = {after for word, after in itertools.pairwise(argv) if word in {"-r", "--requirement"}}
-    glued = {word[2:] for word in argv if word.startswith("-r")}
-    return behind | glued | {word.partition("=")[2] for word in argv if word.startswith("--requirement=")}
-
-
-def _texts(cwd: str, argv: list[str]) -> dict[str, bytes]:
+def _texts(cwd: str, argv: list[str], more: frozenset[str]) -> dict[str, bytes]:
     """Configuration files by the name that they were given by; one byte more than is kept shows that it was cut."""
     found = {}
-    lists = _requirement_files(argv)
-    for value in _candidates(argv) | lists:
+    for value in _candidates(argv) | more:
         place = os.path.join(cwd, value)
-        if _CONFIG_NAME.search(value) or value in lists:
+        if _CONFIG_NAME.search(value) or value in more:
             data = safely.read_through_links(place, _CONFIG_BYTES + 1)
             if data is not None:
                 found[value] = data

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from healthcheck import contract
 from healthcheck.plan.records import Api
 from healthcheck.plan.servers.engines import by_variable, find_engine
 from healthcheck.plan.servers.options import CommandLine, parse
+from healthcheck.repo import pip_words
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Record
 
@@ -18,6 +19,18 @@ _PORT = re.compile(
 _USUAL_PORTS = (contract.PORT, 8000, 8080, 30000, 23333, 1025, 11434)
 _ON_ONE_PORT = {"vllm", "sglang", "lmdeploy", "llama.cpp"}
 """Engines whose command line says on which port alone they listen."""
+
+_OWN_CONFIGURATION = {
+    "mindieservice_daemon": ("/usr/local/Ascend/mindie/latest/mindie-service/conf/config.json",),
+    "nginx": ("/etc/nginx/nginx.conf",),
+}
+"""Configuration files that a server reads without being told to."""
+
+
+def reads(argv: Sequence[str]) -> Iterator[str]:
+    """Lists of packages that a command names, and the configuration that a server has at a fixed place."""
+    yield from pip_words.lists(argv)
+    yield from _OWN_CONFIGURATION.get(argv[0], ())
 
 
 def served(record: Record, model_path: str) -> Served:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from healthcheck.plan.dry_run import answering, machine
+from healthcheck.plan.servers import python_path
+from healthcheck.plan.servers.named_files import FILE_VARIABLES
 from healthcheck.sandbox import jail
 from healthcheck.sandbox.guest import Guest
 
@@ -12,6 +14,9 @@ _GUEST = Guest(
     is_absent=machine.is_absent,
     owned=("/usr/local/Ascend", machine.IMAGE_PACKAGES, *machine.IMAGE_FOLDERS),
     owned_alone=(machine.IMAGE_SOURCES,),
+    reads=answering.reads,
+    file_variables=FILE_VARIABLES,
+    modules=python_path.found,
     served=answering.served,
 )
 

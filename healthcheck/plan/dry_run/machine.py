@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
+from healthcheck.repo import pip_words
 from healthcheck.sandbox import protocol
 from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING
@@ -18,7 +19,7 @@ from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING
 FOLDER = Path(__file__).resolve().parent / "stubs"
 ENTRY = "healthcheck.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
-_STUBS, _PROTOCOL = "lib/healthcheck/plan/dry_run/stubs", "lib/healthcheck/sandbox"
+_PACKAGE = FOLDER.parents[2]
 
 IMAGE_SOURCES = "/vllm-workspace/"
 IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
@@ -142,15 +143,16 @@ _REPLACED = frozenset(name for names in STUBS.values() for name in names)
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     """Write the stubs to `kit`/bin (as `job.kit` sees it) and link them into the given folders."""
-    image = _image(job)
-    os.makedirs(f"{kit}/bin", exist_ok=True)
+    image, lib = _image(job), f"{kit}/lib/healthcheck"
+    for folder in ("bin", "lib"):
+        os.makedirs(f"{kit}/{folder}", exist_ok=True)
     _compile()
-    for folder in (_PROTOCOL, os.path.dirname(_STUBS)):
-        os.makedirs(f"{kit}/{folder}")
-    for package in ("", "/plan", "/plan/dry_run", "/sandbox"):
-        Path(f"{kit}/lib/healthcheck{package}/__init__.py").touch()
-    shutil.copytree(FOLDER, f"{kit}/{_STUBS}")
-    shutil.copyfile(protocol.__file__, f"{kit}/{_PROTOCOL}/protocol.py")
+    for package in ("", "plan", "plan/dry_run", "repo", "sandbox"):
+        os.mkdir(f"{lib}/{package}")
+        Path(f"{lib}/{package}/__init__.py").touch()
+    for module in (protocol.__file__, pip_words.__file__):
+        shutil.copyfile(module, f"{lib}/{Path(module).relative_to(_PACKAGE)}")
+    shutil.copytree(FOLDER, f"{lib}/plan/dry_run/stubs")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:

@@ -6,9 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine
-from healthcheck.sandbox.job import FILE_VARIABLES, Record
-from healthcheck.sandbox.python_path import NAMED
+from healthcheck.plan.servers.python_path import NAMED
+from healthcheck.sandbox.job import Record
 
+FILE_VARIABLES = frozenset((
+    "VLLM_LOGGING_CONFIG_PATH", "RANK_TABLE_FILE", "RANKTABLEFILE", "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
+    "MOONCAKE_CONFIG_PATH", "LMCACHE_CONFIG_FILE", "MMC_LOCAL_CONFIG_PATH", "UCM_CONFIG_FILE",
+))  # fmt: skip
+"""Environment variables that name a file which a library opens."""
 _FILE_OPTIONS = {
     "config", "chat-template", "chat-template-file", "tool-parser-plugin", "reasoning-parser-plugin", "mmproj",
     "log-config-file",

@@ -15,10 +15,10 @@ from healthcheck.plan.records import Api, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
 from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
+from healthcheck.plan.servers.python_path import BESIDE
 from healthcheck.processes import shortened
 from healthcheck.records import JsonValue
 from healthcheck.sandbox.job import Record
-from healthcheck.sandbox.python_path import BESIDE
 
 _LISTEN = re.compile(r"(?:listen|bind)\s+(?:\S*:)?(\d{2,5})\b")
 _ADDRESS = re.compile(r"(.+):(\d{2,5})")

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from healthcheck.plan.dry_run.stubs import image, made, pip_words
+from healthcheck.plan.dry_run.stubs import image, made
+from healthcheck.repo import pip_words
 
 _FILE_BYTES = 256 * 1024
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")

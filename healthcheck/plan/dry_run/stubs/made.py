@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from healthcheck.plan.dry_run.stubs import note, pip_words
+from healthcheck.plan.dry_run.stubs import note
+from healthcheck.repo import pip_words
 
 _PATTERN = re.compile(r"[*?]|\[[^\]]*\][\w.-]")
 _VERSION_CONTROL = re.compile(r"\b(?:git|hg|svn|bzr)\+")
@@ -71,7 +72,7 @@ def _may_make_files(kind: str, program: str, arguments: list[str]) -> bool:
     if program.startswith("python") and arguments[:1] == ["-m"] and len(arguments) > 1:
         return _may_make_files(kind, arguments[1], arguments[2:])
     command = next((word for word in arguments if not word.startswith("-")), "")
-    if pip_words.PIP.fullmatch(program):
+    if pip_words.is_pip(program):
         return command in {"download", "wheel"} or any(map(_VERSION_CONTROL.search, arguments))
     if program == "git":
         return command not in _GIT_READS

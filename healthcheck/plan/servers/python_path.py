@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from healthcheck.repo import pip_words
 from healthcheck.sandbox.job import Record
 
 _WORD = r"[A-Za-z_]\w*"
@@ -46,6 +47,7 @@ def _has(folder: str, word: str) -> bool:
 
 def _installed(earlier: Sequence[Record]) -> list[str]:
     """The folders of projects that pip was told to install."""
-    words = [(each.cwd, word) for each in earlier if "install" in each.argv[1:5] for word in each.argv[2:]]
+    asked = [(each.cwd, pip_words.to_install(each.argv[0], each.argv[1:]) or ()) for each in earlier]
+    words = [(cwd, word) for cwd, words in asked for word in words]
     places = [os.path.join(cwd, word.partition("[")[0]) for cwd, word in words if not word.startswith("-")]
     return [inside for place in places if os.path.isdir(place) for inside in (place, f"{place}/src")]
