@@ -26,7 +26,8 @@ from healthcheck.probe.bank import bank
 from healthcheck.probe.facts import measure
 from healthcheck.probe.problems import TIERS, Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings
-from healthcheck.probe.statistics.correlation import effective_k, iid_gap, order_test
+from healthcheck.probe.statistics.correlated import reach
+from healthcheck.probe.statistics.correlation import counts_of, effective_k, iid_gap, order_test
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t
 from healthcheck.probe.statistics.metrics import pass_at_k
 from healthcheck.progress import Silent
@@ -83,6 +84,7 @@ def main() -> None:
     write_atomically(folder / "headline.json", json_text.dump({row.solver: row.pass_at for row in rows}))
     show(rows)
     show_diagnostics(matrices, problems)
+    show_reach(matrices, problems)
     print(f"\nmetrics.json, headline.json and the run folders: {folder}")
 
 
@@ -199,6 +201,21 @@ def show_diagnostics(matrices: dict[str, Matrix], problems: Sequence[Problem]) -
         samples = f"{worth:.1f}" if worth else "-"
         gaps = f"{100 * pooled.value:+.1f} / {100 * within.value:+.1f} points"
         print(f"  {solver:<7} {gaps}   k {samples}   p={order.p_value:.3f}")
+
+
+def show_reach(matrices: dict[str, Matrix], problems: Sequence[Problem]) -> None:
+    """What five samples of each problem foretell of ten, which the twenty that there are then show."""
+    print("pass@10 of the 20 samples / from the first 5: 1 - (1 - p)^10 pooled, tier by tier, with correlation")
+    tiers = [problem.tier for problem in problems]
+    for solver, matrix in matrices.items():
+        first = counts_of([row[:5] for row in matrix])
+        pooled, apart = reach(first, ["all"] * len(problems), 10), reach(first, tiers, 10)
+        if pooled and apart:
+            found = apart.correlated
+            print(
+                f"  {solver:<7} {mean(matrix, 10):.3f} / {pooled.independent:.3f}  {apart.independent:.3f}  "
+                f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+            )
 
 
 if __name__ == "__main__":

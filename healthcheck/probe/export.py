@@ -186,9 +186,11 @@ def _report(run: ProbeRun) -> ClientReport:
 
 
 def _data_set(run: ProbeRun, chosen: Grid) -> DataSet:
-    """The problems of the grid as the client's data set; nothing where its grader for them is not emulated."""
+    """The problems of the grid as the client's data set; nothing where no one grader of it is emulated for them."""
     problems = [run.problems[problem] for problem in chosen.problems]
     if not problems or not all(map(emulated, run.problems)):
+        return DataSet()
+    if len({problem.kind for problem in problems}) > 1:
         return DataSet()
     if problems[0].kind is AnswerKind.SOFT:
         return textvqa(_abbreviation(run), [(problem.question, _persons(problem)) for problem in problems])

@@ -154,7 +154,7 @@ def _choices(run: ProbeRun) -> tuple[Choice, ...]:
 
 def _accuracy(run: ProbeRun) -> tuple[Chart | None, ...]:
     summary = figures.overall(run)
-    return (_by_tier(run, summary), _by_k(summary), _by_samples(run)) if summary.samples else ()
+    return (_by_tier(run, summary), _by_k(run, summary), _by_samples(run)) if summary.samples else ()
 
 
 def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
@@ -180,7 +180,7 @@ def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
     )
 
 
-def _by_k(summary: Summary) -> Chart | None:
+def _by_k(run: ProbeRun, summary: Summary) -> Chart | None:
     mean = summary.correct / summary.samples
     points = [
         charts.ByK(k=k, value=e.value, low=e.low, high=e.high, bound=1 - (1 - mean) ** k)
@@ -189,11 +189,17 @@ def _by_k(summary: Summary) -> Chart | None:
     ]
     if len(points) < 2:
         return None
+    more = [
+        f"pass@{each.k} {100 * each.correlated.value:.1f} % (independent: {100 * each.independent:.1f} %)"
+        for each in figures.reaches(run, figures.grid(run))
+        if each.k > points[-1].k
+    ]
+    beyond = f" With more samples and their correlation: {', '.join(more)}." if more else ""
     return Chart(
         title="pass@k over k",
         drawing=charts.by_k(points, f"pass@k for k from 1 to {points[-1].k}"),
         caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
-        "problems would give; the distance below it is what the samples of a problem share.",
+        f"problems would give; the distance below it is what the samples of a problem share.{beyond}",
     )
 
 
