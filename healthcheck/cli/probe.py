@@ -14,6 +14,7 @@ from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.probe.folder import SETTINGS
+from healthcheck.probe.options.reading import keep
 from healthcheck.probe.options.record import ProbeOptions
 from healthcheck.probe.options.settings import settings_of
 from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
@@ -96,6 +97,8 @@ def _report(
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
         stopped = "interrupted"
         ledger.skip(CHECKS, stopped)
+    if probed and not options.resume:
+        keep(folder, asked)
     report = Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,

@@ -1,6 +1,7 @@
 """The run folder: what a run was asked, what it recorded, what it found; and reading one back.
 
 configs/probe.json       the settings as used, the server, the digest of the problems
+configs/probe.toml       what was asked, for another run like it
 configs/problems.jsonl   the problems
 logs/samples.jsonl       the journal: every sample as it arrived
 logs/outcome.json        why the run ended and how long it took

@@ -12,6 +12,7 @@ from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.probe.generation_config import left_to_the_weights
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.probe.sampler import connections
 from healthcheck.probe.secret_headers import hiding
@@ -31,6 +32,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
 
     model, max_model_len: of the model that is asked; the length is None where it is not given.
     header, version:      the Server header, and the answer to GET /version, "" where there is none.
+    generation_config:    what the weights set and the requests leave open, where the weights are on this machine.
     models:               of each that is listed, by its id: root, owned_by, max_model_len where given.
 
     Raises:
@@ -54,6 +56,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         "version": version,
         "models": {**dict(islice(listed.items(), _MOST_MODELS))},
     }
+    found["generation_config"] = left_to_the_weights(settings, listed.get(model, {}).get("root"))
     shown = redacted(found, hiding(settings.request, os.environ))
     assert isinstance(shown, dict)
     return shown

@@ -9,6 +9,7 @@ from healthcheck.errors import UsageError
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.figures import Grid, grid
 from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.request import differences
 from healthcheck.probe.statistics.comparison import Comparison, compare
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.summary import ALL
@@ -157,7 +158,10 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
 
 
 def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
-    caveats = []
+    caveats = [
+        f"{each.name} was {each.before} in the first run and {each.now} in the second: that can move accuracy"
+        for each in differences(first.settings.request, second.settings.request)
+    ]
     before, now = grid(first).repeats, grid(second).repeats
     if before != now:
         caveats.append(f"the numbers of samples differ: {before} and {now} for each problem")

@@ -201,6 +201,39 @@ def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.Captu
         assert "top_k was 20 and is 5" in capsys.readouterr().err
 
 
+def test_a_run_can_be_repeated_from_its_folder(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    with Simulator(behaviour()) as server:
+        probed(server.url, first, "--set", "top_k=20", "--set", "extra_body.min_p=0.1", "--seed", "3")
+        words = ["--config", str(first / "configs" / "probe.toml"), "--out", str(second), "--quiet"]
+        main(["probe", server.url, *words])
+        bodies = sent(server)
+    assert sorted(map(json.dumps, bodies[:12])) == sorted(map(json.dumps, bodies[12:]))
+    assert from_file(first / "configs" / "probe.toml") == from_file(second / "configs" / "probe.toml")
+
+
+def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) -> None:
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    written(weights, "generation_config.json", '{"top_k": 20, "top_p": 0.9, "temperature": 0.6, "eos_token_id": 2}')
+    with a_server_that_repeats_what_it_hears(root=str(weights)) as url:
+        probed(url, tmp_path / "run", "--set", "top_p=0.5", "--set", "attempts=1")
+    report = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"]
+    assert report["request"] == {"top_p": 0.5}
+    assert report["server"]["version"] == "0.99.1"
+    assert report["server"]["models"] == {"m": {"root": str(weights), "max_model_len": 9000}}
+    assert report["server"]["generation_config"] == {"top_k": 20}
+
+
+def test_compare_names_options_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Simulator(behaviour()) as server:
+        for name, top_k in (("a", "5"), ("b", "20")):
+            probed(server.url, tmp_path / name, "--set", f"top_k={top_k}")
+    capsys.readouterr()
+    main(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
+    assert "top_k was 5 in the first run and 20 in the second" in " ".join(capsys.readouterr().out.split())
+
+
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 VALUES = st.recursive(
     st.booleans() | st.integers(-(2**62), 2**62) | st.floats(-1e18, 1e18) | TEXTS | st.just(""),
@@ -230,15 +263,16 @@ def test_a_file_says_the_same_as_the_record(asked: ProbeOptions, tmp_path_factor
 
 
 @contextmanager
-def a_server_that_repeats_what_it_hears() -> Iterator[str]:
+def a_server_that_repeats_what_it_hears(root: str = "") -> Iterator[str]:
     """An endpoint that puts the key which it was sent into everything that it says."""
 
     class Handler(BaseHTTPRequestHandler):
         calls = 0
 
         def do_GET(self) -> None:
-            said = {"object": "list", "data": [{"id": "m", "max_model_len": 9000, "root": self._heard()}]}
-            self._send(200, json.dumps(said).encode())
+            said = {"object": "list", "data": [{"id": "m", "max_model_len": 9000, "root": root or self._heard()}]}
+            version = {"version": "0.99.1"}
+            self._send(200, json.dumps(version if self.path == "/version" else said).encode())
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))

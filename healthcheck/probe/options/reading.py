@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from healthcheck.errors import UsageError
-from healthcheck.files import read_bounded
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.files import read_bounded, write_atomically
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Table, quoted, written
 from healthcheck.probe.options.record import Option, ProbeOptions, given, options
@@ -21,7 +21,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+FILE = "configs/probe.toml"
+"""Where a run folder has what was asked."""
 MAX_BYTES = 2**20
+_HEAD = "# What was asked; for another run like this one: npu-adapter probe URL --config FILE\n"
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -71,6 +74,18 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
 def as_toml(asked: ProbeOptions) -> str:
     """A TOML file with these options: `from_file` reads the same from it."""
     return "".join(f"{name} = {_literal(value)}\n" for name, value in given(asked).items())
+
+
+def keep(folder: Path, asked: ProbeOptions) -> None:
+    """Write the options into a run folder, for another run like it.
+
+    Raises:
+        KitFailure: the disk does not take it.
+    """
+    try:
+        write_atomically(folder / FILE, (_HEAD + as_toml(asked)).encode())
+    except OSError as error:
+        raise KitFailure(f"cannot write {folder / FILE}: {error.strerror}") from error
 
 
 def _record(found: Mapping[str, tuple[str, object]]) -> ProbeOptions:

@@ -69,8 +69,7 @@ class ProbeOptions:
         flag="--dataset", metavar="FILE",
     )  # fmt: skip
     datasets: tuple[DataSet, ...] | None = _option(
-        limits.DataSets(), Group.PROBLEMS, "several files, each a table with file, and maybe problems and columns; "
-        "their names become tiers",
+        limits.DataSets(), Group.PROBLEMS, "several files in one run; the name of each is its tier",
     )  # fmt: skip
     columns: Mapping[str, str] | None = _option(
         Names(f"a table from {', '.join(KNOWN[:2])} and so on to columns of the file", limits.refuse_columns),
