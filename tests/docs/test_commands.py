@@ -29,6 +29,7 @@ NOT_HERE = {
     r"python3 -m pip install": "needs a package registry",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
+    r"ais_bench ": "in an environment of its own; tests/probe/aisbench/test_peer.py runs it",
     r"([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
 ON_A_SERVER = re.compile(r"npu-adapter (probe|compare|verify --url)")
@@ -60,7 +61,7 @@ def test_each_command_exists(document: Path) -> None:
             )
             assert all(word in done.stdout for word in words if word.startswith("--")), command
         else:
-            assert program in {"cd", "python3"}, f"{command}: say here how it is tried"
+            assert program in {"cd", "python3", "ais_bench"}, f"{command}: say here how it is tried"
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run."""
+    """A folder with what the documents take for granted: an adapter, weights, a report, a log, a run with scores."""
     folder = tmp_path_factory.mktemp("documents")
     weights = ROOT / "examples" / "simulated_engine" / "weights"
     for name in ("Qwen3-8B", "Qwen2.5-VL-7B", "Qwen3-8B-W8A8"):
@@ -89,6 +90,9 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(folder / "report.zip", "w") as archive:
         for path in sorted((folder / "run").rglob("*")):
             archive.write(path, Path("job") / path.relative_to(folder / "run"))
+    samples = map(json.loads, (folder / "run/logs/samples.jsonl").read_text("utf-8").splitlines())
+    (folder / "scored.jsonl").write_text("".join(json.dumps(each | {"reward": 0.5}) + "\n" for each in samples))
+    (folder / "judge.py").write_text("import sys\nfor _ in sys.stdin:\n    print(0.5)\n")
     (folder / "deploy.log").write_text("INFO starting\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
     return folder
 

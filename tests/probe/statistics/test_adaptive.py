@@ -71,6 +71,28 @@ def test_the_worst_error_bounds_that_of_every_order(said: list[str]) -> None:
     assert 0 < wrong / len(orders) <= worst_error(region, len(said))
 
 
+def shared_out(n: int, most: int) -> list[list[int]]:
+    """Every way in which n samples fall on answers, by how often each occurs; at most `most` times."""
+    if n == 0:
+        return [[]]
+    return [[first, *rest] for first in range(min(n, most), 0, -1) for rest in shared_out(n - first, first)]
+
+
+@pytest.mark.parametrize("error", [0.1, 0.2, 0.3])
+def test_for_no_answers_there_can_be_is_the_error_larger(error: float) -> None:
+    """Exact: every way in which 7 samples fall on answers and silence, over every order."""
+    rule, worst = Stopping(n=7, error=error), 0.0
+    for silent in range(8):
+        for counts in shared_out(7 - silent, 7):
+            said = [None] * silent + [str(place) for place, count in enumerate(counts) for _ in range(count)]
+            orders = set(permutations(said))
+            stops = ((order, rule.stops_at(order) or 7) for order in orders)
+            wrong = sum(stop < 7 and modes([*order[:stop]]) != modes(said) for order, stop in stops)
+            worst = max(worst, wrong / len(orders))
+    assert worst <= error
+    assert (worst > 0) == bool(rule.region)
+
+
 @pytest.mark.parametrize("error", [0.01, 0.05, 0.2])
 @pytest.mark.parametrize("n", [5, 20, 40])
 def test_regions_keep_their_error_and_do_not_waste_it(n: int, error: float) -> None:
