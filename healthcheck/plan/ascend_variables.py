@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck import contract
 from healthcheck.check import warn
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.servers.served import line_of
 from healthcheck.records import Finding
 
 _PATHS = {
@@ -43,7 +43,7 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
             expected=f"{name} that keeps its previous value: {use}",
             seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” replaces what {name} was",
             fix=f'append the previous value: {name}="…${{{name}:+:${name}}}"',
-            where=f"{contract.ENTRY_POINT}:{line}",
+            where=deploy_sh.place(line),
         )
 
 
@@ -72,7 +72,7 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
             expected=f"{_PLATFORM_PLUGIN} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
             seen=f"VLLM_PLUGINS={value[:200]}, so vLLM does not load it and finds no NPU",
             fix=f"do not set VLLM_PLUGINS, or add {_PLATFORM_PLUGIN} to it: VLLM_PLUGINS={_PLATFORM_PLUGIN},…",
-            where=_line(plan, server, "VLLM_PLUGINS"),
+            where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"),
         )
 
 
@@ -89,9 +89,5 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
             seen="ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
             "ASCEND_LAUNCH_BLOCKING=1”",
             fix="do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request",
-            where=_line(plan, server, "ASCEND_LAUNCH_BLOCKING"),
+            where=line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING"),
         )
-
-
-def _line(plan: LaunchPlan, server: ServerCommand, name: str) -> str:
-    return deploy_sh.place_of(plan.script, [f"{name}=", name]) or server.where or server.command

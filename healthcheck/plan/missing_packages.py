@@ -10,7 +10,7 @@ from healthcheck.check import fail, note, warn
 from healthcheck.plan import requested
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan, ServerCommand
-from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.servers.served import option_place
 from healthcheck.records import Finding
 
 _PACKAGES = {
@@ -39,7 +39,7 @@ def missing_code(plan: LaunchPlan) -> Iterator[Finding]:
                 seen=f"{spelled[:NAME_CHARACTERS]}: no module {top} is in the repository, on PYTHONPATH or in "
                 "requirements.txt" + ("; whether an installed package provides it is unknown" if unsure else ""),
                 fix=f"commit {top}.py and, {_ON_THE_PATH}; or name its package in requirements.txt",
-                where=_place(plan, spelled),
+                where=option_place(plan, spelled),
             )
     for spelled in server.beside_code if server else ():
         if top := _unknown_top(plan, spelled):
@@ -48,7 +48,7 @@ def missing_code(plan: LaunchPlan) -> Iterator[Finding]:
                 seen=f"{spelled[:NAME_CHARACTERS]}: {top} is in the working directory, where the program vllm "
                 "looks for modules only if PYTHONPATH names it",
                 fix=_ON_THE_PATH,
-                where=_place(plan, spelled),
+                where=option_place(plan, spelled),
             )
 
 
@@ -90,7 +90,3 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
         + f", or: {contract.LAUNCH}",
         where=server.where,
     )
-
-
-def _place(plan: LaunchPlan, spelled: str) -> str:
-    return deploy_sh.place_of(plan.script, [spelled, *spelled.split()])

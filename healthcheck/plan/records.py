@@ -92,6 +92,11 @@ class ServerCommand:
     limit_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def place(self) -> str:
+        """The line of deploy.sh that starts it, else its command."""
+        return self.where or self.command
+
     def option(self, name: str) -> str | None:
         """The value of an option by its long name; "" for a bare switch, None where it is absent."""
         return self.options.get(name.lstrip("-").replace("_", "-"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck import contract
 from healthcheck.check import Findings, fail, warn
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
@@ -92,7 +91,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
             fix=demanded(plan, what.rpartition(" ")[2])
             if what.startswith(VARIABLE)
             else "give everything a default; the service passes no arguments and types nothing",
-            where=f"{contract.ENTRY_POINT}:{line}",
+            where=deploy_sh.place(line),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 
-from healthcheck import contract
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
@@ -41,5 +40,5 @@ def any_processor(plan: LaunchPlan) -> Findings:
             seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” depends on it, and the dry run saw "
             f"{platform.machine()} alone",
             fix="remove it, or make sure that every branch is right",
-            where=f"{contract.ENTRY_POINT}:{line}",
+            where=deploy_sh.place(line),
         )

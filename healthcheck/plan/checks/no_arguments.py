@@ -55,7 +55,7 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
             seen=f"it needs {what}: “{deploy_sh.line_at(plan.script, line)}” gives nothing, and the server is "
             f"started with: {server.command}",
             fix="give everything a default; the service passes no arguments and types nothing",
-            where=f"{contract.ENTRY_POINT}:{line}",
+            where=deploy_sh.place(line),
         )
 
 

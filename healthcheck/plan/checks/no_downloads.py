@@ -60,7 +60,8 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 expected="the weights come from MODEL_PATH, and nothing is downloaded to start",
                 seen=f"a download from a hub: {said}",
                 fix='remove the download and use "$MODEL_PATH"',
-                where=_call_place(plan) or command.where if command.program == calls.DOWNLOADS else command.where,
+                where=(command.program == calls.DOWNLOADS and deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS))
+                or command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
             )
         elif (
@@ -78,11 +79,6 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
                 fix="commit what is needed",
                 where=command.where,
             )
-
-
-def _call_place(plan: LaunchPlan) -> str:
-    """Where deploy.sh itself has the Python call that downloads, "" where it has none."""
-    return deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS)
 
 
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:

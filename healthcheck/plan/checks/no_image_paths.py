@@ -56,7 +56,7 @@ def _image_place(plan: LaunchPlan) -> tuple[str, str]:
     places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
     line = deploy_sh.folder_line(plan.script, places)
     if line:
-        return deploy_sh.line_at(plan.script, line)[:200], f"{contract.ENTRY_POINT}:{line}"
+        return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
     server = plan.server
     if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
         return f"{server.command} in {server.cwd}", server.where

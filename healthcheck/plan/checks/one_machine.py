@@ -113,7 +113,8 @@ def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
         seen = f'{names[0]} = "{style}" over {len(addresses)} nodes ({names[1]})'
-        yield Sign(seen=seen, where=_line_of_settings(plan) if not all(given.values()) else _where(plan.server))
+        started = plan.server if all(given.values()) else None
+        yield Sign(seen=seen, where=started.place if started else _line_of_settings(plan))
 
 
 def _table(text: str) -> dict[str, object]:
@@ -129,15 +130,11 @@ def _line_of_settings(plan: LaunchPlan) -> str:
     return f"{SETTINGS}:{next((at for at, line in enumerate(lines, 1) if line.startswith(_GROUP_KEYS)), 1)}"
 
 
-def _where(server: ServerCommand | None) -> str:
-    return (server.where or server.command) if server else ""
-
-
 def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=_where(server))
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=server.place)
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
@@ -149,17 +146,17 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
         }
         if len(ranks) < copies:
             seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.command}"
-            yield Sign(seen=seen, where=_where(server))
+            yield Sign(seen=seen, where=server.place)
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
     if server.option("data-parallel-size-local") is not None and here < copies:
         seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
-        yield Sign(seen=seen, where=_where(server))
+        yield Sign(seen=seen, where=server.place)
     elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
         seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.command}"
-        yield Sign(seen=seen, where=_where(server))
+        yield Sign(seen=seen, where=server.place)
 
 
 def _first_rank(server: ServerCommand) -> int:
@@ -176,10 +173,10 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
             seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.command}"
-            yield Sign(seen=seen, where=_where(server), sure=False)
+            yield Sign(seen=seen, where=server.place, sure=False)
     cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
-        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=_where(server))
+        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=server.place)
 
 
 def _of_command(command: RecordedCommand) -> Iterator[Sign]:

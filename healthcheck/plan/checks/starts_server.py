@@ -6,22 +6,19 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
-from healthcheck.plan.script import trace
-from healthcheck.plan.script.diagnosis import LIMITS, ending
+from healthcheck.plan.script import deploy_sh, trace
+from healthcheck.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.plan.script.last_lines import error_line, last_lines
-from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox
-from healthcheck.plan.script.stderr import Need, complaints
+from healthcheck.plan.script.stderr import complaints
+from healthcheck.plan.servers.served import SETTLED_LATER
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
 from healthcheck.sandbox.job import EndedBy, Mode
 
 _EXPECTED = "a model server is started and stays"
-_WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
 _CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
 _UNCONFINED = "not confined: it can read and change all that this user can"
-_SETTLED_LATER = "verify without --until: the launch stage settles it"
 
 
 @check(
@@ -74,7 +71,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
 def _remarks(observed: Observations) -> Iterator[str]:
     """What a reader has to know of a sandbox that is not isolated."""
     if not observed.isolated:
-        yield _WITHOUT_NAMESPACES
+        yield WITHOUT_NAMESPACES
         yield _CONFINED if observed.mode is Mode.CONFINED else _UNCONFINED
         if observed.network:
             yield "the network is not cut off"
@@ -88,26 +85,17 @@ def _never(plan: LaunchPlan) -> Finding:
         return unsettled(
             expected=_EXPECTED,
             seen=f"there was no dry run of deploy.sh: what it has to copy has {plan.observed.trouble}",
-            fix="keep data and build results out of the commit; or verify without --until where the NPUs are: the "
-            "launch stage settles it",
+            fix=f"keep data and build results out of the commit; or {SETTLED_LATER}",
         )
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
     seen = _ended(plan)
-    excused = limits_of_the_sandbox(plan, said)
-    if len(excused) == len(said) and (excused or is_refused(plan)):
-        seen += f"; {_WITHOUT_NAMESPACES}, and this user may not change files of the machine"
-        return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER, where=where)
-    guessed = next((each for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
-    if guessed is not None and not any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
-        seen += f"; a Python program depends on what {', '.join(guessed.argv[2:])} really does"
-        return unsettled(expected=_EXPECTED, seen=seen, fix=_SETTLED_LATER)
     cause = ending(plan, said)
     if cause.open_because:
         seen += f"; {cause.open_because}"
-        fix = f"{cause.fix}; or verify without --until where the NPUs are: the launch stage settles it"
+        fix = f"{cause.fix}; or {SETTLED_LATER}" if cause.fix else SETTLED_LATER
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
-    if cause.told and said[-1] not in excused:
+    if cause.told:
         seen = f"it ended with status {run.exit_status} because something is missing: see the plan/no-… checks"
     return fail(
         expected=_EXPECTED,
@@ -143,5 +131,5 @@ def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
         expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
         seen=f"under {run.shell} no server is started: {last}",
         fix="write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown",
-        where=f"{contract.ENTRY_POINT}:1",
+        where=deploy_sh.place(1),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
@@ -46,7 +45,7 @@ def whole_commands(plan: LaunchPlan) -> Findings:
                 expected="one command over several lines",
                 seen=f"line {number} ends in a backslash and a space, so {following!r} is not part of the command",
                 fix="delete the space after the backslash",
-                where=f"{contract.ENTRY_POINT}:{number}",
+                where=deploy_sh.place(number),
             )
             return
     for each in said[:1]:

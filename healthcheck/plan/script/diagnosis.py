@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.dry_run.machine import IMAGE_PACKAGES
+from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_lines
-from healthcheck.plan.script.permissions import refused, refused_weights
+from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, Need
 from healthcheck.sandbox.job import KIT, EndedBy
 
@@ -38,6 +39,7 @@ _WEIGHTS_MISSING = re.compile(
 _MODEL_PATH = re.compile(rf"\$\{{?{contract.MODEL_PATH_VARIABLE}\b")
 _REFUSAL = re.compile(r"^adapter: (?P<said>.+)$")
 _ABOUT_THE_MACHINE = re.compile(r"\b(?:devices?|NPUs?)\b")
+WITHOUT_NAMESPACES = "the sandbox has no namespaces here: programs at absolute paths are the machine's own"
 _OTHER_MACHINE = "the dry run shows one 910B3 of 64 GB, and the devices of the service are unknown"
 _FEW_RIGHTS = "the dry run has few rights outside the submission, while root in the service's image may change more"
 _NOT_THE_REAL_ONE = "the stub of a library raised it, and the real library may not"
@@ -58,7 +60,7 @@ _NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """The repair, and where it is to be made ("launch.py:7"), "" where the whole of deploy.sh is meant.
+    """The repair ("" for none), and where it is to be made ("launch.py:7"; "" is the whole of deploy.sh).
 
     Attributes:
         told: whether plan/self-contained says what was missing, in its words.
@@ -74,6 +76,22 @@ class Ending:
 def ending(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending:
     """The first cause of the table that fits; `said` are the complaints of the run."""
     return next(found for cause in _CAUSES if (found := cause(plan, said)))
+
+
+def _sandbox(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """Nothing but the limits of a sandbox without namespaces."""
+    excused = limits_of_the_sandbox(plan, said)
+    if len(excused) < len(said) or not (excused or is_refused(plan)):
+        return None
+    return Ending(fix="", open_because=f"{WITHOUT_NAMESPACES}, and this user may not change files of the machine")
+
+
+def _guessed(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """A program in Python that used the placeholder of a library in a decision."""
+    names = next((each.argv[2:] for each in reversed(plan.commands) if each.program == calls.GUESSED), None)
+    if names is None or any(each.kind in {Need.MODULE, Need.COMMAND, Need.ARGUMENT} for each in said):
+        return None
+    return Ending(fix="", open_because=f"a Python program depends on what {', '.join(names)} really does")
 
 
 def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -126,7 +144,9 @@ def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     return Ending(
         fix=remedy(plan, said[-1])[1],
         where=said[-1].where,
-        told=said[-1].kind not in {Need.SYNTAX, Need.OPTION} and "#!" not in said[-1].name,
+        told=said[-1].kind not in {Need.SYNTAX, Need.OPTION}
+        and "#!" not in said[-1].name
+        and said[-1] not in limits_of_the_sandbox(plan, said),
         open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
     )
 
@@ -175,7 +195,7 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     return Ending(
         fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
-        where=f"{contract.ENTRY_POINT}:{number}",
+        where=deploy_sh.place(number),
     )
 
 
@@ -237,6 +257,8 @@ def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
 
 
 _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...] = (
+    _sandbox,
+    _guessed,
     _line_ends,
     _limit,
     _refusal,

@@ -8,7 +8,7 @@ from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 
 STARTED = ("plan/starts-server",)
-_SETTLED_LATER = "run `npu-adapter verify` without --until: the launch stage settles it"
+SETTLED_LATER = "verify without --until where the NPUs are: the launch stage settles it"
 
 
 def served(plan: LaunchPlan) -> ServerCommand:
@@ -23,7 +23,7 @@ def line_of(plan: LaunchPlan, *needles: str) -> str:
     for needle in needles:
         if place := deploy_sh.place_of(plan.script, [needle]):
             return place
-    return served(plan).where or served(plan).command
+    return served(plan).place
 
 
 def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
@@ -31,7 +31,7 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     return warn(
         expected=expected,
         seen=f"the dry run could not determine {what}; recorded: {server.command}",
-        fix=_SETTLED_LATER,
+        fix=SETTLED_LATER,
         where=server.where,
     )
 
