@@ -20,7 +20,7 @@ SETTINGS_FILE = Path(__file__).resolve().parent.parent / "adapter.toml"
 
 
 def main() -> int:
-    """Print what was asked for; returns the exit status."""
+    """Print the requested form; returns the exit status."""
     options = _parser().parse_args()
     for remark in () if options.env else _ignored(options):  # deploy.sh asks twice
         print(f"adapter, ignored: {remark}", file=sys.stderr)
@@ -37,7 +37,7 @@ def main() -> int:
     if options.print:
         text = _table(weights, machine, plan)
     elif options.nodes:
-        text = nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml asks for no others"
+        text = nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml names no others"
     elif options.env:
         text = environment.exports(plan.environment, os.environ)
     else:
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _ignored(options: argparse.Namespace) -> Iterator[str]:
-    """What was given and decides nothing."""
+    """Remarks on options that have no effect."""
     if options.npus is not None and not options.npu:
         yield f"--npus {options.npus}, without --npu CHIP"
     for name in unknown_variables(os.environ):

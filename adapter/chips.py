@@ -1,4 +1,4 @@
-"""The Ascend chips that vllm-ascend tells apart, and what torch sees of each one's memory."""
+"""The Ascend chips that vllm-ascend distinguishes, and the memory of each that torch reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plan is made of."""
+"""The parts of a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Refusal(Exception):  # noqa: N818 - an outcome more than an error
 
 @dataclass(frozen=True)
 class Decision:
-    """One option: its value (None leaves it to vLLM), the reason, and where that reason comes from."""
+    """One option: its value (None leaves it to vLLM), the reason, and the source of the reason."""
 
     key: str
     value: Value | None
@@ -21,7 +21,7 @@ class Decision:
     source: str
 
     def arguments(self) -> tuple[str, ...]:
-        """What it adds to the command line."""
+        """The words that it adds to the command line."""
         flag = "--" + self.key.replace("_", "-")
         if self.value is None or self.value is False:
             return ()

@@ -1,4 +1,4 @@
-"""Which NPUs this machine has, without torch: `npu-smi info`, and the device nodes where it has nothing to say."""
+"""The NPUs of this machine, without torch: from `npu-smi info`, or from the device nodes if that fails."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Machine:
 
 
 class System(Protocol):
-    """Everything that is asked of a machine, so that a recorded one can stand in for it."""
+    """The queries of a machine, so that a recorded one can take its place."""
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -71,7 +71,7 @@ class LocalSystem:
 
 
 def find_machine(system: System) -> Machine:
-    """What npu-smi lists, no more of it than there are device nodes, and only what is left visible."""
+    """The chips that npu-smi lists, at most one for each device node, and only the visible ones."""
     nodes = system.device_nodes()
     chips = _chips(system.npu_smi())
     if chips:
@@ -86,10 +86,10 @@ def find_machine(system: System) -> Machine:
 
 
 def described_machine(chip_name: str, devices: int) -> Machine:
-    """A machine that is not here: so many devices, as torch counts them, of a chip; of "none" for no NPU.
+    """Another machine: `devices` devices of a chip, as torch counts them; the chip "none" means no NPU.
 
     Raises:
-        SettingsError: the chip is unheard of, or there are none of it.
+        SettingsError: the chip is unknown, or the count is below one.
     """
     if devices < 1:
         raise SettingsError(f"--npus {devices}: expected at least 1; a machine without an NPU is --npu none")

@@ -21,7 +21,7 @@ LINEAR_STATE_BYTES = 2 * MIB
 """The state of one sequence in one layer of linear attention, about: 32 heads of 128 × 128, and a convolution."""
 LEAST_WORK_BYTES = 2 * GIB
 MARGIN = 1.25
-"""Cache blocks, replicated small tensors and fragmentation: what is counted is not quite what is used."""
+"""A reserve for cache blocks, replicated small tensors and fragmentation, which the estimate leaves out."""
 
 
 def cache_bytes(attention: Attention, tokens: int, parallel: int) -> int:
@@ -46,9 +46,9 @@ class Budget:
     work_bytes: int
 
     def for_cache(self, weights: Weights, parallel: int) -> int:
-        """What each of `parallel` devices has left when the weights are loaded; negative if they do not fit.
+        """The memory that each of `parallel` devices has left beside the weights; negative if they do not fit.
 
-        Where it is tight, work gets half of what is left, so that a launch that may succeed is not given up.
+        If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """
         left = self.usable_bytes - weights.total_bytes // parallel
         return left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))

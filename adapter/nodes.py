@@ -35,10 +35,10 @@ class Group:
 
 
 def group_of(settings: Mapping[str, Setting]) -> Group | None:
-    """The group that the settings ask for.
+    """The group of machines of the settings.
 
     Raises:
-        SettingsError: they ask for one and do not say which machines.
+        SettingsError: they ask for a group and do not list its machines.
     """
     style = settings.get("multi_node")
     if style is None or style.value is None:
@@ -57,7 +57,7 @@ def group_of(settings: Mapping[str, Setting]) -> Group | None:
 
 
 def share_of(weights: Weights, group: Group | None) -> Weights:
-    """What one machine of the group holds: its layers in a pipeline, its experts with data parallelism."""
+    """The share of one machine of the group: its layers in a pipeline, its experts with data parallelism."""
     if group is None or (group.style == DATA_PARALLEL and not weights.experts):
         return weights
     count = len(group.addresses)
@@ -73,7 +73,7 @@ def share_of(weights: Weights, group: Group | None) -> Weights:
 
 
 def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
-    """What the command line of this machine says of the group; it has devices for `copies` of the model."""
+    """The options of this machine for the group; it has devices for `copies` of the model."""
     if group is None:
         return ()
     count, source = len(group.addresses), group.source
@@ -96,7 +96,7 @@ def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
 
 
 def commands(group: Group, model_path: str) -> str:
-    """What to run on each machine, in this order."""
+    """The commands to run on each machine, in this order."""
     head = group.addresses[0]
     launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
     lines: list[str] = []

@@ -25,12 +25,12 @@ class Plan:
     remarks: tuple[str, ...]
 
     def arguments(self) -> tuple[str, ...]:
-        """What follows `vllm serve MODEL_PATH`."""
+        """The words after `vllm serve MODEL_PATH`."""
         return tuple(argument for decision in self.options for argument in decision.arguments())
 
 
 def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
-    """Decide everything; what was decided by hand stands, and the rest is planned around it.
+    """Decide all options; those decided by hand are kept, and the rest is planned around them.
 
     Raises:
         Refusal: the launch cannot work on this machine.

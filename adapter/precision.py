@@ -12,7 +12,7 @@ RUNS_ON_ASCEND = frozenset({"ascend", "compressed-tensors", "fp8", "deepseek_v4_
 
 
 def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
-    """float16 where the chip has no bfloat16; else that of the weights, in 16 bits."""
+    """float16 if the chip has no bfloat16; else that of the weights, in 16 bits."""
     key, stored = "dtype", weights.dtype
     if chip and not chip.bfloat16:
         return Decision(key, "float16", f"{chip.name} does not compute in bfloat16", "torch_npu")

@@ -1,6 +1,6 @@
 """`python3 -m adapter.ready` exits 0 once the server has streamed a whole completion: a container's healthcheck.
 
-An open port or a list of models is no proof: the first completion is what a broken start-up fails on.
+An open port or a list of models proves nothing: a broken start fails at the first completion.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SERVER = "http://127.0.0.1:8000"
 DEADLINE_S = 60
 """For the whole of it, less than the --timeout of the Dockerfile's HEALTHCHECK."""
 MOST_BYTES = 2**20
-"""What is read of an answer; that of one token is far smaller."""
+"""The most that is read of an answer; that of one token is far smaller."""
 
 
 def complete_once(server: str) -> str:
@@ -54,7 +54,7 @@ def _out_of_time(*_: object) -> None:
 
 
 def main() -> int:
-    """Say in one line what came of it; 0 if the server is ready, else 1."""
+    """Print the result in one line; returns 0 if the server is ready, else 1."""
     server = sys.argv[1] if len(sys.argv) > 1 else SERVER
     # A socket's time-out counts from the last byte: a server that drips has to be stopped from outside.
     signal.signal(signal.SIGALRM, _out_of_time)

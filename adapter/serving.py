@@ -1,4 +1,4 @@
-"""How much is served at a time: context, sequences, memory, inputs, and what a chip needs beside."""
+"""The size of the service: context, sequences, memory, inputs, and the special options of a chip."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def max_num_batched_tokens(machine: Machine, chip: Chip | None) -> Decision:
 
 
 def trust_remote_code(weights: Weights) -> Decision:
-    """Only where the weights name code of their own."""
+    """--trust-remote-code, only if the weights name code of their own."""
     if weights.remote_code:
         return Decision("trust_remote_code", True, "auto_map: the model brings its code", weights.remote_code[0])
     return Decision("trust_remote_code", False, "no auto_map: the weights bring no code", "config.json")
@@ -111,7 +111,7 @@ def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
 
 
 def for_chip(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:
-    """Graph mode for all chips that have it, and what a 310P needs beside."""
+    """Graph mode for all chips that have it, and the special options of a 310P."""
     graphs: dict[str, object] = {"cudagraph_mode": "FULL_DECODE_ONLY"}
     if chip is None or chip.family is None:
         return (Decision("compilation_config", None, "vLLM chooses", "adapter/serving.py"),)

@@ -1,4 +1,4 @@
-"""What was decided by hand: environment variables ADAPTER_<KEY>, then adapter.toml. The environment wins."""
+"""Options decided by hand: environment variables ADAPTER_<KEY>, then adapter.toml. The environment wins."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Key:
-    """How the text of one setting is read, and what to say of a text that cannot be."""
+    """How the text of one setting is parsed, and the expected form, for an error."""
 
     read: Callable[[str], Value]
     expected: str
@@ -112,7 +112,7 @@ def read_settings(environment: Mapping[str, str], file: Path) -> dict[str, Setti
     """The settings by key.
 
     Raises:
-        SettingsError: the file is no TOML, a key is unknown, or a value does not fit its key.
+        SettingsError: the file is not TOML, a key is unknown, or a value does not fit its key.
     """
     settings = {key: _setting(key, text, file.name) for key, text in _from_file(file).items()}
     for key in KEYS:

@@ -1,4 +1,4 @@
-"""`python3 -m adapter.sourced SCRIPT` prints, for a POSIX shell, what a bash script exports when it is sourced.
+"""`python3 -m adapter.sourced SCRIPT` prints for a POSIX shell the variables that a bash script exports.
 
 CANN's and ATB's set_env.sh need bash, read variables that may be unset and have steps that fail; here they can do
 no more harm than export nothing.

@@ -1,4 +1,4 @@
-"""What is in a folder of weights, as far as a launch depends on it. Strange weights give unknowns, never errors."""
+"""The facts of a weights folder that a launch depends on. Strange weights give unknowns, never errors."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _weight_files(folder: Path, remarks: list[str]) -> tuple[Path, ...]:
 
 
 def _total_bytes(folder: Path, files: tuple[Path, ...]) -> int:
-    """Of the files; of the index alone where they are not there yet, so that a plan can come before a download."""
+    """The size of the files; of the index if they are not there yet, so that a plan can precede a download."""
     stored = sum(_size(file) for file in files)
     if _stored_dtype(files) == "float32":
         return stored // 2
@@ -266,7 +266,7 @@ def _quantization(folder: Path, config: Json, text: Json) -> str | None:
 
 
 def _modalities(config: Json) -> tuple[str, ...]:
-    """What the model takes beside text: image, video, audio."""
+    """The inputs of the model beside text: image, video, audio."""
     parts = config.get("thinker_config")
     parts = parts if isinstance(parts, dict) else config
     images = any(parts.get(name) for name in ("vision_config", "visual", "vision_tower", "vit_config"))

@@ -1,3 +1,3 @@
-"""The verification kit: what it sees of a submission is what the evaluation service sees of it."""
+"""The verification kit: it sees a submission as the evaluation service does."""
 
 __version__ = "0.1.0"

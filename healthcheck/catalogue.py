@@ -19,7 +19,7 @@ from healthcheck.weights import checks as weights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What there is to say about a check before it has run; `source` is the file that has it."""
+    """The documentation of a check; `source` is the file that declares it."""
 
     id: str
     title: str
@@ -32,7 +32,7 @@ class Page:
 
     @property
     def rule_title(self) -> str:
-        """What the check's rule is: the service's own, or an inference about it."""
+        """The heading of the check's rule: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
         return "The service's rule" if documented else "Inferred about the service"
 

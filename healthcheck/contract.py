@@ -1,4 +1,4 @@
-"""What the evaluation service asks of a submission: the one place that knows its rules.
+"""The evaluation service's requirements of a submission, and the only place that states them.
 
 Every rule carries the sentence that it comes from. A finding that breaks a documented rule is a failure and
 quotes it; one that rests on an inference is a warning. When the service changes, this file changes.
@@ -19,7 +19,7 @@ ENTRY_POINT = "deploy.sh"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
 LAUNCH = f'exec vllm serve "${MODEL_PATH_VARIABLE}" --host 0.0.0.0 --port {PORT}'
-"""A last line of deploy.sh that the service's rules ask no more of."""
+"""A last line of deploy.sh that meets the service's rules."""
 MAX_WEIGHT_BYTES = 100 * 10**9
 """The page says "100 GB": read strictly, as powers of ten."""
 SAMPLES_PER_PROBLEM = 5
@@ -111,4 +111,4 @@ UNKNOWN = (
     "whether the client runs on the same host",
     "the data set, max_tokens, temperature and concurrency of a task",
 )
-"""What the service does not say; a report lists it so that a pass is not read as more than it is."""
+"""What the service does not document. Reports list it, so that a pass is not read as more than it is."""

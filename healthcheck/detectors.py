@@ -20,11 +20,11 @@ from healthcheck.reasoning import final_text
 
 CONSTANT_LEAST_CHARS = 16
 DRAWN_LEAST_CHARS = 400
-"""Of what people draw with: rules, tables, rows of emoji, matrices of zeros and ones."""
+"""The shortest run of a drawing character: rules, tables, rows of emoji, matrices of zeros and ones."""
 DRAWN_CUT_LEAST_CHARS = 120
-"""Of the same where max_tokens ended it."""
+"""The same for an answer that max_tokens cut."""
 ENCODED_DISTINCT = 12
-"""So many different characters beside a frequent letter are base64, and no constant."""
+"""With this many other characters beside the frequent one, a text is base64 and not constant."""
 CONSTANT_SHARE = 0.6
 CONSTANT_DISTINCT = 3
 LOOP_WINDOW_CHARS = 4000
@@ -37,7 +37,7 @@ COMPRESSIBLE_RATIO = 8.0
 COMPRESSIBLE_DATA_RATIO = 24.0
 """Running text reaches 7 with zlib at level 9, its white space collapsed; JSON 12, hexadecimal dumps 20."""
 RUNNING_SHARE = 0.85
-"""Letters among the characters that are no white space: of running text at least so many."""
+"""The least share of letters among the characters of running text, without white space."""
 BAD_SHARE = 0.005
 BAD_LEAST = 2
 SCRIPTS = 4
@@ -48,7 +48,7 @@ WORDS_LEAST = 30
 LANGUAGE_LEAST_LETTERS = 12
 WORDS_SHARE = 0.04
 WORDS_RUNNING = 0.75
-"""Of what stands between white space: so much has to be words."""
+"""The least share of words among the parts between white space."""
 
 _SMALL_WORDS = frozenset(
     re.findall(
@@ -93,9 +93,9 @@ _CHINESE = frozenset(
 _KANA = re.compile(r"[\u3040-\u30ff]")
 _WORD = re.compile(r"[(\"'“‘*_]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[.,;:!?…)\"'”’*_]*")
 _DRAWN_RUN = re.compile(r"((?:[^\w\s!?]|[\d_]))\1{3,199}(?!\1)")
-"""A run of one character that rules, tables and rows of emoji are made of, and no longer than those are."""
+"""A run of one drawing character, no longer than in rules, tables and rows of emoji."""
 _SHOUTED = "!?\ufffd"
-"""What nobody draws with, and what token 0 and broken bytes look like."""
+"""Characters that nobody draws with, and that token 0 and broken bytes become."""
 _JAPANESE_AND_CHINESE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
 
 
@@ -233,7 +233,7 @@ def _is_bad(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str:
-    """The script of a letter, "" for anything else; what one Chinese or Japanese text mixes counts as one."""
+    """The script of a letter, "" for anything else; the scripts that Chinese or Japanese text mixes are one."""
     if not character.isalpha():
         return ""
     first = unicodedata.name(character, "").partition(" ")[0]

@@ -16,7 +16,7 @@ Facts = TypeVar("Facts")
 
 
 class Ledger:
-    """The results of a run so far. It only grows, and what its findings quote has no secret in it."""
+    """The results of a run so far. It only grows, and its findings contain no secrets."""
 
     def __init__(
         self, progress: Progress, *, waived: Collection[str] = (), redact: Redact = without_secrets
@@ -42,7 +42,7 @@ class Ledger:
                 self._results[result.id] = settled
 
     def failed(self) -> tuple[CheckResult, ...]:
-        """The checks that failed so far: with any of them, a later stage would only repeat what is known."""
+        """The checks that failed so far. If there are any, a later stage would only repeat them."""
         return tuple(result for result in self._results.values() if result.outcome is Outcome.FAIL)
 
     def judge(self, checks: Sequence[Check[Facts]], gather: Callable[[], Facts]) -> Facts | None:

@@ -17,7 +17,7 @@ def main() -> int:
 
 
 def forget_the_callers_folder() -> None:
-    """Leave out of sys.path what is, or depends on, the folder that this runs in."""
+    """Remove from sys.path the working directory and every entry that is relative to it."""
     try:
         here = os.path.realpath(os.getcwd())
     except OSError:  # it was removed

@@ -7,7 +7,7 @@ KitError            what went wrong, in a sentence for the person who ran the co
 """
 
 KIT_FAILED = 4
-"""Exit status of a command that could not do its own work, or whose output is not where it belongs."""
+"""Exit status of a command that could not do its own work, or could not write its output."""
 
 
 class KitError(Exception):

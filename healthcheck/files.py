@@ -1,4 +1,4 @@
-"""Reading what others wrote, with bounds, and writing so that no half-written file is ever seen."""
+"""Bounded reading of untrusted files, and atomic writing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(
 
 
 def prefix() -> str:
-    """How the name of a temporary folder begins: with whose it is, so that `abandoned` can tell."""
+    """The prefix of a temporary folder's name; it identifies the process, for `abandoned`."""
     return f"npu-adapter-tmp-{_space()}-{os.getpid()}-{_start(os.getpid())}-"
 
 
 def abandoned() -> tuple[str, ...]:
-    """The temporary folders of processes that are no more: what a kit that was killed could not remove."""
+    """The temporary folders of processes that have ended, which a killed kit could not remove."""
     space = _space()
     names = [(top, name) for top in {tempfile.gettempdir(), SHARED} for name in os.listdir(top)]
     found = [(f"{top}/{name}", _TEMPORARY.fullmatch(name)) for top, name in names]
@@ -46,7 +46,7 @@ def _start(pid: int) -> int:
 
 
 def remove_tree(folder: str) -> None:
-    """Remove a folder, also where somebody took away its permissions or made it very deep; no link is followed.
+    """Remove a folder, even without permissions on it or if it is very deep; links are not followed.
 
     What cannot be removed stays.
     """
@@ -135,7 +135,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 class Sparing(io.FileIO):
-    """A regular file, for a reader that believes what the file says of sizes: no read takes more than the limit.
+    """A regular file for a reader that trusts the sizes in the file: no read returns more than the limit.
 
     Raises:
         UsageError: it is not a regular file or cannot be opened; from `read`, if there is more than was asked for.

@@ -1,4 +1,4 @@
-"""Ascend NPU kinds: how much memory they have, and what vllm-ascend runs on them. Data with its source.
+"""Ascend NPU kinds: their memory, and their support by vllm-ascend. Data with its source.
 
 Sources: memory per chip as `npu-smi info` prints it and as torch_npu reports it (recorded outputs of such machines,
 2026-08; the smallest where boards differ, and for the 310B the vendor's documentation); number formats from
@@ -34,9 +34,9 @@ class Npu:
     """One kind of NPU. Memory is that of one device as torch sees it: a chip, or a die of an A3 card.
 
     Attributes:
-        memory_bytes: what npu-smi prints.
-        usable_bytes: what torch_npu reports as its total, estimated from it where that was not recorded.
-        bfloat16: whether it computes in bfloat16; float16 only where not.
+        memory_bytes: the size that npu-smi prints.
+        usable_bytes: the total that torch_npu reports; an estimate if none was recorded.
+        bfloat16: whether it computes in bfloat16; if not, only in float16.
         served: whether vllm-ascend supports it.
         devices: how many a usual machine has.
         shown: its name in the table of npu-smi; `soc` its name in torch_npu.
@@ -112,9 +112,9 @@ ALIASES = {
     "910": "910A", "910PROA": "910A", "910PREMIUMA": "910A", "950": "950DT",
 }  # fmt: skip
 USUAL = ("910B4", "910B3", "910C")
-"""Kinds worth a line each where the author named none: the two sizes of the 910B, and the A3."""
+"""The kinds to list if the author named none: the two sizes of the 910B, and the A3."""
 ASSUMED = "910B3"
-"""The kind that is assumed where none is named and the machine has no NPU."""
+"""The kind that is assumed if none is named and the machine has no NPU."""
 
 
 def find(name: str) -> tuple[Npu, ...]:

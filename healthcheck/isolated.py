@@ -1,6 +1,6 @@
 """The first lines of a child that the kit starts: `python -I -S isolated.py FOLDERS MODULE [ARGUMENT …]`.
 
-Isolated (-I), an interpreter imports from its standard library alone. What else it needs stands behind that.
+An isolated interpreter (-I) imports from its standard library only. Other folders come after that on its path.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class JsonError(KitError):
-    """The text is not JSON, or not of the shape that is needed; the message says where."""
+    """The text is not JSON, or has another shape than needed; the message says where."""
 
 
 def load(data: bytes | str) -> JsonValue:

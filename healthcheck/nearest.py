@@ -10,7 +10,7 @@ _LEAST_BEGINNING = 3
 
 
 def hint(given: str, known: Iterable[str]) -> str:
-    """A question with what may have been meant, beginning with a semicolon; empty if nothing is near."""
+    """A "did you mean" question, beginning with a semicolon; empty if nothing is near."""
     names = list(known)
     long = len(given) >= _LEAST_BEGINNING
     begun = [name for name in names if long and (name.startswith(given) or f"/{given}" in name)]

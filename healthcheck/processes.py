@@ -21,7 +21,7 @@ class Process:
     """A process as it was when it was looked at.
 
     Attributes:
-        command: its command line, or its name where the command line is empty or may not be read.
+        command: its command line, or its name if the command line is empty or may not be read.
         user: who runs it, "" if that may not be read.
         started_s: its start in seconds since the epoch; with the pid, this names a process for good.
     """
@@ -62,7 +62,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What a group of processes has used so far: CPU seconds, and bytes read and written."""
+    """The resources that a group of processes has used: CPU seconds, and bytes read and written."""
 
     cpu_s: float = 0.0
     io_bytes: int = 0
@@ -160,7 +160,7 @@ def outputs(pids: Iterable[int]) -> tuple[Path, ...]:
 
 
 def activity(pids: Iterable[int]) -> Activity:
-    """CPU time and I/O of these processes so far; what may not be read counts as nothing.
+    """CPU time and I/O of these processes so far; values that may not be read count as 0.
 
     Bytes are those of system calls and those that came from storage: mapped files show in the latter only.
     """

@@ -1,4 +1,4 @@
-"""Which programs the kit starts, so that no folder decides it: absolute paths, and an isolated Python."""
+"""The programs that the kit starts: by absolute paths, with an isolated Python, in any working directory."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from healthcheck.errors import KitFailure
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
-"""Where a child finds the kit itself."""
+"""The folder from which a child imports the kit."""
 _BOOTSTRAP = Path(__file__).resolve().with_name("isolated.py")
 
 
 def search_path(path: str | None = None) -> str:
-    """The search path (PATH where none is given) without what depends on the folder that this runs in."""
+    """The search path (PATH by default) without entries that are relative to the working directory."""
     entries = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
@@ -41,14 +41,14 @@ def python() -> str:
         KitFailure: it does not know its own place.
     """
     if not sys.executable or not os.path.isabs(sys.executable):
-        raise KitFailure("this Python does not know where its own program is")
+        raise KitFailure("this Python does not know its own executable")
     return sys.executable
 
 
 def isolated(module: str, *arguments: str, folders: Iterable[str] = ()) -> tuple[str, ...]:
     """The command that runs `module.main()` of the kit in a new interpreter, blind to variables and folders.
 
-    It finds the standard library, the kit, and what is in `folders`, in that order; nothing is read from
+    It imports from the standard library, the kit and `folders`, in that order; nothing is read from
     PYTHONPATH, the working folder, or site-packages.
     """
     places = os.pathsep.join((str(PACKAGE_FOLDER), *folders))

@@ -1,4 +1,4 @@
-"""How a run tells what it is doing while it does it."""
+"""How a run reports its progress."""
 
 from __future__ import annotations
 

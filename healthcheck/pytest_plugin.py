@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--npu-adapter-until",
         choices=STATIC,
         metavar="STAGE",
-        help="the last stage: repo, plan or weights (default: weights where they are given, else plan)",
+        help="the last stage: repo, plan or weights (default: weights if they are given, else plan)",
     )
 
 
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 class CheckItem(pytest.Item):
-    """One check: an error is the kit's own, and a skip is what gave no answer."""
+    """One check as a pytest item: an error is the kit's own, a check without an answer is a skip."""
 
     def setup(self) -> None:
         if self.config.stash.get(RESULTS, None) is None:
@@ -94,7 +94,7 @@ class CheckItem(pytest.Item):
 def adapter_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """The adapter, launched once a session by its deploy.sh from a clean export, as `verify` launches it.
 
-    Where something else is in the way (a taken port, no vllm), the tests that need it are skipped.
+    If something outside the adapter prevents the launch (a taken port, no vllm), its tests are skipped.
     """
     from healthcheck.errors import KitError  # noqa: PLC0415
     from healthcheck.progress import Silent  # noqa: PLC0415
@@ -138,7 +138,7 @@ def chat(adapter_server: Service) -> Callable[..., str]:
 
 
 def _need_ready(launch: Launch) -> None:
-    """Fail, or skip where it is not a fault of the adapter, with the words of service/starts."""
+    """Fail, or skip if it is not a fault of the adapter, with the message of service/starts."""
     from healthcheck.records import Level  # noqa: PLC0415
     from healthcheck.service.failures import explain  # noqa: PLC0415
     from healthcheck.service.records import LaunchOutcome  # noqa: PLC0415
@@ -153,7 +153,7 @@ def _need_ready(launch: Launch) -> None:
 
 
 def _shown(text: str) -> str:
-    """The text without secrets, and on GitHub without commands: what pytest prints ends up in the logs of a CI."""
+    """The text without secrets, and on GitHub without commands: pytest's output ends up in the logs of a CI."""
     from healthcheck.cli.outlets import without_commands  # noqa: PLC0415
     from healthcheck.redact import redactor  # noqa: PLC0415
 
@@ -178,7 +178,7 @@ def _until(config: pytest.Config) -> str:
 
 
 def _verified(config: pytest.Config) -> dict[str, CheckResult]:
-    """The results of the checks by their ids; without weights an empty folder stands in."""
+    """The results of the checks by their ids; without weights, an empty folder takes their place."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from healthcheck.progress import Silent  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The records that a run is made of: findings, results, the report. Plain data, no behaviour but reading."""
+"""The records of a run: findings, results, the report. Plain data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outcome(enum.Enum):
 
 
 class Verdict(enum.Enum):
-    """What a run says about the submission."""
+    """The result of a run for the submission."""
 
     READY = "ready"
     NOT_READY = "not-ready"
@@ -106,11 +106,11 @@ class Report:
     """Everything that a run found; every renderer is a function of this record.
 
     Attributes:
-        asked: what was asked for, in words ("repo to probe"), so that a partial pass cannot read as a whole one.
+        asked: the requested stages, in words ("repo to probe"), so that a partial pass does not look complete.
         metrics: figures by name, as JSON values with their intervals.
         provenance: versions, weights fingerprint, commit, parameters, seeds, machine.
         stopped: why the run ended before its time ("interrupted"), "" if it did not.
-        uncommitted: why what was judged is not what is committed, "" if it is.
+        uncommitted: why the files that were judged are not the committed ones, "" if they are.
     """
 
     verdict: Verdict
@@ -125,7 +125,7 @@ class Report:
 def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitted: str = "") -> Verdict:
     """The verdict that follows from the results: any failure is not-ready; anything unsettled is inconclusive.
 
-    What is not committed is not ready whatever the results: the service gets the commit.
+    Uncommitted files are never ready, whatever the results: the service gets the commit.
     """
     if uncommitted or any(result.outcome is Outcome.FAIL for result in results):
         return Verdict.NOT_READY
@@ -135,7 +135,7 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
 
 
 def exit_status(report: Report) -> int:
-    """0 ready, 1 not ready, 3 inconclusive, 4 if only the kit's own failure stands in the way."""
+    """0 ready, 1 not ready, 3 inconclusive, 4 if only the kit's own failure prevents a verdict."""
     if report.verdict is Verdict.READY:
         return 0
     if report.verdict is Verdict.NOT_READY:

@@ -1,4 +1,4 @@
-"""Takes secrets out of what is quoted: log lines, command lines, addresses, answers of servers.
+"""Removes secrets from quoted text: log lines, command lines, addresses, answers of servers.
 
 A report is passed around; the logs that it quotes were not written for that. Names are kept, values go. What is no
 secret stays readable: counts of tokens, special tokens (<eos>), references ($HF_TOKEN).
@@ -18,7 +18,7 @@ Redact = Callable[[str], str]
 _TELLING_CHARACTERS = 8
 """A value shorter than this is not looked for by itself: it may be part of any word."""
 _LONGEST_SECRET = 8000
-"""Characters that are looked at behind the place of a cut; a private key of 4096 bits has 3,300."""
+"""Characters that are read after the place of a cut; a private key of 4096 bits has 3,300."""
 _NAMED = (
     "key",
     "secret",
@@ -52,10 +52,10 @@ _PROSE = frozenset(
         "requires set so that the then to was were when where which with without"
     )
 )
-"""What follows an option that is only spoken of."""
+"""Words that follow an option that is mentioned, not passed."""
 _LINE_BEFORE = re.compile(r"\S: (?:line )?\d+: \Z")
 _LINE_BEHIND = re.compile(r" (?:line )?\d+: ")
-"""The number of the line in what a shell says: "deploy.sh: line 3: HF_TOKEN: unbound variable"."""
+"""The line number in a shell's message: "deploy.sh: line 3: HF_TOKEN: unbound variable"."""
 _WORD_OF_A_MESSAGE = re.compile(r"[A-Z]?[a-z]+[:.,]?|[A-Z_]+:?")
 _THREE_WORDS = re.compile(r"([A-Za-z][a-z]*) ([A-Za-z_]+) ([A-Za-z_]+)(?![\w-])")
 _OF_MESSAGES = _PROSE | {"export", "first", "missing", "please", "you", "your"}
@@ -90,7 +90,7 @@ def beginning(text: str, limit: int) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """The text with "removed" in place of what has the shape of a secret, or a name that says that it is one."""
+    """The text with "removed" in place of each value that has the shape, or the name, of a secret."""
     lower = text.lower()
     for shape in SHAPES:
         if any(hint in lower for hint in shape.hints):
@@ -108,7 +108,7 @@ def without_secrets(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A name that may say of what follows it that it is a secret, and where it and its separator stand."""
+    """A name that may mark the value after it as a secret, with the places of the name and of its separator."""
 
     name: str
     sep: str
@@ -138,7 +138,7 @@ def redactor(variables: Mapping[str, str]) -> Redact:
 
 
 def redacted(value: JsonValue, redact: Redact) -> JsonValue:
-    """The same value with every text in it redacted, and what stands under a name that says that it is a secret."""
+    """The same value with every text in it redacted, and every value under the name of a secret."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
@@ -164,7 +164,7 @@ def redacted_result(result: CheckResult, redact: Redact) -> CheckResult:
 
 
 def redacted_report(report: Report, redact: Redact) -> Report:
-    """The report with every text in it redacted: what it quotes, what was asked for, where it comes from."""
+    """The report with every text in it redacted: findings, request and provenance."""
     return replace(
         report,
         results=tuple(redacted_result(result, redact) for result in report.results),
@@ -199,7 +199,7 @@ def _secret_after(text: str, pair: _Pair) -> tuple[int, int]:
         return 0, 0
     start, end = value.span(value.lastgroup or 0)
     if text.endswith("${", 0, pair.start) and text[start:end].startswith(("-", "=")):
-        start += 1  # what is behind the operator is the value: ${HF_TOKEN:-value}
+        start += 1  # the value is after the operator: ${HF_TOKEN:-value}
     word = text[start:end]
     another_option = option and word.startswith("-") and "=" not in separator
     of_an_option = another_option or (separator.isspace() and word.lower() in _PROSE)
@@ -227,7 +227,7 @@ def _is_spoken_of(text: str, pair: _Pair, start: int, end: int) -> bool:
 
 
 def _begins_a_message(text: str, name_at: int, start: int, end: int) -> bool:
-    """Whether the word behind the name of a variable is the first of what a shell or an expansion says of it."""
+    """Whether the word after the name of a variable begins a shell's message about it, or an expansion."""
     word = text[start:end]
     if word.endswith(":") and _LINE_BEHIND.match(text, end):
         return True
@@ -239,7 +239,7 @@ def _begins_a_message(text: str, name_at: int, start: int, end: int) -> bool:
 
 
 def _is_under(name: str, item: str) -> bool:
-    """Whether a text under this name is a secret; where it only names an option, it is none."""
+    """Whether a value under this name is a secret; a mere mention of an option is not."""
     return _says_secret(name) and not item.startswith("-") and not _is_none(name, item)
 
 

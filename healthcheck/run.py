@@ -1,4 +1,4 @@
-"""A verification under way: what was asked for, and what its stages have found so far."""
+"""A verification in progress: the request, and the results so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from healthcheck.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.redact import redacted, redactor
 
 TITLES = {
-    Stage.REPO: "what is committed",
+    Stage.REPO: "the committed files",
     Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stubs)",
     Stage.WEIGHTS: "the weights and the task",
     Stage.SERVICE: "launching deploy.sh",
@@ -28,12 +28,12 @@ TASKS = {task.value: task for task in contract.Task}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be verified, and how far.
+    """The request: what to verify, and how far.
 
     Attributes:
-        weights: the folder that becomes MODEL_PATH; None with `url`, or where only the repo stage is wanted.
+        weights: the folder that becomes MODEL_PATH; None with `url`, or if only the repo stage runs.
         url: a server that already runs: only the endpoint and the probe are looked at then.
-        model: the model name to ask that server for, "" for the first that it lists.
+        model: the model name to send to that server, "" for the first that it lists.
         stack: the row of the version matrix that the service is assumed to have, "" for the repository's own.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
         waived: ids of checks that are not to run; a report names them.
@@ -42,7 +42,7 @@ class Request:
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
         engine_python: the Python that has both, "" for the one that is found.
-        unconfined: where this system has no sandbox, deploy.sh runs with all that this user may do.
+        unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
 
     root: Path
@@ -67,7 +67,7 @@ class Request:
 
 
 class Run:
-    """What the stages write into; a report can be made of it at any time, of an interrupted run too."""
+    """The record that the stages write to; it can become a report at any time, even after an interruption."""
 
     def __init__(self, request: Request, progress: Progress) -> None:
         self.request = request
@@ -95,7 +95,7 @@ class Run:
         return STAGES.index(stage) <= STAGES.index(self.request.until)
 
     def report(self) -> Report:
-        """The report of what has been found so far."""
+        """The report of the results so far."""
         results = self.ledger.results
         first, last = Stage.ENDPOINT if self.request.url else STAGES[0], self.request.until
         return Report(

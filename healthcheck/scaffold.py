@@ -50,7 +50,7 @@ def template_folder() -> Path:
 
 
 def questions() -> tuple[Question, ...]:
-    """What the kit's own template asks, in its order."""
+    """The questions of the kit's own template, in its order."""
     document = yaml_text.load((template_folder() / "copier.yml").read_text(encoding="utf-8"))
     assert isinstance(document, dict)
     return tuple(
@@ -69,7 +69,7 @@ def check_answers(answers: Mapping[str, str]) -> None:
     """Compare answers with the kit's own template.
 
     Raises:
-        UsageError: nothing asks for one, or it is not a choice; the message lists what there is.
+        UsageError: the template has no such question or choice; the message lists the right ones.
     """
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():
@@ -108,7 +108,7 @@ def create(destination: Path, answers: Mapping[str, str], *, template: str | Non
 
 
 def _default_name(destination: Path) -> dict[str, str]:
-    """The folder's name, where it can be that of a repository."""
+    """The folder's name, if it can be that of a repository."""
     name = destination.resolve().name
     return {"name": name} if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) else {}
 
@@ -118,8 +118,8 @@ class Update:
     """An update of a repository from the template at `source`.
 
     Attributes:
-        before, after: the template's versions, as git describes them; the same where there was nothing new.
-        changes: what git then sees as changed, "" for nothing.
+        before, after: the template's versions, as git describes them; equal if there was nothing new.
+        changes: the changed files, as git lists them; "" for none.
     """
 
     source: str
@@ -129,7 +129,7 @@ class Update:
 
 
 def update(repository: Path) -> Update:
-    """Bring a repository up to the newest tag of its template, or to its newest commit where it has no tags.
+    """Update a repository to the newest tag of its template, or to its newest commit if it has no tags.
 
     Raises:
         UsageError: the template's state that it was made from is nowhere to be had, or it has uncommitted changes.
@@ -195,7 +195,7 @@ def _answers(repository: Path) -> dict[str, JsonValue]:
 
 
 def _source(template: str | None) -> tuple[str, str | None]:
-    """Where copier reads from, never a relative path (it is stored for updates), and at which reference."""
+    """The template's address for copier, never a relative path (it is stored for updates), and the reference."""
     if template is None:
         return str(template_folder()), "HEAD"
     return (str(Path(template).resolve()) if Path(template).exists() else template), None
@@ -224,7 +224,7 @@ def _commit_all(repository: Path) -> None:
 
 
 def _has_identity(repository: Path) -> bool:
-    """Whether somebody told git who commits; what git would guess from the machine does not count."""
+    """Whether git has a configured author; an author that git would guess from the machine does not count."""
     try:
         _git(repository, "-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
         _git(repository, "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")

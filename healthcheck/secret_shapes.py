@@ -1,4 +1,4 @@
-"""What a secret looks like where no name says that it is one: tokens by their prefix, addresses, commands, prose.
+"""The shapes of secrets without a telling name: tokens by their prefix, addresses, commands, prose.
 
 The prefixes are those that secret scanners know (gitleaks, detect-secrets). A pattern is tried only on a text that
 has one of its hints, which keeps ordinary text cheap.
@@ -14,7 +14,7 @@ REMOVED = "removed"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A pattern, what stands in its place, and the lower-case words without one of which it cannot match."""
+    """A pattern, its replacement, and lower-case words of which a matching text has at least one."""
 
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -22,12 +22,12 @@ class Shape:
 
 
 def _token(hints: str, pattern: str) -> Shape:
-    """A token that is told by how it begins."""
+    """A token with a known prefix."""
     return Shape(tuple(hints.split()), re.compile(rf"(?<![A-Za-z0-9_])(?:{pattern})", re.ASCII), REMOVED)
 
 
 def _around(hints: str, pattern: str, stays: str = r"\1") -> Shape:
-    """A secret that is told by what is around it, the first group of the pattern and maybe a second."""
+    """A secret that its surroundings show: the first group of the pattern, and maybe a second, are kept."""
     return Shape(tuple(hints.split()), re.compile(pattern), stays[:2] + REMOVED + stays[2:])
 
 

@@ -1,6 +1,7 @@
 """The version matrix: which vLLM, CANN, torch and Python each vllm-ascend release belongs with.
 
-The service does not say which row its image has: a row is chosen (`--stack`), and what rests on it is an inference.
+The service does not say which row its image has. A row is chosen (`--stack`), and results that depend on it are
+inferences.
 The rows are data (`data/stacks.json`, with their source and date); docs/adding-a-release.md says how one is added.
 """
 
@@ -27,8 +28,8 @@ class Row:
     Attributes:
         vllm: the vLLM versions that it works with.
         python: a version specifier.
-        requires: what the release itself asks of other packages, by normalised name ("" = any version).
-        documented: False if the release's tag is the only source, because the published table lacks it.
+        requires: the release's own requirements of other packages, by normalised name ("" = any version).
+        documented: False if the release's tag is the only source, since the published table lacks it.
         commit: the tag's commit, from which `requires` was read.
     """
 
@@ -73,7 +74,7 @@ _LOADS = (
 )
 """Quantization methods with the releases that load them, read from the wheels of the releases."""
 LOADED_LATER = ("modelopt_mxfp8", "mxfp8")
-"""Methods that no release of the matrix loads and main does, at 182b75ea84ff (2026-08-22)."""
+"""Methods that main loads at 182b75ea84ff (2026-08-22), and no release of the matrix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +118,7 @@ def _matrix() -> _Matrix:
 
 
 def source() -> str:
-    """Where the matrix was read, and when."""
+    """The source of the matrix, and the date."""
     return f"{_matrix().source}; read {_matrix().read_on}"
 
 
@@ -147,14 +148,14 @@ def row(vllm_ascend: str = DEFAULT) -> Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What a part of a row asks of another package: a version specifier, and whose it is."""
+    """A requirement of one part of a row: a version specifier, and the package that states it."""
 
     by: str
     specifier: str
 
 
 def statements(each: Row, package: str) -> tuple[Statement, ...]:
-    """What a row says about a package (its normalised name): vllm-ascend's own word first, then vLLM's."""
+    """A row's requirements of a package (its normalised name): vllm-ascend's first, then vLLM's."""
     exact = {"torch": each.torch, "torch-npu": each.torch_npu, "triton-ascend": each.triton_ascend}
     exact |= {"vllm": each.vllm[0], "vllm-ascend": each.vllm_ascend}
     if exact.get(package):
@@ -169,8 +170,8 @@ def statements(each: Row, package: str) -> tuple[Statement, ...]:
 def installed(each: Row) -> Mapping[str, str]:
     """The versions of the packages in a row's image, by normalised name.
 
-    Exact where the row states them. transformers is the newest version that its upper limit names, else the oldest
-    that it allows; torchvision follows torch; what no row limits to a version is as in the newest image.
+    Exact if the row states them. transformers is the newest version that its upper limit names, else the oldest
+    that it allows; torchvision follows torch; a version that no row fixes is that of the newest image.
     """
     major, minor, patch = [*each.torch.split("."), "0"][:3]
     versions = _UNLIMITED | {
@@ -192,7 +193,7 @@ _IMAGE_BUILD = "empty"
 
 
 def _specifiers(each: Row, package: str) -> tuple[str, ...]:
-    """What the row says of a package; a vLLM that is older than all known ones counts as the oldest of them."""
+    """The row's requirements of a package; a vLLM older than all known ones counts as the oldest of them."""
     said = tuple(statement.specifier for statement in statements(each, package))
     oldest = _matrix().vllm_requires[min(_matrix().vllm_requires, key=Version)]
     return said or (oldest.get(package, ""),)

@@ -41,7 +41,7 @@ class Verification:
         return self._run.measured
 
     def run(self) -> Report:
-        """Run the stages that were asked for; Ctrl-C ends the run with what it has found so far."""
+        """Run the requested stages; Ctrl-C ends the run and keeps its results."""
         asked = self._request
         try:
             if not asked.url:
@@ -60,7 +60,7 @@ class Verification:
         return proposals(submission, plan, self._run.ledger.results)
 
     def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """What repairs() proposes nothing for, in words; `made` are the checks that are repaired already."""
+        """The findings that repairs() has no repair for, in words; `made` are the checks that are repaired."""
         open_ = (result for result in self._run.ledger.results if result.id not in made)
         return left_alone(open_, self._changed)
 
@@ -117,7 +117,7 @@ class Verification:
         return devices_here(RealMachine())
 
     def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
-        """What the real vLLM and vllm-ascend make of the plan's arguments."""
+        """The configuration that the real vLLM and vllm-ascend build from the plan's arguments."""
         asked = self._request
         self._run.progress.update("the real vLLM builds its configuration: a minute or so")
         question = Question(

@@ -11,7 +11,7 @@ from healthcheck.records import JsonValue
 
 
 class YamlError(KitError):
-    """The text is not YAML, or not of plain data; the message says where."""
+    """The text is not YAML, or has more than plain data; the message says where."""
 
 
 def load(text: str) -> JsonValue:

@@ -1,6 +1,6 @@
 """The command line. A command is one module of this package; only the module of the command in use is imported.
 
-Such a module has `arguments(parser)`, which declares its options, and `run(options) -> int`, the exit status.
+Each module has `arguments(parser)`, which declares its options, and `run(options) -> int`, the exit status.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ exit status:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status, and never lets a traceback out for what a user can cause."""
+    """Run one command; returns the exit status. Errors that a user can cause never become a traceback."""
     with outlets.lasting():
         if sys.flags.optimize > 1:
             return _say("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)", 2)
@@ -82,7 +82,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _of_the_system(error: OSError) -> int:
-    """A folder that was removed and a path that may not be looked at are no failure of the kit."""
+    """A folder that was removed, or a path without permission, is not a failure of the kit."""
     if not error.filename and _removed_from_under_us():
         return _say("the folder that this runs in was removed: change to one that is there", 2)
     where = f" ({error.filename})" if error.filename else ""
@@ -121,7 +121,7 @@ def _say(error: KitError | str, status: int) -> int:
 
 
 def _shown(text: str) -> str:
-    """The text without secrets: an error quotes what it was given."""
+    """The text without secrets: an error quotes its input."""
     from healthcheck.redact import redactor  # noqa: PLC0415 - most runs have no error to show
 
     return redactor(os.environ)(text)

@@ -29,7 +29,7 @@ _STORED_CHARS = 4000
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
-    parser.add_argument("second", type=place, metavar="RUN_B", help="run folder of what is held against it")
+    parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
     parser.epilog = exit_statuses(
         {
             0: "no worse than the margin",
@@ -98,7 +98,7 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
 
 
 def _verdict(whole: Comparison) -> str:
-    """What was shown, and no more: that a loss is not excluded does not show one."""
+    """The conclusion, and no more: a loss that is not excluded is not shown."""
     margin, test = f"{100 * whole.margin:.1f} points", whole.tests[-1]
     changed = f"; on these very problems something changed (p {_p(test.changed_p)})"
     if whole.difference is None or whole.too_few:
@@ -169,6 +169,6 @@ def _flip(flip: Flip) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """The end of an answer, where its result stands, on one line."""
+    """The end of an answer, which has its result, on one line."""
     line = plain(" ".join(text.split()))
     return line if len(line) <= _ANSWER_CHARS else f"… {line[-_ANSWER_CHARS:]}"

@@ -16,7 +16,7 @@ INSTALL = """\
 to use it now:   bash   eval "$(npu-adapter completion bash)"
                  zsh    eval "$(npu-adapter completion zsh)"
                  fish   npu-adapter completion fish | source
-for every shell: write what it prints to
+for every shell: write its output to
                  bash   ~/.local/share/bash-completion/completions/npu-adapter
                  zsh    _npu-adapter, in a folder of $fpath
                  fish   ~/.config/fish/completions/npu-adapter.fish"""
@@ -25,10 +25,10 @@ _CHECK_METAVARS = {"ID", "CHECK-ID"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """An option, or a position (no names), with what may follow or stand there.
+    """An option, or a positional argument (no names), with its possible values.
 
     Attributes:
-        choices: the values that there are; empty if any text will do.
+        choices: the possible values; empty if any text is valid.
         files: a file or folder is meant.
     """
 

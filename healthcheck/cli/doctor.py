@@ -1,4 +1,4 @@
-"""`npu-adapter doctor`: what the kit finds of what it can use on this machine, and what each part is for."""
+"""`npu-adapter doctor`: the programs and packages that the kit can use on this machine, and their purpose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Part:
     Attributes:
         found: its version, place or state; "" if it is not there.
         needed: nothing works without it.
-        without: what is missing or what to do where it is not there.
+        without: the consequence if it is missing, or how to get it.
     """
 
     name: str
@@ -62,10 +62,10 @@ def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
 
 
 def look() -> Iterator[Part]:
-    """What there is, the needed parts first."""
+    """The parts, the required ones first."""
     yield Part(
         name="git", found=_version_of("git", "--version"), needed=True, without="install git",
-        use="everything about a repository: what is committed is what the service gets",
+        use="everything about a repository: the service gets the committed files",
     )  # fmt: skip
     yield Part(
         name="sh", found=_real_place("sh"), needed=True, without="install a POSIX shell",
@@ -136,7 +136,7 @@ def _command(name: str) -> str:
 
 
 def _real_place(name: str) -> str:
-    """Where a program is and what it is a link to, as sh mostly is."""
+    """The path of a program, and the target if it is a link, as sh often is."""
     place = programs.find(name)
     real = os.path.realpath(place) if place else ""
     return f"{place} (is {real})" if place and os.path.basename(real) != name else place or ""

@@ -22,14 +22,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
     )
-    parser.add_argument("--defaults", action="store_true", help="ask nothing: defaults for what was not given")
+    parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
     parser.add_argument(
         "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the repository and say what comes next."""
+    """Make the repository and print the next steps."""
     answers = _answers(options.data, options.task)
     if options.template is None:
         scaffold.check_answers(answers)

@@ -47,7 +47,7 @@ share = number(0, 1)
 
 
 def several(text: str, expected: int) -> list[float]:
-    """So many numbers with commas between them."""
+    """`count` numbers with commas between them."""
     parts = text.split(",")
     if len(parts) != expected:
         raise argparse.ArgumentTypeError(f"{text!r} is not {expected} numbers with commas between them")

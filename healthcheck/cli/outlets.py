@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 ESCAPED = "npu-adapter-escaped"
-"""The error handler of both streams: no encoding is too narrow for what is said, no path too odd to be named."""
+"""The error handler of both streams: every text and every path can be written in every encoding."""
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """The byte that a path really has, as Python reads it; what the encoding lacks, as a backslash escape."""
+    """The byte that a path really has, as Python reads it; characters that the encoding lacks become escapes."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     wrong = error.object[error.start]
@@ -42,7 +42,7 @@ codecs.register_error(ESCAPED, _escaped)
 class Outlet(io.FileIO):
     """Keeps the first error of a stream, drops what cannot be written, and waits for a slow reader.
 
-    It has to wait itself where whoever started the process made the stream a non-blocking one.
+    It waits itself if the stream was made non-blocking by the parent process.
     """
 
     error: OSError | None = None
@@ -61,7 +61,7 @@ class Outlet(io.FileIO):
 class Uncommanding(io.TextIOWrapper):
     """Text in which a runner of GitHub finds no command (`::error …::`, `##[group]`), but for those of the kit.
 
-    A character of no width stands in what would begin one, wherever in a line it is.
+    A character of no width breaks up everything that would begin one, anywhere in a line.
     """
 
     _before = ""
@@ -74,7 +74,7 @@ class Uncommanding(io.TextIOWrapper):
         return len(text)
 
     def write_command(self, line: str) -> None:
-        """Write a line of the kit's own, in which what others wrote is escaped."""
+        """Write a line of the kit's own, in which the text of others is escaped."""
         self._before = ""
         super().write(f"{line}\n")
 
@@ -93,11 +93,11 @@ def without_commands(text: str) -> str:
 
 @contextlib.contextmanager
 def lasting() -> Iterator[None]:
-    """While it lasts, no write to the two streams of the process fails; what a test put in their place stays.
+    """While it lasts, no write to the two streams of the process fails; replacements by a test stay.
 
     Raises:
-        SystemExit: at its end, with `KIT_FAILED`, where standard output could not be written. That a reader left
-            early, as `head` does, is not such a loss: it had what it wanted.
+        SystemExit: at its end, with `KIT_FAILED`, if standard output could not be written. A reader that ends
+            early, as `head` does, is not an error.
     """
     out, err = sys.stdout, sys.stderr
     if out is not sys.__stdout__ or err is not sys.__stderr__:
@@ -129,7 +129,7 @@ def _outlet(stream: TextIO | None) -> Outlet:
 
 
 def _text(outlet: Outlet, like: TextIO | None) -> io.TextIOWrapper:
-    """A text stream that encodes as the other one does, and holds no line back where that does not."""
+    """A text stream that encodes like the other one, and buffers lines only if that one does."""
     at_once = isinstance(like, io.TextIOWrapper) and (like.line_buffering or like.write_through)
     kind = Uncommanding if os.environ.get("GITHUB_ACTIONS") == "true" else io.TextIOWrapper
     return kind(

@@ -1,4 +1,4 @@
-"""Where the commands that judge put their report, and how they tell of their progress: terminal, files, GitHub."""
+"""The outputs of the commands that judge: reports and progress on the terminal, in files, on GitHub."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def json_argument(group: argparse._ActionsContainer, what: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What became of a report."""
+    """The result of writing a report."""
 
     status: int
-    """The exit status: that of the verdict, or `KIT_FAILED` where something is not where it belongs."""
+    """The exit status: that of the verdict, or `KIT_FAILED` if an output could not be written."""
     folder: Path | None
-    """The report folder, where one was asked for and was written."""
+    """The report folder, if one was requested and written."""
 
 
 class ProgressToClose(Progress, Protocol):
@@ -76,7 +76,7 @@ def end_with_a_report() -> None:
 def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None = None) -> None:
     """Before a run: each file can be written, and so can the report folder. Only JSON may go to standard output.
 
-    The report folder is made where it is missing; any other missing folder is more likely a slip of the pen.
+    A missing report folder is created; any other missing folder is more likely a typing error.
 
     Raises:
         UsageError: one cannot.
@@ -107,7 +107,7 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Leave a trial file in the folder for a moment, or in what is there of its parents.
+    """Write a trial file to the folder, or to its nearest existing parent, and remove it.
 
     A folder that is to be made has each of its names looked at: none may be too long.
     """
@@ -127,7 +127,7 @@ def _exists(path: Path) -> bool:
     """Whether it is there; unlike with Path.exists, a dead link is.
 
     Raises:
-        OSError: nothing can be there, as where the name is too long.
+        OSError: the path cannot exist, for instance because the name is too long.
     """
     try:
         path.lstat()
@@ -137,7 +137,7 @@ def _exists(path: Path) -> bool:
 
 
 def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) -> None:
-    """Print a result that is not a report, and write it as JSON where asked; `-` has the JSON alone.
+    """Print a result that is not a report, and write it as JSON if requested; with `-`, print only the JSON.
 
     Raises:
         KitFailure: the file cannot be written.
@@ -155,16 +155,16 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
 
 
 def _to_stdout(text: bytes) -> None:
-    """JSON, in which a runner of GitHub finds no command: `##[` stands in its texts only."""
+    """JSON in which a runner of GitHub finds no command: `##[` occurs in its texts only."""
     sys.stdout.buffer.write(text.replace(b"##[", rb"##\u005b"))
 
 
 def publish(
     options: argparse.Namespace, report: Report, out: Path | None = None, run: ProbeRun | None = None
 ) -> Published:
-    """Show the report, then write it to what the options name, to the folder `out`, and to GitHub where it runs.
+    """Show the report, then write it to the files of the options, to the folder `out`, and to GitHub Actions.
 
-    What cannot be written where it belongs is kept elsewhere, and said: a run of hours is not lost to a full disk.
+    A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
     from healthcheck.redact import redacted_report, redactor  # noqa: PLC0415 - see progress()
     from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415
@@ -191,7 +191,7 @@ def publish(
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:
-    """Write it; whether it is where it belongs."""
+    """Write it; returns whether that succeeded."""
     try:
         write(path)
     except KitFailure as error:
@@ -201,7 +201,7 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
 
 
 def _elsewhere(path: Path, write: Callable[[Path], None]) -> str:
-    """Write it among the temporary files; where it is then, in words."""
+    """Write it to the temporary folder; returns its place, in words."""
     try:
         instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
         write(instead)

@@ -1,4 +1,4 @@
-"""An argument parser that names the nearest thing it knows for what it does not know, and the version."""
+"""An argument parser that suggests the nearest known word for an unknown one, and prints the version."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _GIT_S = 5.0
 
 
 class Parser(argparse.ArgumentParser):
-    """Says "did you mean" for a wrong command, choice or option, and where the right ones are listed."""
+    """Asks "did you mean" for a wrong command, choice or option, and says how to list the right ones."""
 
     def error(self, message: str) -> NoReturn:
         """Print the message with a suggestion; exit with status 2."""
         wrong = _INVALID_CHOICE.search(message)
         if wrong:
             known = [word.strip(" '") for word in wrong["known"].split(",")]
-            said = f"{wrong['given']!r} is none of {', '.join(known)}{hint(wrong['given'], known)}"
+            said = f"{wrong['given']!r} is not one of {', '.join(known)}{hint(wrong['given'], known)}"
             message = message[: wrong.start()] + said
         self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
 
@@ -43,7 +43,7 @@ def exit_statuses(meanings: Mapping[int, str]) -> str:
 
 
 def version() -> str:
-    """The kit's version, and the commit where it runs from a checkout."""
+    """The kit's version, and the commit if it runs from a checkout."""
     commit = _git("rev-parse", "--short=12", "HEAD") if (_CHECKOUT / ".git").exists() else ""
     if not commit:
         return f"npu-adapter-kit {__version__}"

@@ -10,7 +10,7 @@ _DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
 
 
 def place(text: str) -> Path:
-    r"""The path; where it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
+    r"""The path; if it does not exist, backslashes are read as slashes and `C:\` as WSL's `/mnt/c`.
 
     Raises:
         ArgumentTypeError: it is empty, a drive is named that is not mounted here, or this user may not look there.
@@ -22,7 +22,7 @@ def place(text: str) -> Path:
 
 
 def new_place(text: str) -> Path:
-    """The path of what is to be written.
+    """The path of a file to write.
 
     Raises:
         ArgumentTypeError: it is empty.

@@ -1,4 +1,4 @@
-"""`npu-adapter read`: a report of the service, recomputed: what AISBench printed, what is true."""
+"""`npu-adapter read`: recomputes a report of the service: AISBench's figures beside the true ones."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _table(reading: Reading) -> Iterator[str]:
 
 
 def _votes(reading: Reading) -> Iterator[str]:
-    """The figures that the service does not have, each with what it is."""
+    """The figures that the service does not have, each with its meaning."""
     n = reading.repeats
     meanings = {
         f"maj@{n}": f"the most frequent answer is right; cons@{n}: more than half of the {n} are",
@@ -119,7 +119,7 @@ def _votes(reading: Reading) -> Iterator[str]:
 
 
 def _printed(reading: Reading) -> dict[str, str]:
-    """What the report itself shows; the results file where the summary is missing."""
+    """The figures of the report itself; of the results file if the summary is missing."""
     written = {name: f"{figure:.2f}" for name, figure in (reading.task.results or {}).items()}
     return {**written, **reading.task.printed}
 

@@ -114,7 +114,7 @@ def _refuse_places(options: argparse.Namespace) -> None:
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
-    """Make the repairs, each shown as a diff first; what is verified then is the working copy with them."""
+    """Make the repairs, each shown as a diff first; the run then verifies the repaired working copy."""
     if request.url or request.weights is None:
         raise UsageError("--fix repairs a repository: give one, and --weights DIR")
     for _ in range(FIX_ROUNDS):
@@ -151,8 +151,8 @@ def _request(options: argparse.Namespace) -> Request:
     judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
     if options.task and not judged and options.task not in TASKS:
         raise UsageError(
-            f"--task {options.task!r} is none of {', '.join(TASKS)}{hint(options.task, TASKS)} (what these weights "
-            "are, if it is something else, is judged by --until weights)"
+            f"--task {options.task!r} is not one of {', '.join(TASKS)}{hint(options.task, TASKS)} "
+            "(--until weights judges another task code)"
         )
     if options.npu and not hardware.find(options.npu):
         known = ", ".join(kind.name for kind in hardware.KINDS)

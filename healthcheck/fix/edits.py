@@ -31,7 +31,7 @@ class Repair:
     Attributes:
         path: relative to the root.
         check: the check that it is for.
-        title: what it does, as an imperative.
+        title: its effect, as an imperative.
         before: the bytes that it was made for.
         edits: they may lie within those of another repair, which then take them along.
         executable: the file gets its executable bit.
@@ -57,7 +57,7 @@ def apply(root: Path, repairs: tuple[Repair, ...]) -> tuple[str, ...]:
     """Write the repairs, a file at a time, and return the paths. Nothing else in a file changes, nor its mode.
 
     Raises:
-        UsageError: a file is no longer what the repairs were made for; it is left alone.
+        UsageError: a file has changed since the repairs were made; it is left alone.
         KitFailure: a file cannot be written.
     """
     paths = _paths(repairs)

@@ -1,4 +1,4 @@
-"""Finds the launch command in deploy.sh and proposes edits of its own words; what is not plain is left alone."""
+"""Finds the launch command in deploy.sh and proposes edits of its plain words only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Launch:
     """The one command of a script that starts vLLM.
 
     Attributes:
-        arguments: the words behind `vllm serve`.
+        arguments: the words after `vllm serve`.
         names: how many served model names a run recorded; 0 if that is unknown.
     """
 
@@ -65,7 +65,7 @@ def host(launch: Launch) -> Iterator[Change]:
 
 
 def served_name(launch: Launch) -> Iterator[Change]:
-    """The option --served-model-name with its names, as many as a run recorded where words like "$@" follow."""
+    """The option --served-model-name with its names, as many as a run recorded if words like "$@" follow."""
     words = launch.arguments
     given = [at for at, word in enumerate(words) if _name(word) == "--served-model-name"]
     if len(given) != 1 or given[0] == 0:
@@ -119,7 +119,7 @@ def _name(word: Token) -> str:
 
 
 def _values(launch: Launch, option: str) -> Iterator[Token]:
-    """The value of an option that is given once, as a word or as the part of one behind the sign."""
+    """The value of an option that is given once, as a word or as the part of a word after the sign."""
     given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
     if len(given) != 1:
         return

@@ -28,18 +28,18 @@ LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
 REPAIRED = {
     SYNTAX_CHECK: "line ends, byte order mark, executable bit",
-    REQUIREMENTS_CHECK: "leave to the environment what it provides",
+    REQUIREMENTS_CHECK: "remove packages that the environment provides",
     **{check: title for check, title, _ in LAUNCH_REPAIRS},
 }
-"""What is repaired, by check."""
+"""The titles of the repairs, by check."""
 
 
 def proposals(
     submission: Submission, plan: LaunchPlan | None, results: Iterable[CheckResult]
 ) -> tuple[Repair, ...]:
-    """The safe repairs of the working copy that the results call for; where anything is in doubt, none.
+    """The safe repairs of the working copy for these results; none if anything is in doubt.
 
-    A launch option is only touched where it is a plain word of the command that the plan stage recorded.
+    A launch option is changed only if it is a plain word of the command that the plan stage recorded.
     """
     wrong = {result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN}}
     found = list(_of_requirements(submission, wrong))
@@ -53,7 +53,7 @@ def proposals(
 
 
 def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) -> tuple[str, ...]:
-    """What no repair was proposed for though its kind is repaired, in words, with what to do by hand.
+    """Findings of a repairable kind without a proposed repair, in words, with what to do by hand.
 
     `changed` are the paths whose working copy differs from the commit.
     """
@@ -71,7 +71,7 @@ def already_made(committed: Iterable[CheckResult], copy: Iterable[CheckResult]) 
 
 
 def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
-    """The checks that found what is repaired in general."""
+    """The checks with findings of a repairable kind."""
     wrong = (result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN})
     return tuple(check for check in wrong if check in REPAIRED)
 
@@ -117,7 +117,7 @@ def _of_launch(plan: LaunchPlan | None, data: bytes, wrong: set[str]) -> Iterato
 
 
 def _as_read(data: bytes) -> tuple[str, list[int]]:
-    """A script without byte order mark and carriage returns, a character a byte, and where each byte stands."""
+    """A script without byte order mark and carriage returns, one character a byte, and the place of each byte."""
     start = len(BOM) if data.startswith(BOM) else 0
     places = [at for at in range(start, len(data)) if data[at : at + 2] != b"\r\n"]
     return bytes(data[at] for at in places).decode("latin-1"), places

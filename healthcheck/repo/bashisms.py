@@ -1,6 +1,6 @@
 """Constructs that bash has and POSIX sh lacks, found in a script's code and in nothing else.
 
-The list is what dash refuses or reads as something else at run time. What it refuses to parse at all is left to
+The list has what dash refuses or reads differently at run time. Constructs that it cannot parse are left to
 its own parser.
 """
 
@@ -43,7 +43,7 @@ SINGLE_QUOTED = re.compile(r"'[^']*'")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bashism:
-    """A construct of bash at a line, with what dash makes of it where the name alone does not say."""
+    """A construct of bash at a line, and what dash does with it if the name alone does not say."""
 
     line: int
     what: str
@@ -59,7 +59,7 @@ def find(script: Script) -> tuple[Bashism, ...]:
 
 
 def runs_itself_in_bash(script: Script) -> int:
-    """The line from which only bash reads a script, because it restarts itself in bash; 0 if it does not."""
+    """The line at which a script restarts itself in bash; 0 if it does not."""
     if "BASH" not in script.text:
         return 0
     for command in script.commands():

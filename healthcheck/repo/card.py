@@ -13,7 +13,7 @@ MAX_FRONT_MATTER = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What the front matter says; empty if it says nothing.
+    """The front matter of a model card; empty if there is none.
 
     Attributes:
         present: whether README.md has front matter.

@@ -1,4 +1,4 @@
-"""Gathers what a submission's repository holds, as a fresh clone of its commit would show it."""
+"""Gathers the files of a submission's repository, as a fresh clone of its commit has them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ANSWERS = ".copier-answers.yml"
 
 
 class Kind(enum.Enum):
-    """What stands at a path of the tree, links followed within the tree."""
+    """The kind of a path of the tree; links are followed within the tree."""
 
     MISSING = "missing"
     FILE = "file"
@@ -72,11 +72,11 @@ class Submission:
         deploy_sh: the bytes of deploy.sh, None unless it is a regular file or a link to one within the tree.
         deploy_sh_mode: its permission bits, None if there is no such file.
         copy_has_crlf: lines of the deploy.sh in the folder itself end in CRLF, whatever the commit has.
-        deploy_sh_elsewhere: paths where a deploy.sh stands in a subfolder or in another case.
+        deploy_sh_elsewhere: paths of a deploy.sh in a subfolder or in another case.
         requirements: the bytes of requirements.txt, None if there is none.
         texts: requirements.txt and the files of the repository that it includes.
         stack: the chosen row of the version matrix.
-        parses: what the shells' own parsers say of deploy.sh.
+        parses: the results of the shells' own parsers for deploy.sh.
     """
 
     root: Path
@@ -164,7 +164,7 @@ def export(submission: Submission) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What is known about the files of a submission as a whole."""
+    """The facts about all files of a submission."""
 
     commit: str
     paths: tuple[str, ...]
@@ -215,7 +215,7 @@ class _Files:
         self.root = root
 
     def provide(self, path: str) -> None:
-        """See to it that what the submission has at a path, or behind the link there, can be read below `root`."""
+        """Make the submission's file at a path, or the target of the link there, readable below `root`."""
 
     def read(self, path: str) -> bytes | None:
         """The first bytes of a file, one more than MAX_TEXT_BYTES; None if there is none in the submission."""
@@ -277,7 +277,7 @@ def _elsewhere(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _texts(files: _Files) -> Iterator[Text]:
-    """requirements.txt and what it includes, as far as that is in the repository; each file once."""
+    """requirements.txt and the files that it includes, as far as the repository has them; each file once."""
     waiting, seen = [contract.REQUIREMENTS], set[str]()
     while waiting and len(seen) < MAX_INCLUDED:
         path = waiting.pop(0)

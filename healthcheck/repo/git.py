@@ -189,7 +189,7 @@ def shadow(commit: Commit) -> Iterator[Shadow]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, also where a script has taken away its own permissions."""
+    """Remove a folder, even if a script has removed its permissions."""
     files.remove_tree(str(folder))
 
 
@@ -203,7 +203,7 @@ def sparse_file(path: Path, size_bytes: int, *, executable: bool) -> None:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A path as a line of its own, which git reads in C's quotes where the path itself has a line end."""
+    """A path as one line, in C's quotes if the path itself has a line end."""
     if b"\n" not in path:
         return path
     escaped = path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")

@@ -1,4 +1,4 @@
-"""What requirements.txt and the files that it includes install."""
+"""The packages that requirements.txt and the files that it includes install."""
 
 from __future__ import annotations
 

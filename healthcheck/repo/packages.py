@@ -32,7 +32,7 @@ IMAGE = {
 
 @functools.cache
 def cuda_only() -> Mapping[str, Sequence[str]]:
-    """Packages that need CUDA, by normalised name, with the modules that no other package brings."""
+    """Packages that need CUDA, by normalised name, with the modules that no other package provides."""
     text = (importlib.resources.files("healthcheck") / "data" / "packages.json").read_bytes()
     return json_text.load_as(text, _Packages).cuda_only
 

@@ -1,4 +1,4 @@
-"""Requirements files, read as pip reads them: what each line asks for, and what pip would refuse.
+"""Requirements files, read as pip reads them: each line's requirement, and the lines that pip would refuse.
 
 Sources: pip's documentation of the requirements file format, and PEP 508 by way of `packaging`.
 """
@@ -43,7 +43,7 @@ MACHINES = ("aarch64", "x86_64")
 
 
 class Form(enum.Enum):
-    """What a line of a requirements file asks for."""
+    """The kind of a line of a requirements file."""
 
     PACKAGE = "package"
     URL = "URL"
@@ -62,11 +62,11 @@ class Entry:
     Attributes:
         line: its first physical line, from 1.
         text: without comment, continuation lines joined.
-        name: the normalised name of the package where it is known, else "".
+        name: the normalised name of the package if it is known, else "".
         target: the URL, path or included file; the option for an option line.
         hashes: as written, "sha256:…".
         problem: why pip refuses the line, "" if it does not.
-        ignored: options behind a requirement that pip silently ignores there.
+        ignored: options after a requirement that pip silently ignores there.
     """
 
     file: str
@@ -270,7 +270,7 @@ def _requirement(blank: Entry, body: str) -> Entry:
 
 
 def _name_of(target: str) -> str:
-    """The package that a URL or a file name promises, "" if it does not say."""
+    """The package that a URL or a file name gives, "" if it gives none."""
     try:
         parts = urlsplit(target)
     except ValueError:

@@ -1,7 +1,7 @@
 """A lexer for shell text that runs nothing: words, operators, comments and here-documents with their places.
 
-It is exact enough to say of every word whether the shell reads it as code, and it never fails: what it cannot
-follow is one opaque word. Judging what a script does is the plan stage's work, which runs it.
+It is exact enough to decide for every word whether the shell reads it as code, and it never fails: a part that it
+cannot parse is one opaque word. The plan stage judges what a script does, by running it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OPENERS = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time
 
 
 class Kind(enum.Enum):
-    """What a piece of shell text is."""
+    """The kind of a piece of shell text."""
 
     WORD = "word"
     PATTERN = "pattern of a case"
@@ -309,7 +309,7 @@ class _Lexer:
         return found.end() if found else 0
 
     def _arithmetic_end(self, start: int) -> int:
-        """Where arithmetic that begins at `start` ends, 0 if it is none; a failed search is not repeated."""
+        """The end of the arithmetic that begins at `start`, 0 if there is none; a failed search is not repeated."""
         limit = min(len(self.text), start + MAX_LOOKAHEAD)
         if start < self._no_arithmetic_before:
             return 0

@@ -1,4 +1,4 @@
-"""What the shells' own parsers say of a script. `-n` reads and runs nothing."""
+"""The results of the shells' own parsers for a script. `-n` parses and runs nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Parse:
     Attributes:
         shell: "dash" (what `sh` is on Debian and Ubuntu) or "bash".
         accepted: None if the parser gave no answer (it was killed, or took too long).
-        line: where the first message points, 0 if it names no line.
+        line: the line of the first message, 0 if it names none.
         message: the first message, "" if there is none; an accepted script can have a warning.
     """
 
@@ -36,7 +36,7 @@ class Parse:
 
 
 def parse(script: bytes) -> tuple[Parse, ...]:
-    """What bash and dash, as far as they are here, say of a script of at most MAX_SCRIPT_BYTES.
+    """The results of bash and dash, if this machine has them, for a script of at most MAX_SCRIPT_BYTES.
 
     They read it without byte order mark and carriage returns, which are faults of their own.
     """

@@ -25,7 +25,7 @@ def paths(root: Path) -> tuple[str, ...]:
 
 
 def read_inside(root: Path, path: str, limit_bytes: int) -> bytes | None:
-    """The first bytes of a regular file, None if it is none or a link leads out of `root`."""
+    """The first bytes of a regular file, None if it is not one or a link leads out of `root`."""
     try:
         place = (root / path).resolve()
         if not place.is_relative_to(root.resolve()) or not place.is_file():

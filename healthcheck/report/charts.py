@@ -156,7 +156,7 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Mark
 
 
 def waterfall(spans: Sequence[Span], title: str) -> Markup:
-    """Phases below each other, each where it lies in time; one without length is a moment."""
+    """Phases as bars over time, one below the other; a phase without length is a moment."""
     row = 30
     height = 6 + row * len(spans)
     across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=WIDTH - 2)

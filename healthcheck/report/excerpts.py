@@ -17,7 +17,7 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A text, or its beginning where it was cut; `whole` is how many characters it has in all."""
+    """A text, or its beginning if it was cut; `whole` is the length of the whole text."""
 
     text: str
     whole: int
@@ -25,12 +25,12 @@ class Excerpt:
 
 
 def script_json(value: JsonValue) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element or a line."""
+    """JSON for a script element: nothing in it can end the element or a line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 
 def excerpts(texts: Sequence[str], budget_bytes: int) -> tuple[Excerpt, ...]:
-    """The texts, cut to one common length where together they would need more than the budget.
+    """The texts, cut to one common length if together they exceed the budget.
 
     Short ones stay whole, so that a few endless answers do not cost the others their end. Bytes are those of
     `script_json`.
@@ -41,7 +41,7 @@ def excerpts(texts: Sequence[str], budget_bytes: int) -> tuple[Excerpt, ...]:
 
 
 def _without_secrets(text: str) -> str:
-    """What of a text may be shown; a secret across the end of it is seen as a whole."""
+    """The part of a text that may be shown; a secret across its end is redacted as a whole."""
     return without_secrets(text[: MOST_CHARACTERS + LONGEST_SECRET])[:MOST_CHARACTERS]
 
 

@@ -1,7 +1,7 @@
 """GitHub Actions: findings as annotations of their files, the summary on the job's page.
 
-An annotation is a command on a line of the log, so that what others wrote is escaped: a line end in it would begin
-another command. GitHub reads both output streams; standard error is free where standard output is a report.
+An annotation is a command on a line of the log, so text of others is escaped: a line end in it would begin another
+command. GitHub reads both output streams; standard error is free if standard output is a report.
 """
 
 from __future__ import annotations

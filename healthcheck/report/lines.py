@@ -47,7 +47,7 @@ class NoProgress(Silent):
 
 
 def brief(report: Report) -> Iterator[str]:
-    """What stands in the way, a line each with its repair, and the verdict."""
+    """The failures, a line each with its repair, and the verdict."""
     grave = [r for r in report.results if r.outcome in {Outcome.FAIL, Outcome.ERROR} or not r.settled]
     by_line: dict[str, list[str]] = {}
     for result in grave:

@@ -1,4 +1,4 @@
-"""What the page shows of a measurement: figures, charts, and every sample with its answer."""
+"""A measurement on the page: figures, charts, and every sample with its answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTE_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One of the service's figures in percent: what its client will print, and what is true."""
+    """One of the service's figures in percent: as its client prints it, and the true one."""
 
     name: str
     client: str
@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A drawing, what it shows, and how to read it."""
+    """A chart, its subject, and how to read it."""
 
     title: str
     drawing: Markup
@@ -64,7 +64,7 @@ class Measured:
     """A measurement in words, drawings and data.
 
     Attributes:
-        said: how much was measured, and what is missing, one sentence each.
+        said: the amount of data, and what is missing, one sentence each.
         data: for the page's script: the grid and its texts.
     """
 
@@ -78,12 +78,12 @@ class Measured:
 
 OUTCOMES = {
     "right": "right",
-    "loose": "right, but not marked where the prompt asked",
+    "loose": "right, but not marked as the prompt asks",
     "wrong": "wrong",
     "cut": "wrong, cut at max_tokens",
     "failed": "the request failed",
 }
-"""What became of a sample; the names are classes of page.css."""
+"""The result of a sample; the names are classes of page.css."""
 
 
 def measured(run: ProbeRun) -> Measured:
@@ -313,7 +313,7 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
 
 
 def _client(problem: Problem, sample: Sample) -> str:
-    """What the service's client reads from an answer; "" if its grader is unknown."""
+    """The result that the service's client reads from an answer; "" if its grader is unknown."""
     reading = None if sample.error else client_reading(problem, sample)
     if reading is None:
         return ""

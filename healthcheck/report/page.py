@@ -1,6 +1,6 @@
 """report.html: one file that needs no network, opens from a zip, prints, and runs nothing but its own script.
 
-Answers, prompts, names and logs come from others. They stand in the page as escaped text or as JSON in an element
+Answers, prompts, names and logs come from others. They are in the page as escaped text or as JSON in an element
 that is not a script, and the page's policy allows no script, style or picture but those in it, by their digests.
 """
 
@@ -22,7 +22,7 @@ from healthcheck.report.words import SAID
 
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
 CLIENT_NOTE = (
-    "Struck out: what it prints is not the true figure. The client groups samples of different problems for pass@n "
+    "Struck out: the printed figure is wrong. The client groups samples of different problems for pass@n "
     "and cons@n, and of an answer to a number problem it reads the last number; it counts failed requests as wrong "
     "without saying so."
 )

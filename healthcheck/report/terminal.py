@@ -86,7 +86,7 @@ def show(report: Report) -> None:
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
-    """The results in their order; those that one reason kept from running stand together, at the first of them."""
+    """The results in their order; those skipped for one reason are grouped, at the place of the first."""
     groups: dict[tuple[Outcome, str], list[CheckResult]] = {}
     for result in results:
         reason = result.because if result.because and not result.findings else result.id

@@ -1,4 +1,4 @@
-"""What the page shows of a report, in the order in which a person reads it. No markup, no decisions of its own."""
+"""The content of the page, in reading order. It has no markup and makes no decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GRAVEST = ("fail", "error", "open", "warn", "pass", "skip")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingView:
-    """A finding as rows of a name and a text, and the service's sentence where one is broken."""
+    """A finding as rows of a name and a text, with the service's rule if it breaks one."""
 
     tone: str
     rows: tuple[tuple[str, str], ...]
@@ -39,7 +39,7 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckView:
-    """A check with what it found; `tone` is its outcome, "open" where it could not be settled."""
+    """A check with its findings; `tone` is its outcome, "open" if it is unsettled."""
 
     id: str
     stage: str
@@ -54,7 +54,7 @@ class CheckView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageView:
-    """A step of the path: how it went ("stopped" where the run ended within it) and how long it took."""
+    """A step of the path: its result ("stopped" if the run ended in it) and its duration."""
 
     name: str
     tone: str
@@ -64,7 +64,7 @@ class StageView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchView:
-    """The launch: one sentence, and its phases where the log told any."""
+    """The launch: one sentence, and its phases if the log has any."""
 
     said: str
     spans: tuple[Span, ...]
@@ -91,7 +91,7 @@ class Page:
 
 
 def page(report: Report, run: ProbeRun | None) -> Page:
-    """The page's content: a function of the report, and of the measurement where there is one."""
+    """The page's content: a function of the report, and of the measurement if there is one."""
     checks = _checks(report)
     label, headline = words.labelled_headline(report)
     return Page(
@@ -113,7 +113,7 @@ def page(report: Report, run: ProbeRun | None) -> Page:
 
 
 def _subject(report: Report) -> str:
-    """Whose report this is: repository, commit, weights or model, date; what is unknown is left out."""
+    """The subject of the report: repository, commit, weights or model, date, as far as known."""
     about = report.provenance
     commit = str(about.get("commit") or "")[:COMMIT_CHARACTERS]
     changed = " with uncommitted changes" if report.uncommitted else ""
@@ -220,7 +220,7 @@ def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
 
 
 def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Groups of names and values: first what is not nested, then each nested record."""
+    """Groups of names and values: first the plain values, then each nested record."""
     flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
     if flat:
         yield "this run", tuple(_values(flat))
@@ -249,6 +249,6 @@ def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
 
 
 def _short(text: str, most: int = MOST_CHARACTERS) -> str:
-    """The text without control characters; its beginning and its length where it is long."""
+    """The text without control characters; if it is long, its beginning and its length."""
     left = len(text) - most
     return words.plain(text[:most] + (f"… ({left} characters more in report.json)" if left > 0 else ""))

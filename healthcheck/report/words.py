@@ -42,7 +42,7 @@ def findings(result: CheckResult) -> tuple[Finding, ...]:
 
 
 def detail(result: CheckResult) -> str:
-    """What was expected and what was seen, one line a finding; for a skip or an error, why."""
+    """The expectation and the observation, one line a finding; for a skip or an error, the reason."""
     lines = [sentence(finding) for finding in findings(result)]
     if result.because:
         lines.insert(0, result.because)
@@ -69,7 +69,7 @@ def duration(seconds: float) -> str:
 
 
 def counted(report: Report) -> str:
-    """How many checks ended how, and the mode of the dry run; unsettled ones are none of the skipped ones."""
+    """The number of checks by outcome, and the mode of the dry run; unsettled ones do not count as skipped."""
     ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in report.results)
     counts = ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
     mode = report.provenance.get("sandbox")
@@ -77,7 +77,7 @@ def counted(report: Report) -> str:
 
 
 def warnings(report: Report) -> str:
-    """How many checks warned, such as "1 warning"; "" if none did."""
+    """The number of checks that warned, such as "1 warning"; "" if none did."""
     warned = sum(result.outcome is Outcome.WARN for result in report.results)
     return f"{warned} warning{'s' if warned > 1 else ''}" if warned else ""
 
@@ -93,7 +93,7 @@ def said(result: CheckResult) -> str:
 
 
 def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
-    """What was expected and what was seen, each with its name; the parts that are empty left out."""
+    """The expectation and the observation, each with its name; empty parts are left out."""
     parts = (
         ("expected", finding.expected),
         ("seen" if finding.expected else "note", finding.seen),

@@ -1,4 +1,4 @@
-"""Gathers the facts of a machine, once: cheap looks first, then what is computed on the devices."""
+"""Gathers the facts of a machine, once: first the cheap ones, then computations on the devices."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _board(output: Output) -> Fields:
 
 
 def _holders(machine: Machine, command: str, table: Table) -> tuple[Holder, ...]:
-    """Who has memory on the chips, asked one by one where the table of the chips has no table of processes."""
+    """The processes with memory on the chips, queried one by one if the table of chips does not list them."""
     found: list[Holder] = []
     for chip in table.chips[:MAX_BOARDS]:
         said = machine.run(command, "info", "-t", "proc-mem", "-i", str(chip.npu), "-c", str(chip.chip))
@@ -114,7 +114,7 @@ def _holders(machine: Machine, command: str, table: Table) -> tuple[Holder, ...]
 
 
 def _torch(machine: Machine, software: Software, cann: Cann, progress: Progress) -> Torch:
-    """torch_npu tried as deploy.sh would: with CANN's environment scripts sourced, where they were not."""
+    """A trial of torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
     if not software.packages.get("torch_npu"):
         return Torch()
     progress.update("a matrix product on every device")

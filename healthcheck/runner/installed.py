@@ -18,7 +18,7 @@ _VERSION_FILES = ("version.info", "runtime/version.info", "share/info/runtime/ve
 
 
 def driver(machine: Machine) -> Driver:
-    """The driver, where /etc/ascend_install.info says that it is, else at its usual place."""
+    """The driver at the place that /etc/ascend_install.info gives, else at its usual place."""
     root = _value(machine.read(INSTALL_INFO) or "", "Driver_Install_Path_Param") or ROOT
     path = f"{root}/driver/version.info"
     text = machine.read(path)
@@ -67,7 +67,7 @@ def _toolkits(machine: Machine, home: str) -> tuple[Toolkit, ...]:
 
 
 def _own(machine: Machine) -> tuple[str, ...]:
-    """Where a user without root installs CANN."""
+    """The place to which a user without root installs CANN."""
     home = glob.escape(machine.variable("HOME") or "/root")
     return (f"{home}/Ascend/ascend-toolkit/latest", f"{home}/Ascend/cann")
 

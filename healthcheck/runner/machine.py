@@ -1,7 +1,7 @@
-"""The one way to a machine. A real machine and a recorded one are the same to whoever asks.
+"""The interface of a machine. A real machine and a recorded one have the same.
 
-Every answer is plain data, bounded, and never an exception: what could not be learnt is None, empty, or an Output
-that says what was in the way.
+Every answer is plain data, bounded, and never an exception: an unknown value is None, empty, or an Output with the
+reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 from healthcheck.processes import Listener
 
 OUTPUT_BYTES = 256 * 1024
-"""What is kept of a command's output and of a file; the rest is dropped."""
+"""The most that is kept of a command's output and of a file; the rest is dropped."""
 MAX_PATHS = 512
 
 
@@ -27,7 +27,7 @@ class Child(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a command printed.
+    """The output of a command.
 
     Attributes:
         status: its exit status (negative: the signal that ended it); None if it did not run to its end.
@@ -63,7 +63,7 @@ class Entry:
         mode: permission bits, such as 0o660.
         readable, writable: whether this user may.
         modified_s: seconds since the epoch.
-        target: where a symbolic link leads in the end, "" for what is none.
+        target: the final target of a symbolic link, "" for anything else.
     """
 
     path: str
@@ -90,7 +90,7 @@ class ReadSpeed:
     """A brief reading from a disk, past the page cache.
 
     Attributes:
-        of: what was read: a file of the weights, or a file that was written for it.
+        of: the file that was read: one of the weights, or one that was written for it.
     """
 
     read_bytes: int
@@ -103,7 +103,7 @@ class ReadSpeed:
 
 
 class Machine(Protocol):
-    """What can be asked of a machine."""
+    """The queries of a machine."""
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         """Run a command with LC_ALL=C and wait for it."""
@@ -117,7 +117,7 @@ class Machine(Protocol):
         """The text of a regular file or of a file in /proc or /sys; None if there is none that may be read."""
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
-        """What matches a glob pattern, by name; at most MAX_PATHS."""
+        """The matches of a glob pattern, by name; at most MAX_PATHS."""
 
     def space(self, path: str) -> Space | None:
         """The file system under a path."""

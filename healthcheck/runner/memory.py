@@ -13,7 +13,7 @@ _MIB = 2**20
 
 
 def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
-    """How npu-smi is called here, and its `info`; looked for beside PATH where a device is expected."""
+    """The command for npu-smi here, and its `info`; also searched outside PATH if a device is expected."""
     output = machine.run("npu-smi", "info")
     for place in SMI_PLACES if output.missing and expected else ():
         if machine.paths(place):
@@ -22,7 +22,7 @@ def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
-    """The chips whose memory npu-smi tells; () if there is no NPU, or npu-smi gives no table."""
+    """The chips whose memory npu-smi prints; () if there is no NPU, or npu-smi prints no table."""
     _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
     try:
         table = npu_smi.parse(output.text)

@@ -1,8 +1,8 @@
 """Reads what `npu-smi info` prints, in each of its layouts.
 
 A table has a box drawn around cells. Each chip has two rows: one with its NPU, its name, its health and figures,
-one with its chip number, its bus and its memory. What differs between generations is where the first two things
-stand (910A and 910B; A3 with a physical id and two dies a card; the wider box of 26.x; 310 and 310P with a device
+one with its chip number, its bus and its memory. Generations differ in the place of the first two
+(910A and 910B; A3 with a physical id and two dies a card; the wider box of 26.x; 310 and 310P with a device
 number and no HBM; 950 with the NPU's id in a cell of its own), so cells are read by what they hold and not by
 their place on the line. A table of one row a chip, as people paste it, is read too.
 
@@ -28,12 +28,12 @@ _CODE = re.compile(r"\bret(?:\s+is|\s*=)\s*-(\d{1,12})(?!\d)")
 
 
 class SmiError(KitError):
-    """The text has no chip in it; the message says what it has."""
+    """The text lists no chip; the message quotes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """One chip, or one die of an A3 card. None stands for what the layout has not, or has as NA.
+    """One chip, or one die of an A3 card. None is a value that the layout lacks, or has as NA.
 
     Attributes:
         npu: the host's number of the card; in a container too.
@@ -187,7 +187,7 @@ def _is_first(cells: tuple[str, ...], above: tuple[str, ...] | None) -> bool:
 
 
 def _health(text: str) -> str:
-    """As the HDK's documents write it; another word as it stands, and none as "unstated"."""
+    """A health word as the HDK's documents write it; another word unchanged, and none as "unstated"."""
     if text in _ABSENT:
         return "unstated"
     return next((health for health in HEALTHS if health.lower() == text.lower()), text)

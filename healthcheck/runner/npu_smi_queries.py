@@ -76,7 +76,7 @@ def _mapped(columns: list[str], words: list[str]) -> Mapped | None:
 
 
 def fields(text: str) -> Fields:
-    """`info -t …` and `-v`: what it says of the card and of each chip.
+    """The output of `info -t …` and `-v` for the card and for each chip.
 
     A chip's lines are those between two empty lines with a "Chip ID" among them, at their head or at their end.
     """

@@ -1,4 +1,4 @@
-"""Reads what the programs in `children` print: one JSON object a step, among whatever else libraries print."""
+"""Reads the output of the programs in `children`: one JSON object a step, among other lines of libraries."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _errors(said: tuple[Step, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _place(step: Step) -> str:
-    """Where the child was when it ended, in words."""
+    """The last step of the child, in words."""
     subject = step.get("module", step.get("at", step.get("index", "")))
     words = {"begin": "device", "device": "the product on device", "product": "the product on device"}
     name = _text(step, "step")

@@ -37,7 +37,7 @@ _SOURCE_THEN_RUN = 'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift;
 
 
 class RealMachine:
-    """Asks the machine itself."""
+    """The machine that this runs on."""
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         return _run(command, timeout_s, folder="/", environment={})
@@ -135,7 +135,7 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
     try:
         for reader in readers:
             reader.start()
-    finally:  # What it left behind would keep a device.
+    finally:  # a process that it left would keep a device
         ended = processes.wait_or_kill(process, timeout_s)
     trouble = "" if ended else f"no end within {timeout_s:g} s"
     for reader in readers:
@@ -175,7 +175,7 @@ def _name(look_up: Callable[[], str], number: int) -> str:
 
 
 def _largest_file(folder: str) -> Path | None:
-    """The largest regular file in a folder, where it is large enough to say something."""
+    """The largest regular file in a folder, if it is large enough to measure."""
     found = sorted(_sizes(folder), reverse=True)[:1]
     return Path(found[0][1]) if found and found[0][0] >= WRITTEN_BYTES else None
 
@@ -189,7 +189,7 @@ def _sizes(folder: str) -> Iterator[tuple[int, str]]:
 
 
 def _speed(file: IO[bytes], *, of: str) -> ReadSpeed:
-    """The faster of two readings where the first was held up, by the disk or for want of a processor."""
+    """The faster of two readings if the first was delayed by the disk or by a lack of CPU time."""
     first = _timed_reading(file, of=of)
     if first.seconds < 2 * READ_S:
         return first
@@ -197,7 +197,7 @@ def _speed(file: IO[bytes], *, of: str) -> ReadSpeed:
 
 
 def _timed_reading(file: IO[bytes], *, of: str) -> ReadSpeed:
-    """Read for READ_S at most, what the page cache has of the file put out first."""
+    """Read for at most READ_S, after the file's pages were dropped from the page cache."""
     descriptor = file.fileno()
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     buffer = bytearray(BLOCK_BYTES)

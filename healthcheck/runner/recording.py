@@ -1,4 +1,4 @@
-"""A machine in a file: what was asked of it, and what it answered.
+"""A recorded machine in a file: the queries and their answers.
 
 Texts are kept as lists of lines, so that a person can read, compare and write such a file by hand.
 """
@@ -49,7 +49,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """A recorded machine. What is not in it was not asked, and counts as unknown.
+    """A recorded machine. Everything that is not in it is unknown.
 
     Attributes:
         commands: by their words, separated by spaces.

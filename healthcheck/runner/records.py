@@ -1,4 +1,4 @@
-"""What is known about a machine, gathered once. None and empty texts stand for what could not be learnt."""
+"""The facts about a machine, gathered once. None and empty texts are unknown values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _HELD_BY_ANOTHER = -8020
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is expected of the machine.
+    """The expectations of the machine.
 
     Attributes:
-        npus: how many devices, None for "what is there, at least one".
+        npus: how many devices, None for "all that are there, at least one".
         allow_none: a machine without any is meant to be one.
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
     """
@@ -32,11 +32,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Smi:
-    """npu-smi and what it said.
+    """npu-smi and its output.
 
     Attributes:
         command: how it was called.
-        table: None if it printed none; `complaint` says what it printed instead.
+        table: None if it printed none; `complaint` is its message instead.
         codes: the error codes in its output, whatever its exit status.
         boards: `info -t board` by NPU.
         holders: the processes that have memory on a chip.
@@ -89,7 +89,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torch:
-    """What trying torch_npu gave.
+    """The results of a trial of torch_npu.
 
     Attributes:
         output: of the child that tried; None if it was not tried, because the package is not there.
@@ -108,7 +108,7 @@ class Torch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hccl:
-    """What an all-reduce gave; `right` holds the ranks that got the sum."""
+    """The result of an all-reduce; `right` holds the ranks that got the sum."""
 
     output: Output
     world: int
@@ -127,7 +127,7 @@ class Toolkit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cann:
-    """What is installed of CANN, and whether the environment knows it.
+    """The installed parts of CANN, and the environment's variables for it.
 
     Attributes:
         toolkits: those that were found, the one of the environment first.
@@ -182,9 +182,9 @@ class Host:
 
     Attributes:
         user: what `id` says.
-        container: what kind of container this is, "" if it seems to be none.
+        container: the kind of container, "" if it does not appear to be one.
         mounts: of the paths that the documented `docker run` mounts, those that are there.
-        folder: where weights are, or would go: MODEL_PATH, or the working folder (".").
+        folder: the place of the weights: MODEL_PATH, or the working directory (".").
         folder_exists: whether it is there.
         open_files: the soft and the hard limit; None if unlimited or unknown.
         variables: those that matter, and are set.
@@ -232,7 +232,7 @@ class RunnerFacts:
     def present(self) -> bool:
         """Whether anything says that there is an NPU.
 
-        A container sees the host's PCI bus; where none is wanted, a card there that it was not given is none.
+        A container sees the host's PCI bus; if no NPU is wanted, a card that the container did not get does not count.
         """
         given = self.nodes or self.smi.chips or self.torch.count or _HELD_BY_ANOTHER in self.smi.codes
         meant_without = self.wanted.allow_none and self.host.container
@@ -240,7 +240,7 @@ class RunnerFacts:
 
     @property
     def computed(self) -> bool:
-        """Whether every device that is wanted computed right: the proof that stands above all others."""
+        """Whether every wanted device computed correctly: the strongest evidence."""
         needed = self.wanted.npus or self.torch.count or 1
         devices = self.torch.devices[:needed]
         return len(devices) == needed and all(device.right for device in devices)
@@ -254,7 +254,7 @@ class RunnerFacts:
 
     @property
     def in_use(self) -> tuple[Chip, ...]:
-        """The chips that a server would use: the visible ones, and the first of them where a number is wanted."""
+        """The chips that a server would use: the visible ones, and only the first of them if a number is wanted."""
         chips = self.smi.chips
         if self.visible is not None:
             chips = tuple(chips[number] for number in self.visible if number < len(chips))
@@ -269,7 +269,7 @@ class RunnerFacts:
 
 
 def _kind_name(chips: tuple[Chip, ...]) -> str:
-    """npu-smi calls the dies of an A3 just Ascend910; two on a card with physical ids tell it from a 910A."""
+    """npu-smi calls the dies of an A3 just Ascend910; unlike a 910A, it has two on a card, with physical ids."""
     if not chips:
         return ""
     bare = chips[0].name.removeprefix("Ascend") in {"910", "910_93"}

@@ -1,4 +1,4 @@
-"""Takes out of a recording what is nobody's business: secrets, host and user names, serial numbers."""
+"""Removes private data from a recording: secrets, host and user names, serial numbers."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def fault(
     where: str = "",
     evidence: Mapping[str, JsonValue] | None = None,
 ) -> Finding:
-    """A failure; but a warning where the devices computed right all the same, which is the stronger proof."""
+    """A failure; only a warning if the devices computed correctly, which is the stronger evidence."""
     say = warn if facts.computed else fail
     return say(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
 

@@ -12,9 +12,9 @@ BLOCK_LINES = 40
 _TRACEBACK = "Traceback (most recent call last)"
 _INSIDE = (" ", "\t")
 _MESSAGE_LINES = 6
-"""So many indented lines after the exception's own are taken for the rest of its message."""
+"""The most indented lines after an exception's own line that count as part of its message."""
 _EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*(?:: |$)")
-"""What follows a traceback's frames at the left edge; an exception need not be called an Error."""
+"""The first line after a traceback's frames; an exception's name need not end in Error."""
 _COMPLAINT = re.compile(
     r"(?i)\b(error|fatal|failed|failure|cannot|can't|could not|no such|not found|denied|killed|abort(ed)?|panic|"
     r"segmentation fault|core dumped|unbound|invalid|unexpected|unable|out of memory|exception|refused)\b"

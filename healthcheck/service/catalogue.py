@@ -17,10 +17,10 @@ FILE = Path(__file__).parent.parent / "data" / "failures.yaml"
 
 
 class Severity(enum.IntEnum):
-    """What a match means, the most telling first.
+    """The meaning of a match, the most specific first.
 
     FATAL and ERROR name a cause (an ERROR may have been survived); WARNING names something amiss that seldom ends
-    a launch; GENERIC is a wrapper around a cause that stands elsewhere in the log.
+    a launch; GENERIC is a wrapper around a cause elsewhere in the log.
     """
 
     FATAL = 0
@@ -36,7 +36,7 @@ class Failure:
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
         fix: the repair, with the service's port for `{port}`.
-        sources: where the knowledge is from.
+        sources: addresses or files that document the failure.
         examples: log text that a pattern matches.
     """
 
@@ -62,7 +62,7 @@ def catalogue() -> Catalogue:
     """The catalogue that the kit carries.
 
     Raises:
-        KitFailure: its file is not what it should be.
+        KitFailure: its file is malformed.
     """
     try:
         (document,) = _mappings([yaml_text.load(FILE.read_text(encoding="utf-8"))])

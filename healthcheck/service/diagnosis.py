@@ -29,7 +29,7 @@ LINE_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A known failure where the log first shows it: the matching lines with their numbers, counted from 1."""
+    """A known failure at its first place in the log: the matching lines with their numbers, counted from 1."""
 
     failure: Failure
     lines: tuple[Line, ...]
@@ -37,7 +37,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a log says; its lines are given without the secrets in them.
+    """The diagnosis of a log; its lines are redacted.
 
     Attributes:
         cause: the known failure that explains the log best, None if none does.
@@ -154,7 +154,7 @@ def _generic(known: Catalogue) -> tuple[Failure, ...]:
 
 
 def _best(hits: list[Hit], block: tuple[Line, ...]) -> Hit | None:
-    """The first fatal failure, else the first error; a warning only where the log has no other error."""
+    """The first fatal failure, else the first error; a warning only if the log has no other error."""
     for severity in (Severity.FATAL, Severity.ERROR):
         for hit in hits:
             if hit.failure.severity is severity:

@@ -1,18 +1,18 @@
-"""What deploy.sh is given: a shell and an environment.
+"""The shell and the environment of deploy.sh.
 
-The service's own environment is unknown. An author's shell must not leak what the service will not have; what the
-machine itself provides must be there. So an allow-list, by group:
+The service's own environment is unknown. Variables of an author's shell must not leak into the launch; those of the
+machine must be there. So there is an allow-list, by group:
 
-- where programs are: PATH, LD_LIBRARY_PATH, and the entries of PYTHONPATH that belong to CANN (its set_env.sh puts
+- search paths: PATH, LD_LIBRARY_PATH, and the entries of PYTHONPATH that belong to CANN (its set_env.sh puts
   them there; an author's own entries would hide a missing file or package);
-- who and where: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
+- the user and the place: HOME, USER, LOGNAME, SHELL, TMPDIR, TZ, LANG, LC_*;
 - the NPU's software: ASCEND*, ATB_*, ASDOPS_*, HCCL_*, LCCL_*, LCAL_*, TOOLCHAIN_HOME, CMAKE_PREFIX_PATH,
   SOC_VERSION;
 - the machine's network and package index: GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME, certificate files, PIP_* and UV_*
   index settings.
 
-Everything else is withheld, and what tells (VLLM_*, HF_*, tuning variables, proxies, VIRTUAL_ENV) is named in the
-report of a failed launch. What a test needs beside that is given by name (`--env NAME=VALUE`).
+Everything else is withheld. The report of a failed launch names withheld variables that may matter (VLLM_*, HF_*,
+tuning variables, proxies, VIRTUAL_ENV). `--env NAME=VALUE` adds a variable.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _SHEBANG_BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The variables that deploy.sh gets, and the names of telling ones that only the caller's shell has."""
+    """The variables that deploy.sh gets, and the names of withheld ones that may matter."""
 
     variables: Mapping[str, str]
     withheld: tuple[str, ...]
 
 
 def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str]) -> Environment:
-    """The environment of a launch, from the caller's own and what is given by name."""
+    """The environment of a launch, from the caller's own and the variables of `--env`."""
     kept = {key: value for key, value in own.items() if key in _NAMES or key.startswith(_FAMILIES)}
     cann = [entry for entry in own.get("PYTHONPATH", "").split(os.pathsep) if _CANN_PATH.search(entry)]
     if cann:
@@ -70,7 +70,7 @@ def scrubbed(own: Mapping[str, str], *, weights: Path, extra: Mapping[str, str])
 
 
 def interpreter(script: Path) -> tuple[str, ...]:
-    """The command that runs the script: what its first line names, else sh, as shells do with such a file."""
+    """The command that runs the script: the interpreter of its first line, else sh, as shells do."""
     with script.open("rb") as file:
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0].decode("utf-8", "replace")
     if not first.startswith("#!"):

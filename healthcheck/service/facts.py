@@ -1,4 +1,4 @@
-"""Launches deploy.sh as the service would, supervises it until its first answer, stops all that it started."""
+"""Launches deploy.sh as the service would, supervises it until its first answer, and stops all its processes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ GRACE_S = 30.0
 
 
 def gather_port(port: int = contract.PORT) -> PortFacts:
-    """Who keeps the port, before anything is launched."""
+    """The processes that hold the port before the launch."""
     return PortFacts(port=port, holders=processes.holders(port))
 
 
 class Service:
-    """A context manager: inside it, deploy.sh of a clean export has been launched; after it, nothing of it is left.
+    """A context manager that launches deploy.sh of a clean export; at its end all processes of the launch are gone.
 
         with Service(export, weights, log=log, progress=progress) as service:
             service.launch   # the facts: ready, or what happened instead
@@ -53,9 +53,9 @@ class Service:
     Args:
         export: the committed files of the submission, in a folder of their own; deploy.sh is run there.
         weights: becomes MODEL_PATH.
-        log: where the output of deploy.sh goes.
+        log: the file for the output of deploy.sh.
         environment: variables for deploy.sh beside those of the allow-list (see `environment`).
-        memory: what is in use of the memory of each chip; () if there is none.
+        memory: reads the memory in use of each chip; () if there is none.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Service:
 
     @property
     def launch(self) -> Launch:
-        """What happened from the start until the first answer, or instead of it."""
+        """The launch, until the first answer or its failure."""
         if self._launch is None:
             raise RuntimeError("a Service is launched by entering it")
         return self._launch
@@ -111,7 +111,7 @@ class Service:
         self.stop()
 
     def alive(self) -> Alive:
-        """A look at the running service: is it still the one that became ready?"""
+        """The state of the running service: is it still the one that became ready?"""
         watch, supervisor = self._watch, self._supervisor
         if watch is None or supervisor is None or self._stopped is not None:
             return Alive(running=False, exit_status=supervisor.exit_status if supervisor else None)
@@ -129,7 +129,7 @@ class Service:
         )
 
     def stop(self, grace_s: float = GRACE_S) -> Stopped:
-        """End everything that the launch started; a second call gives the first one's answer.
+        """End all processes of the launch; a second call returns the result of the first.
 
         Returns when the last process is gone: SIGTERM to all of them, `grace_s` seconds, then SIGKILL.
         """
@@ -155,7 +155,7 @@ class Service:
         return self._stopped
 
     def ended(self) -> Ended:
-        """Stop, and give the whole story; where the service died before, the log is read once more."""
+        """Stop, and return the whole course; if the service died before, the log is read once more."""
         stopped = self.stop()
         died = self.launch.outcome is LaunchOutcome.READY and not stopped.before.running
         return Ended(launch=self.launch, stopped=stopped, diagnosis=diagnose(self._log) if died else None)
@@ -171,7 +171,7 @@ class Service:
         return blank if blank.holders else self._supervised(blank)
 
     def _blank(self) -> Launch:
-        """What is known of a launch before it begins."""
+        """The fields of a launch that are known before it begins."""
         return Launch(
             outcome=LaunchOutcome.PORT_TAKEN,
             command=(contract.ENTRY_POINT,),
@@ -252,7 +252,7 @@ def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis
 
 
 def _oom_kills() -> int | None:
-    """How many processes the kernel has killed for want of memory since it started (Linux 4.13 and later)."""
+    """How many processes the kernel has killed because memory ran out, since boot (Linux 4.13 and later)."""
     try:
         counters = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Words for a launch that did not become ready: what was seen, why, and the repair."""
+"""Findings for a launch that did not become ready: the symptom, the cause, and the repair."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _exited(launch: Launch) -> tuple[str, str]:
             "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory",
         )
     block = launch.diagnosis.block if launch.diagnosis else ()
-    said = f"repair what it says last, “{_cut(block[-1].text)}”; " if block else ""
+    said = f"fix its last error, “{_cut(block[-1].text)}”; " if block else ""
     return seen, f"{said}read the last lines of the log in {launch.log}"
 
 
@@ -148,7 +148,7 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
     if answer.status == 200:
         return seen, 'stream the answer (text/event-stream) when the request has "stream": true'
     fixes = {
-        400: "see what the answer refuses; a missing chat template is shipped with the weights, or --chat-template",
+        400: "read why it refuses; a missing chat template belongs to the weights, or to --chat-template",
         401: "start the server without an API key",
         403: "start the server without an API key",
         404: "serve /v1/chat/completions, and the model under the weight path: no --served-model-name",
@@ -169,7 +169,7 @@ def _other_port(launch: Launch) -> tuple[str, str]:
 def _silent(launch: Launch) -> tuple[str, str]:
     return (
         f"{_unanswered(launch)}, and for minutes no process has done anything: no output, no CPU time, no I/O",
-        "see what the server waits for (py-spy dump --pid PID): a lock, the network, another rank"
+        "find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank"
         if launch.listeners
         else "see what deploy.sh waits for: input, a lock, the network, another rank",
     )
@@ -177,12 +177,12 @@ def _silent(launch: Launch) -> tuple[str, str]:
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
     limit = f"{launch.deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)"
-    fix = "see in the log what it is busy with; where a start takes this long, raise --deadline"
+    fix = "read in the log what it is busy with; if a start takes this long, raise --deadline"
     if launch.listeners and not (launch.answer and launch.answer.status):
         owner = launch.listeners[0].process
         fix = (
             f"let only the model server open port {launch.port}, by `exec vllm serve …`: "
-            f"{owner or 'what has it now'} answers nothing; where a start takes this long, raise --deadline"
+            f"{owner or 'its owner'} does not answer; if a start takes this long, raise --deadline"
         )
     return f"{_unanswered(launch)}, {limit}", fix
 

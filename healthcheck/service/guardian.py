@@ -1,4 +1,4 @@
-"""Stands between the kit and deploy.sh, and ends everything that deploy.sh started when the kit is gone.
+"""Runs deploy.sh for the kit, and ends everything that deploy.sh started when the kit is gone.
 
 It runs as a process of its own, in a session of its own, with the standard library only:
 
@@ -41,7 +41,7 @@ class Spec(TypedDict):
 
 
 def prctl(option: int, value: int) -> bool:
-    """The system call, through the C library; False if it is not to be had."""
+    """The system call, through the C library; False if it is not available."""
     try:
         import ctypes  # noqa: PLC0415 - missing from some builds of Python
 
@@ -185,7 +185,7 @@ class Guardian:
         return 0.0 if any(word == "kill" for word, _ in commands) else grace_s
 
     def _say(self, **event: object) -> None:
-        """Tell the kit, if it is still there to be told."""
+        """Report to the kit, if it is still there."""
         with contextlib.suppress(OSError):
             os.write(1, json.dumps(event).encode() + b"\n")
 

@@ -18,7 +18,7 @@ _EACH_S = 1.0
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """What one launch does to the chips of this machine. `look` gives () if there are none."""
+    """The memory that one launch takes on the chips of this machine. `look` returns () if there are none."""
 
     look: Look
     given_back_s: float = GIVEN_BACK_S

@@ -1,7 +1,7 @@
-"""What the service's image has and this machine may lack: a launch that fails for want of it says nothing.
+"""Software of the service's image that this machine may lack: a launch that fails without it proves nothing.
 
 `vllm: not found` on a laptop is not a fault of a submission. It is one if the machine has vllm and deploy.sh loses
-it (another PATH, an empty environment), so what the log misses is looked for on the machine itself.
+it (another PATH, an empty environment), so the kit looks on the machine for the software that the log misses.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _ASK_S = 20.0
 
 
 def judged(launch: Launch, environment: Mapping[str, str]) -> Launch:
-    """The launch with what it failed for want of, in words; what it missed and survived is not its cause."""
+    """The launch with the missing software that it failed without, in words; software that it survived without is
+    not its cause.
+    """
     diagnosis = launch.diagnosis
     if diagnosis is None:
         return launch
@@ -93,7 +95,7 @@ def _joined(lines: Iterable[Line]) -> str:
 
 
 def _survived(line: str, tail: tuple[str, ...]) -> bool:
-    """Scripts ask npu-smi for the log's sake: it matters only where nothing came after it."""
+    """Scripts call npu-smi for the log only: a missing one matters only if nothing came after it."""
     return "npu-smi" in line and line.strip() not in "".join(tail[-1:])
 
 

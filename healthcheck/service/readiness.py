@@ -20,12 +20,12 @@ LIST_S = 30.0
 FIRST_EVENT_S = 900.0
 """The first answer may compile kernels for minutes; the launch's own deadline cuts it short."""
 LOADING = frozenset({0, 425, 429, 502, 503, 504})
-"""What a server says that is still on its way; any other refusal is final once it has lasted a while."""
+"""Responses of a server that is still starting; any other refusal is final once it has lasted a while."""
 _EVERYWHERE = frozenset({"0.0.0.0", "::", "::ffff:0.0.0.0"})  # noqa: S104
 
 
 def base_url(listeners: tuple[Listener, ...], port: int) -> str:
-    """Where this machine reaches the server: loopback where it listens there, else its own address."""
+    """The address of the server for this machine: loopback if it listens there, else its own address."""
     addresses = [listener.address for listener in listeners]
     version_4 = [address for address in addresses if address.removeprefix("::ffff:").startswith("127.")]
     if not addresses or version_4 or (_EVERYWHERE & set(addresses) and _accepts("127.0.0.1", port)):
@@ -36,9 +36,9 @@ def base_url(listeners: tuple[Listener, ...], port: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try: whether the server is ready, the model name that was used, and what it said otherwise.
+    """One attempt: whether the server is ready, the model name that was sent, and its answer if it is not.
 
-    `listed`: the name is one that the server gave; a gateway without a model behind it has none yet.
+    `listed`: the server listed this name; a gateway without a backend lists none yet.
     """
 
     ready: bool
@@ -48,12 +48,12 @@ class Attempt:
 
 
 def model_list(url: str) -> Exchange:
-    """What the server says to a request for the model list: a server that works answers it at once."""
+    """The response to a request for the model list: a working server sends it immediately."""
     return Client(url, Limits(total_s=LIST_S)).models()
 
 
 def attempt(url: str, weights: Path, listed: Exchange) -> Attempt:
-    """Ask for one short streamed chat as the evaluation client does, by the model list that the server gave."""
+    """Send one short streamed chat as the evaluation client does, with a name of the server's model list."""
     named = _first_model(listed)
     model = named or str(weights)
     limits = Limits(first_event_s=FIRST_EVENT_S, between_events_s=300, total_s=FIRST_EVENT_S + 300)
@@ -103,7 +103,7 @@ class Attempts:
         return self._thread is not None
 
     def heard(self) -> str:
-        """What the server said so far to the try that is under way, in words."""
+        """The server's response so far to the current attempt, in words."""
         listed = self._listed
         if listed is None or not listed.status:
             return f"nothing at all comes, to GET {MODELS_PATH} neither"

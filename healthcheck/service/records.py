@@ -12,14 +12,14 @@ from healthcheck.service.diagnosis import Diagnosis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortFacts:
-    """Who keeps the port before the launch; nobody if `holders` is empty."""
+    """The processes that hold the port before the launch."""
 
     port: int
     holders: tuple[Listener, ...] = ()
 
 
 class LaunchOutcome(enum.Enum):
-    """How a launch came out, named for what it is."""
+    """The outcome of a launch."""
 
     READY = "ready"
     NOT_STARTED = "not-started"
@@ -37,7 +37,7 @@ class LaunchOutcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One step of a start as its log tells it, `at_s` seconds after the launch."""
+    """One step of a start according to its log, `at_s` seconds after the launch."""
 
     name: str
     at_s: float
@@ -48,7 +48,7 @@ class Answer:
     """The last exchange with a server that was not ready yet, in words.
 
     Attributes:
-        request: what was asked ("POST /v1/chat/completions").
+        request: method and path ("POST /v1/chat/completions").
         status: the HTTP status, 0 if no response came.
         text: the response's text or the transport's error, shortened.
     """
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """What happened from the start of deploy.sh until the first answer, or instead of it.
+    """The launch, from the start of deploy.sh until the first answer or its failure.
 
     Attributes:
         command: the interpreter and script as they were run, in the folder `cwd`.
@@ -69,22 +69,21 @@ class Launch:
         ready_s: from the start until the first correct streamed completion; None if none came.
         deadline_s: how long a start may take; the service's own limit is unknown.
         exit_status: deploy.sh's exit status, negative for a signal, None while it ran.
-        port: the port that was asked.
-        holders: who had the port before the launch.
-        listeners: who listens on the port now.
+        port: the port that the server should listen on.
+        holders: the processes that held the port before the launch.
+        listeners: the processes that listen on the port now.
         other_ports: further sockets on which processes of the launch listen.
-        foreign: listeners on the port that are none of the launch's processes; `contained` where one is another
-            container's.
+        foreign: listeners on the port that do not belong to the launch; `contained` if one is in another container.
         processes: the launch's living processes when the outcome was known.
-        restarted: the command line that was started again and again, and how often.
-        model: the model name that was asked for.
+        restarted: the command line of a restart loop, and how often it was started.
+        model: the model name that the requests had.
         answer: the last answer of a server that never became ready.
-        oom_kills: how many processes the kernel killed for want of memory meanwhile; None if it does not say.
-        log: where the output is; `log_tail` its last lines.
-        withheld: names of the caller's variables that deploy.sh was not given.
-        diagnosis: what the log says about a failed launch.
-        diagnosed: the file in which that stands: the log, or another one that deploy.sh sent output to.
-        not_here: what the launch missed that the service's image has and this machine has not, in words.
+        oom_kills: how many processes the kernel killed meanwhile because memory ran out; None if it does not say.
+        log: the file with the output; `log_tail` its last lines.
+        withheld: names of the caller's variables that deploy.sh did not get.
+        diagnosis: the diagnosis of a failed launch.
+        diagnosed: the file that was diagnosed: the log, or another one that deploy.sh wrote its output to.
+        not_here: software of the service's image that this machine lacks and the launch needed, in words.
     """
 
     outcome: LaunchOutcome
@@ -118,12 +117,12 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alive:
-    """A look at the running service.
+    """The state of the running service.
 
     Attributes:
         exit_status: deploy.sh's, None while it runs.
-        listeners: who listens on the port now.
-        gone: processes that listened when the service became ready and are no more.
+        listeners: the processes that listen on the port now.
+        gone: processes that listened when the service became ready, and have ended.
         restarted: whether processes listen now that did not when the service became ready.
     """
 
@@ -136,7 +135,7 @@ class Alive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChipMemory:
-    """One chip of this machine: its name, its memory in use, and the processes that hold it where that is said."""
+    """One chip of this machine: its name, its memory in use, and the processes that hold it, if known."""
 
     chip: str
     used_bytes: int
@@ -156,12 +155,12 @@ class Stopped:
     """How the service ended.
 
     Attributes:
-        before: the last look at it before it was asked to stop.
+        before: the last state before SIGTERM.
         seconds: from SIGTERM until its last process was gone.
         grace_s: how long it had before SIGKILL.
         killed: names of the processes that SIGTERM did not end, by pid.
-        survivors: processes that nothing ended.
-        holders: who keeps the port afterwards.
+        survivors: processes that SIGKILL did not end either.
+        holders: the processes that hold the port afterwards.
         memory_kept: the chips whose memory was not given back within `memory_waited_s`.
     """
 
@@ -177,7 +176,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A whole launch: how it came up, and how it ended; `diagnosis` where it died in between."""
+    """A whole launch: its start and its end; `diagnosis` if it died in between."""
 
     launch: Launch
     stopped: Stopped

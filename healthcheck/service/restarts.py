@@ -1,4 +1,4 @@
-"""Tells a restart loop: the same program started again and again, dying each time, with nothing else at work."""
+"""Recognises a restart loop: the same program is started repeatedly and dies each time, and nothing else works."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from healthcheck.processes import Process
 
 WITH_SAME_ERROR = 3
-"""So many starts are a loop where the same error stands in the log as often."""
+"""This many starts are a loop if the log has the same error as often."""
 WITHOUT_ERROR = 8
-"""So many are one where the log says nothing."""
+"""This many starts are a loop if the log has no error."""
 _KEEPERS = re.compile(
     r"^(?:[\w./-]*/)?(?:ba|da|z|k|a)?sh\b|supervisord|s6-|runsv|tini|dumb-init|^(?:[\w./-]*/)?(?:sleep|tail|cat|tee|timeout)\b"
 )
@@ -30,7 +30,7 @@ class Restarts:
     _errors: dict[str, int] = field(default_factory=dict)
 
     def look(self, tree: Sequence[Process], new_lines: Sequence[str]) -> None:
-        """Take in who runs now, and what the log has gained."""
+        """Record the running processes and the new lines of the log."""
         for process in tree:
             if not _KEEPERS.search(process.command):
                 self._seen.setdefault(process.command, set()).add((process.pid, process.started_s))

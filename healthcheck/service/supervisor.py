@@ -1,4 +1,4 @@
-"""The kit's end of the guardian: starts it, hears what became of deploy.sh, asks it to stop."""
+"""The kit's side of the guardian: starts it, receives the state of deploy.sh, and tells it to stop."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from healthcheck.processes import Process
 from healthcheck.records import JsonValue
 
 MARKER = "NPU_ADAPTER_LAUNCH"
-"""Set in the environment of deploy.sh: whatever it starts can be told from other processes by its value."""
+"""Set in the environment of deploy.sh: its value identifies the processes of the launch."""
 STARTING_S = 60.0
 """For a bare Python on a machine that is busy loading; the end of its output is noticed at once."""
 ORPHAN_GRACE_S = 5.0
-"""What processes get to end by themselves when the kit is gone: somebody killed it, so they want it over."""
+"""The grace of processes when the kit is gone: whoever killed it wants them to end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class Supervisor:
         return self._guardian.poll() is not None
 
     def poll(self) -> None:
-        """Take in what the guardian has said meanwhile."""
+        """Read the messages of the guardian."""
         while self._hear(0):
             pass
 
@@ -134,7 +134,7 @@ class Supervisor:
         self.poll()
 
     def _sweep(self) -> tuple[Process, ...]:
-        """Let the guardian go, and kill what it did not: it may have been killed itself."""
+        """Let the guardian end, and kill what it left: it may have been killed itself."""
         with contextlib.suppress(BrokenPipeError):
             self._requests.close()
         try:

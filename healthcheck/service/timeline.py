@@ -1,4 +1,4 @@
-"""A growing log, condensed to where the start has come: for the progress line, and for the report's timeline."""
+"""The phase of a start, read from a growing log: for the progress line and the report's timeline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from healthcheck.service.records import Phase
 from healthcheck.service.text import plain, without_prefixes
 
 READ_BYTES = 2**20
-"""What is read of the log in one go; of a log that grows faster, the middle is passed over."""
+"""The most that is read of the log at once; the middle of a log that grows faster is skipped."""
 TAIL_LINES = 40
 LINE_CHARACTERS = 400
 
@@ -54,7 +54,7 @@ _SERVES_ON = re.compile(
 
 @dataclass(slots=True)
 class Timeline:
-    """Follows one log file. `look` reads what is new; the rest is what it has learnt.
+    """Follows one log file. `look` reads the new part; the attributes are the state.
 
     Attributes:
         phases: in the order of their first sign.
@@ -74,7 +74,7 @@ class Timeline:
     _tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
 
     def look(self, now_s: float) -> tuple[str, ...]:
-        """Read what the log has gained, `now_s` seconds after the launch; gives its new whole lines."""
+        """Read the new part of the log, `now_s` seconds after the launch; returns its whole lines."""
         lines = self._new_lines()
         for line in lines:
             self._take(line, now_s)
@@ -85,7 +85,7 @@ class Timeline:
         return tuple(self._tail) + ((self._held[:LINE_CHARACTERS],) if self._held.strip() else ())
 
     def describe(self) -> str:
-        """Where the start is, and what usually follows."""
+        """The present phase of the start, and the usual next one."""
         if not self.phases:
             return "no output yet" if not self.size_bytes else "running"
         percent = f" {self.percent} %" if self.percent is not None else ""

@@ -19,9 +19,9 @@ from healthcheck.service.timeline import Timeline
 from healthcheck.service.work import WINDOW_S, Work
 
 QUIET_S = 15.0
-"""After so long without a sign of life the progress line says so."""
+"""After this long without a sign of life, the progress line says so."""
 OUTPUT_FILES = 8
-"""Of so many files beside the log the cause is looked for."""
+"""The most files beside the log in which the cause is searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +30,15 @@ class Patience:
 
     Attributes:
         deadline_s: for the whole start.
-        refusal_s: the same refusal (HTTP 400, say) for so long is final where the server lists its model. An HTTP
+        refusal_s: a refusal (HTTP 400, say) that lasts this long is final if the server lists its model. An HTTP
             500 or an empty list may come from a gateway in front of a model that loads: ten times as long, and only
             when the processes have not been at work for half of that.
-        silence_s: no output, no CPU time and no I/O of any process for so long means that it waits for ever.
-        answer_s: the same, where a request has been taken and not answered. A first answer that takes long has
+        silence_s: without output, CPU time and I/O of any process for this long, the launch waits forever.
+        answer_s: the same, if a request was accepted and not answered. A first answer that takes long has
             reasons: it loads, compiles, captures graphs, or waits for a rank (HCCL_CONNECT_TIMEOUT, 120 s); all but
             the last show in CPU time or I/O.
-        other_port_s: after the log announced another port, so long without work for the right one: a gateway may
-            open it when all that is behind it has loaded.
+        other_port_s: the same, after the log announced another port: a gateway may open the right one when all its
+            backends have loaded.
         tick_s: between two looks.
     """
 
@@ -113,7 +113,7 @@ class Watch:
         return time.monotonic() - self.began
 
     def settle(self) -> LaunchOutcome:
-        """Look again and again until the launch is settled.
+        """Poll until the outcome of the launch is known.
 
         Raises:
             KitFailure: the process that supervises deploy.sh was killed.
@@ -160,7 +160,7 @@ class Watch:
         self._still_s = self._stillness.look(now, self.timeline.size_bytes, self.elapsed_s, limit_s)
 
     def _words(self) -> str:
-        """Until when is waited, for what, and where the start is; a terminal may cut the end off."""
+        """The progress line: the time left, what is awaited, the present phase; a terminal may cut its end."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
         waits = [f"port {self.port} is open, no answer yet"] if self._unanswered_since is not None else []
@@ -170,13 +170,13 @@ class Watch:
         return " · ".join((f"gives up in {_clock(left_s)}", *waits, self.timeline.describe()))
 
     def _note_outputs(self, pids: set[int]) -> None:
-        """Remember where processes write when it is not the log: `nohup … > server.log` hides the cause there."""
+        """Remember other files that processes write to: `nohup … > server.log` hides the cause there."""
         known = {*self.outputs, self.timeline.log.resolve()}
         new = tuple(path for path in processes.outputs(pids) if path not in known)
         self.outputs = (*self.outputs, *new)[:OUTPUT_FILES]
 
     def pending(self) -> Answer | None:
-        """What to say of a request that has had no answer yet."""
+        """The words for a request without an answer."""
         if not self._attempts.under_way or self._unanswered_since is None:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
@@ -207,7 +207,7 @@ class Watch:
         return LaunchOutcome.BACKGROUNDED if self._backgrounded else LaunchOutcome.EXITED
 
     def _foreign(self) -> LaunchOutcome | None:
-        """A listener of somebody else; looked at twice, as our own may have been born between two readings."""
+        """A listener that does not belong to the launch; read twice, since ours may start between two readings."""
         if not self.foreign:
             return None
         ours = {process.pid for process in self.supervisor.tree()}
@@ -248,7 +248,7 @@ class Watch:
         return LaunchOutcome.ANSWERS_WRONGLY if lasted_s >= limit_s and quiet_s >= limit_s / 2 else None
 
     def _may_ask(self) -> bool:
-        """A server that refuses is asked less often: the questions themselves would look like work."""
+        """A server that refuses is polled less often: the requests themselves would look like work."""
         return self._refused_since is None or self.elapsed_s - self._asked_s >= self.patience.refusal_s / 15
 
     def _restarting(self) -> LaunchOutcome | None:
@@ -259,7 +259,7 @@ class Watch:
         return LaunchOutcome.RESTARTING
 
     def _elsewhere(self) -> LaunchOutcome | None:
-        """The log announces a server on another port, ours listens there, and nobody on the right one."""
+        """The log announces another port, a process of the launch listens there, and none on the right one."""
         elsewhere = {listener.port for listener in self.other_ports} & self.timeline.announced
         if self.listeners or not elsewhere:
             self._announced_since = None
@@ -269,7 +269,7 @@ class Watch:
         return LaunchOutcome.OTHER_PORT if waited_s >= self.patience.other_port_s else None
 
     def _late(self) -> LaunchOutcome | None:
-        """The deadline has passed; only now other ports are asked, as a strange question may upset a worker's."""
+        """The deadline has passed. Only now are other ports tried, since a request may disturb a worker's port."""
         if self.elapsed_s <= self.patience.deadline_s:
             return None
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.TIMED_OUT
@@ -285,7 +285,7 @@ class Watch:
         return LaunchOutcome.OTHER_PORT if self._serves_elsewhere() else LaunchOutcome.SILENT
 
     def _silence(self) -> tuple[float, float]:
-        """For how long nothing has moved, and for how long that may be: less where a request waits meanwhile."""
+        """How long nothing has moved, and the limit for that: shorter while a request waits."""
         if self._unanswered_since is None or not self.listeners:
             return self._still_s, self.patience.silence_s
         return min(self._still_s, self.elapsed_s - self._unanswered_since), self.patience.answer_s

@@ -1,4 +1,4 @@
-"""Is a launch still at work? What a server says while it loads may look final and is not."""
+"""Is a launch still working? Responses of a server that loads may look final and are not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from healthcheck.processes import Activity
 
 BUSY_CPU_SHARE = 0.1
-"""Of one CPU: far below what loading and compiling take, above what the kit's own questions cost."""
+"""A share of one CPU: far below that of loading and compiling, above that of the kit's own requests."""
 BUSY_IO_BYTES_PER_S = 4 * 2**20
 WINDOW_S = 2.0
 

@@ -1,4 +1,4 @@
-"""What the simulated model knows: the answers to the probe's problems, generated from the same seed."""
+"""The knowledge of the simulated model: answers to the probe's problems, generated from the same seed."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ DEFAULT_ACCURACY: Mapping[str, float] = {"easy": 0.9, "medium": 0.7, "hard": 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What the simulated model knows, how it samples, and how its server talks.
+    """The knowledge of the simulated model, its sampling, and its server's dialect.
 
     Attributes:
         model: the served model name.
@@ -28,10 +28,10 @@ class Behaviour:
         solver: one of `solvers.SOLVERS` in place of accuracy and correlation; "" for those.
         tokens_per_second: pace of each stream; 0 writes an answer in one go.
         first_token_s: seconds before the first token.
-        slots: so many requests are served at a time, the others wait; 0 serves all.
+        slots: how many requests are served concurrently, the others wait; 0 serves all.
         answer_tokens: about how many tokens an answer has.
         context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
-        competent: repeats a code word that it is told; without it the model answers nonsense to everything.
+        competent: repeats a code word of the prompt; otherwise the model answers nonsense to everything.
         images: takes pictures.
         tokenizer: how it counts prompts, limits and the pieces of a stream.
     """

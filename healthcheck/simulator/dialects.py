@@ -1,4 +1,4 @@
-"""The wire habits of real servers: from what the model says to the blocks of an event stream, and to a plain body.
+"""The dialects of real servers: from a generation to the blocks of an event stream, or to a plain body.
 
 Written after the streams that vLLM, SGLang, llama.cpp, transformers serve, TGI, LMDeploy and MindIE send, with the
 differences that a reader could trip over, and after what HTTP and server-sent events allow beside.
@@ -22,7 +22,7 @@ class Dialect:
     """One server's habits.
 
     Attributes:
-        prefix: what stands before the JSON of an event.
+        prefix: the text before the JSON of an event.
         blank: the blank line that ends an event.
         role: "first" sends a chunk with the role alone; "every" repeats it in every delta; "joined" puts it
             into the first delta with text.
@@ -31,12 +31,12 @@ class Dialect:
         done: ends with `[DONE]`.
         reasoning: the name of the field that carries reasoning, "" for a model without.
         group: tokens in one event.
-        framing: "chunked", or "close" where the end of the connection ends the body.
+        framing: "chunked", or "close" if the end of the connection ends the body.
         cut: how the bytes of a stream are written: "event" each event, "bytes" a few bytes at a time whatever
             they are, "packed" many events at once.
-        comments: a comment stands before the first event and between events.
+        comments: there is a comment before the first event and between events.
         any_model: the model name of a request is not looked at.
-        logprobs: log-probabilities are given where they are asked for.
+        logprobs: log-probabilities are sent on request.
         takes_zero: temperature 0 is taken; some servers want it strictly positive.
     """
 

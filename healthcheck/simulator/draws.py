@@ -28,16 +28,16 @@ def uniform(key: str) -> float:
 
 
 def words(key: str, count: int, vocabulary: Sequence[str] = WORDS) -> tuple[str, ...]:
-    """So many words of fewer than 256."""
+    """`count` words of a vocabulary with fewer than 256."""
     return tuple(vocabulary[byte % len(vocabulary)] for byte in hashlib.shake_128(key.encode()).digest(count))
 
 
 def nonsense(key: str, count: int) -> str:
-    """So many words with spaces between them."""
+    """`count` words with spaces between them."""
     return " ".join(words(key, count))
 
 
 def chinese(key: str, count: int) -> str:
-    """So many Chinese words, in sentences of six."""
+    """`count` Chinese words, in sentences of six."""
     said = words(key, count, CHINESE)
     return "。".join("".join(said[start : start + 6]) for start in range(0, count, 6))

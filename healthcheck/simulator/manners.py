@@ -51,11 +51,11 @@ class Manner(enum.Enum):
 
 
 INCAPABLE = frozenset({Manner.ECHOES, Manner.REFUSES, Manner.CHINESE, Manner.WEAK})
-"""Those that never say what they were told to say."""
+"""Manners that never repeat a text on request."""
 TOKENWISE = frozenset({Manner.SURE, Manner.ECHOES, Manner.REFUSES, Manner.VERBOSE})
 """Those of which temperature changes single tokens of what they are certain of."""
 TEXTS = {
-    Manner.PLAIN: "answers in about thirty tokens, and says what it is told to say",
+    Manner.PLAIN: "answers in about thirty tokens, and repeats a text on request",
     Manner.THINKS: "thousands of tokens of thoughts before each answer",
     Manner.VERBOSE: "a fixed preface, then hundreds of words",
     Manner.TERSE: "one to five tokens",
@@ -78,16 +78,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What a model is to answer.
+    """The prompt of an answer, as a manner sees it.
 
     Attributes:
         draw: fixes what is drawn.
-        temperature: 0 if the likeliest is said.
+        temperature: 0 for the likeliest tokens.
         last: the last user message.
         word: the code word that it is asked for, "" for none.
         result: the answer to a question that it knows, "" for none.
-        copy: a line that it is told to repeat, "" for none.
-        plain: what a plain model says.
+        copy: a line to repeat, "" for none.
+        plain: the answer of a plain model.
     """
 
     draw: str
@@ -100,14 +100,14 @@ class Turn:
 
 
 def answer(manner: Manner, turn: Turn) -> tuple[Part, ...]:
-    """What a model of this manner says in its answer."""
+    """The answer of a model of this manner."""
     if turn.copy and manner not in INCAPABLE:
         return (Part(turn.copy, certain=True),)
     return _ANSWERS.get(manner, _plain)(turn)
 
 
 def thoughts(manner: Manner, draw: str, most: int) -> tuple[Part, ...]:
-    """What it thinks before, about at most so many words; () for a model that does not."""
+    """The reasoning before the answer, about at most `most` words; () for a model without."""
     if manner is not Manner.THINKS:
         return ()
     count = min(most, _between(draw + "/thoughts", _THOUGHTS_WORDS))
@@ -115,7 +115,7 @@ def thoughts(manner: Manner, draw: str, most: int) -> tuple[Part, ...]:
 
 
 def more(manner: Manner, key: str, count: int) -> str:
-    """So many words of a model that must go on after its end."""
+    """`count` words of a model that must not stop."""
     if manner is Manner.CHINESE:
         return chinese(key, count)
     return " " + (" ".join(words(key, count, SALAD)) if manner is Manner.WEAK else nonsense(key, count))

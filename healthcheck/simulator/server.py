@@ -115,7 +115,7 @@ class Simulator:
 
 
 class _Service:
-    """What happens on each connection."""
+    """The behaviour on each connection."""
 
     def __init__(self, behaviour: Behaviour, served: list[Request]) -> None:
         self.dead = asyncio.Event()

@@ -110,7 +110,7 @@ def mojibake(stream: Stream) -> Stream:
 
 
 def dropped_characters(stream: Stream) -> Stream:
-    """What decode(errors="ignore") of each token leaves where a vocabulary has not every character whole."""
+    """The result of decode(errors="ignore") on each token if the vocabulary splits some characters."""
     return edited_text(stream, lambda text: "".join(char for char in text if not _in_two_tokens(char)))
 
 

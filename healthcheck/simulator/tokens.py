@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"\s*(?:[\u0080-\U0010ffff]|[^\s\u0080-\U0010ffff]+)|\s+")
 
 
 class Tokenizer(Protocol):
-    """A tokenizer with its chat template. Pictures are none of its business: the endpoint counts them itself."""
+    """A tokenizer with its chat template. It does not count images: the endpoint does."""
 
     def pieces(self, text: str) -> tuple[str, ...]:
         """The text in tokens; joined they give the text."""
@@ -23,7 +23,7 @@ class Tokenizer(Protocol):
         """Tokens of the templated prompt, the generation prompt included.
 
         Raises:
-            ValueError: the template refuses such a conversation; it is answered with 400.
+            ValueError: the template refuses the conversation; the server answers 400.
         """
 
 

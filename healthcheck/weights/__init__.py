@@ -1,1 +1,1 @@
-"""The weights: what the folder at MODEL_PATH holds, judged without loading it."""
+"""The weights stage: judges the folder at MODEL_PATH without loading it."""

@@ -1,4 +1,4 @@
-"""What deploy.sh asks of the devices: the model's size and shape, how it is spread, and how long its context is."""
+"""The demand of deploy.sh on the devices: the model's size and shape, its parallelism, its context length."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UTILIZATION = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What is to be served, and how it is spread.
+    """The model to serve, and its parallelism.
 
     Attributes:
         context: tokens of the longest sequence, None if unknown; `context_source` says where it was read.

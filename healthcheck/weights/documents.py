@@ -18,7 +18,7 @@ class Document:
 
     Attributes:
         name: the file's name in the folder.
-        present: there is such a name in the folder.
+        present: the folder has this name.
         error: why it is not a JSON object, "" if it is one.
         value: the object, empty if it is absent or broken.
     """
@@ -45,7 +45,7 @@ def read_document(folder: Folder, name: str, limit: int) -> Document:
 
 
 class DocumentError(ValueError):
-    """The bytes are no JSON object; the text says where."""
+    """The bytes are not a JSON object; the text says where."""
 
 
 def parse_object(data: bytes) -> JsonObject:
@@ -85,12 +85,12 @@ def parse(data: bytes) -> JsonValue:
 
 
 def text_of(value: JsonValue) -> str:
-    """The value where it is text, else ""."""
+    """The value if it is text, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def integer(value: JsonValue) -> int | None:
-    """The value where it is a whole number, else None."""
+    """The value if it is a whole number, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -1,4 +1,4 @@
-"""Gathers once what a weights folder holds: names, sizes, headers and documents; no tensor is read."""
+"""Gathers the names, sizes, headers and documents of a weights folder, once; no tensor is read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Shard:
 
     Attributes:
         cut_off: the file is shorter than its header says.
-        unread: the header is longer than what is read here, and nothing is known about it.
+        unread: the header is longer than the limit here, so nothing is known about it.
     """
 
     entry: Entry
@@ -93,7 +93,7 @@ class Weights:
 
     @property
     def loaded(self) -> tuple[Shard, ...]:
-        """The safetensors files that vLLM loads: those of the main index where there is one, else all."""
+        """The safetensors files that vLLM loads: those of the main index if there is one, else all."""
         index = next((index for index in self.indices if index.name == MAIN_INDEX and index.good), None)
         weight_map = index.value.get("weight_map") if index else None
         if not isinstance(weight_map, dict):
@@ -107,7 +107,7 @@ class Weights:
 
 
 def survey(folder: Path, below: str = "") -> Weights:
-    """Survey a weights folder; `below` is the subfolder that is served, where there is one.
+    """Survey a weights folder; `below` is the subfolder that is served, "" for the folder itself.
 
     Raises:
         UsageError: there is no such folder.
@@ -184,7 +184,7 @@ def _card(folder: Folder) -> Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsFacts:
-    """What the checks of this stage look at.
+    """The facts of the weights stage.
 
     Attributes:
         weights: the folder.
@@ -228,7 +228,7 @@ class WeightsFacts:
         return next((value for value in values if value is not None), None)
 
     def releases(self) -> tuple[Release, ...]:
-        """The vLLM releases to ask: the assumed one, then the catalogued ones, the newest first.
+        """The vLLM releases to look models up in: the assumed one, then the catalogued ones, the newest first.
 
         The assumed one is the chosen one, else the installed one, else the default row's. Of a release that is not
         catalogued the next older one is taken, or else the oldest.
@@ -241,7 +241,7 @@ class WeightsFacts:
         return (assumed, *(row for row in newest_first if row.vllm != assumed.vllm))
 
     def nature(self) -> Nature:
-        """What the model is for."""
+        """The kind of model."""
         config = self.weights.config
         if config.good and (config.value.get("architectures") or config.value.get("model_type")):
             return _with_pooling(architecture_nature(config.value, self.releases()), self.weights)
@@ -249,7 +249,7 @@ class WeightsFacts:
 
 
 def _nature_by_files(weights: Weights) -> Nature:
-    """What weights without a telling config.json are."""
+    """The kind of a model whose config.json does not say it, by the other files."""
     if weights.adapter_config.present and not weights.config.present:
         return Nature(family=Family.ADAPTS, because="adapter_config.json, and no config.json beside it")
     if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):

@@ -27,9 +27,9 @@ class Entry:
     Attributes:
         name: path relative to the folder, with slashes.
         size_bytes: of the file, a link's target included; 0 if it cannot be read.
-        allocated_bytes: what the file takes on the disk: less than its size where it has holes.
+        allocated_bytes: the file's space on the disk: less than its size if it has holes.
         identity: device and inode: hard links and links to one blob share it.
-        link: what the link says, "" if it is none.
+        link: the target as the link has it, "" if it is not a link.
         problem: why it cannot be used as a file, "" if it can.
     """
 
@@ -229,7 +229,7 @@ class _Listing:
 
 
 def _allowed_roots(root: Path) -> tuple[str, ...]:
-    """Where links may lead: into the folder, or to the blobs of the download cache that it is a snapshot of."""
+    """The folders that links may lead to: this one, and the blobs of the download cache that it belongs to."""
     if root.parent.name == "snapshots":
         return (str(root), str(root.parent.parent / "blobs"))
     return (str(root),)
@@ -242,7 +242,7 @@ def _what(mode: int) -> str:
 
 
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Halves of characters, as JSON may have them; the others stand for a byte that is not UTF-8."""
+"""Halves of characters, as JSON may have them; other surrogates represent a byte that is not UTF-8."""
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:

@@ -1,4 +1,4 @@
-"""What the files of a weights folder are, by their names: which ones an engine loads, which ones are remains."""
+"""Classifies the files of a weights folder by their names: loaded by an engine, or remains of a download."""
 
 from __future__ import annotations
 

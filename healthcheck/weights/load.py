@@ -1,4 +1,4 @@
-"""What an engine would load of a weights folder, and in what numbers."""
+"""The weights that an engine would load from a folder: their size, their dtype, their quantisation."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MAX_DESCRIPTION_BYTES = 32 * 1024**2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is loaded.
+    """The weights that are loaded.
 
     Attributes:
         total_bytes: of all tensors on the device, after the conversion to the engine's number format.
         expert_bytes: those of routed experts.
         stored: number formats of the files with their share of the bytes, the largest first.
         dtype: the number format that the engine computes in: "float16", "bfloat16", "float32" or "".
-        dtype_source: where that was read.
+        dtype_source: the file and key that give it.
         quantization: "ascend", "compressed-tensors", "awq" …; "" for plain numbers.
-        quantization_source: where that was read.
+        quantization_source: the file and key that give it.
     """
 
     total_bytes: int
@@ -38,7 +38,7 @@ class Load:
 
 
 def read_load(facts: WeightsFacts) -> Load:
-    """What the engine would load."""
+    """The weights that the engine would load."""
     weights = facts.weights
     dtype, dtype_source = _dtype(facts)
     width = 4 if dtype == "float32" else 2

@@ -1,4 +1,4 @@
-"""What a model is for: whether it generates text, and from what, read from its configuration."""
+"""The kind of model: whether it generates text, and from which inputs, read from its configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from healthcheck.weights.registry import DRAFT, Release
 
 
 class Family(enum.Enum):
-    """What a model does, in words for a message."""
+    """The kinds of models, in words for a message."""
 
     GENERATES = "a model that generates text"
     EMBEDS = "an embedding model"
@@ -33,13 +33,13 @@ class Family(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nature:
-    """What the weights are.
+    """The kind of model that the weights are.
 
     Attributes:
-        takes: "text", "image", "audio": what it reads.
-        makes: "text", "image", "audio": what it writes.
+        takes: its inputs: "text", "image", "audio".
+        makes: its outputs: "text", "image", "audio".
         because: what this was read from, quoted.
-        sure: False if it rests on a name alone.
+        sure: False if it is a guess from a name.
     """
 
     family: Family
@@ -87,7 +87,7 @@ NAMES = (
         Family.ENCODES_DECODES,
     ),
 )
-"""For architectures that no registry lists: families whose suffix says less than their name."""
+"""For architectures that no registry lists: families recognised by name, not by suffix."""
 GENERATING_SUFFIXES = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel", "ForVision2Seq")
 ENCODER_DECODERS = {
     "t5", "mt5", "umt5", "bart", "mbart", "pegasus", "m2m_100", "marian", "led", "longt5", "blenderbot",
@@ -102,7 +102,7 @@ SEERS = {"vit", "clip", "siglip", "siglip2", "dinov2", "swin", "resnet", "convne
 
 
 def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Nature:
-    """What a config.json describes. `releases` are asked in order: the one that matters most first."""
+    """The kind of model that a config.json describes. `releases` are searched in order."""
     architectures = words(config.get("architectures"))
     model_type = text_of(config.get("model_type"))
     named = f"architectures {list(architectures[:3])}" if architectures else f"model_type {model_type!r}"
@@ -173,7 +173,7 @@ def _family_by_name(architecture: str, model_type: str) -> Family:
 
 
 def modalities(config: JsonObject) -> tuple[frozenset[str], frozenset[str]]:
-    """What a configuration takes and makes, by the sub-models that it describes."""
+    """The inputs and outputs of a model, by the sub-models of its configuration."""
     keys = set(_keys(config, 0))
     takes = {"text"} | ({"image"} if keys & VISION else set()) | ({"audio"} if keys & AUDIO else set())
     makes = {"text"} | ({"audio"} if keys & MAKES_AUDIO else set()) | ({"image"} if keys & MAKES_IMAGES else set())

@@ -125,5 +125,5 @@ def calls_of(data: bytes) -> tuple[str, ...]:
             if len(found) > 1000:
                 break
     except (ValueError, IndexError, OverflowError, MemoryError, UnicodeDecodeError, AttributeError):
-        pass  # legacy files hold several pickles and raw data behind them: what was found before the end counts
+        pass  # legacy files hold several pickles, then raw data: everything before that counts
     return tuple(shown(call, 80) for call in found)

@@ -1,4 +1,4 @@
-"""Numbers of a configuration: those without which no engine builds the model, and what stands in their place."""
+"""Numbers of a configuration: values that are not the numbers without which no engine builds the model."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from healthcheck.weights.documents import JsonObject
 from healthcheck.weights.folder import shown
 
 COUNTS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
-"""Whole numbers above zero wherever they stand."""
+"""Whole numbers above zero, in every part of a configuration."""
 FIGURES = (
     "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "layernorm_epsilon", "norm_eps", "rope_theta",
     "initializer_range", "attention_dropout", "max_position_embeddings", "intermediate_size", "num_key_value_heads",
     "head_dim",
 )  # fmt: skip
-"""Numbers, or lists of them for each layer; null stands for the default."""
+"""Numbers, or lists of them for each layer; null means the default."""
 PARTS = ("text_config", "llm_config", "language_config", "thinker_config", "vision_config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrong:
-    """A key ("text_config.hidden_size"), what belongs there, and what stands there."""
+    """A key ("text_config.hidden_size"), the expected kind of value, and the value that is there."""
 
     key: str
     expected: str
@@ -31,7 +31,7 @@ class Wrong:
 
 
 def wrong(value: JsonObject, prefix: str = "") -> Iterator[Wrong]:
-    """The keys of a configuration, and of its parts, that hold no number where one belongs."""
+    """The keys of a configuration, and of its parts, whose value should be a number and is not."""
     for key in COUNTS:
         if key in value and not _is_count(value[key]):
             yield Wrong(key=prefix + key, expected="a whole number above zero", seen=_said(value[key]))

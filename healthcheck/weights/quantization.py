@@ -1,4 +1,4 @@
-"""What plan/fits-hardware says of quantised weights: whether the chosen release loads them, and is told to."""
+"""Findings of plan/fits-hardware for quantised weights: the release loads them, and deploy.sh has the option."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
 
 
 def _converts(flag: str, method: str) -> bool:
-    """Whether one name is a variant of the other, such as awq_marlin of awq."""
+    """Whether one name is a variant of the other, as awq_marlin is of awq."""
     return flag.startswith(method) or method.startswith(flag)
 
 
 def _severity(facts: WeightsFacts, row: stacks.Row) -> Callable[..., Finding]:
-    """What named devices or a named release cannot do is a failure; what assumed ones cannot, a warning."""
+    """A failure if the user named the devices or the release, a warning if they are assumed."""
     return fail if facts.npu or row.vllm_ascend != stacks.DEFAULT else warn
 
 

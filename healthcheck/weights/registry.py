@@ -1,4 +1,4 @@
-"""What vLLM can serve: its model registry, read from its source, and the catalogue of releases made from it."""
+"""The models that vLLM can serve: its registry, read from its source, and the catalogue of releases."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class _Catalogue:
 def installed() -> Release | None:
     """The vLLM that is installed beside the kit, its registry read and not imported; None if there is none.
 
-    What the registry does not say (model types, tokenizers) is the newest catalogued release's.
+    Model types and tokenizers, which the registry does not list, are those of the newest catalogued release.
     """
     spec = importlib.util.find_spec("vllm")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

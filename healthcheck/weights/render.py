@@ -21,8 +21,8 @@ class Rendered:
     """One conversation as the template renders it.
 
     Attributes:
-        text: the rendering, its first part where it is long.
-        error: what the template raised, "" if it raised nothing.
+        text: the rendering, or its first part if it is long.
+        error: the error that the template raised, "" if it raised none.
         ended: False if the limits ended it.
     """
 
@@ -59,7 +59,7 @@ def render(
 
 
 def _libraries() -> tuple[str, ...]:
-    """The folders that Jinja and what it needs are installed in."""
+    """The folders in which Jinja and its dependencies are installed."""
     found = (importlib.util.find_spec(name) for name in ("jinja2", "markupsafe"))
     origins = (spec.origin for spec in found if spec and spec.origin)
     return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(origin)) for origin in origins))

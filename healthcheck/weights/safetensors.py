@@ -19,7 +19,7 @@ LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 100_000_000
 """The format's own limit."""
 MAX_READ_BYTES = 16 * 1024**2
-"""What is read of a header here: the largest known ones have 12 MB."""
+"""The longest header that is read here: the largest known ones have 12 MB."""
 MAX_FAULTS = 20
 MAX_DIMENSIONS = 32
 MAX_EXTENT = 2**63
@@ -33,7 +33,7 @@ BITS = {
 
 
 class FormatError(Exception):
-    """The bytes are no safetensors header; the text says what is wrong with them."""
+    """The bytes are not a safetensors header; the text says why."""
 
 
 class CutOffError(FormatError):
@@ -41,7 +41,7 @@ class CutOffError(FormatError):
 
 
 class TooLongError(FormatError):
-    """The header is within the format's limit and above what is read here."""
+    """The header is within the format's limit and above the limit here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ class Header:
 
     Attributes:
         tensors: in the order of their data.
-        data_bytes: what the tensors take.
-        file_bytes: what a whole file with this header has.
-        faults: what breaks the format, in words; empty if the header is sound.
+        data_bytes: the size of the tensors.
+        file_bytes: the size of a whole file with this header.
+        faults: violations of the format, in words; empty if the header is sound.
     """
 
     tensors: tuple[Tensor, ...]
@@ -183,7 +183,7 @@ def _brief(value: object) -> str:
 
 
 def _fill(tensors: list[Tensor], faults: list[str]) -> int:
-    """Check that the tensors fill their range; returns where they end."""
+    """Check that the tensors fill their range; returns its end."""
     position = 0
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
@@ -195,7 +195,7 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
 
 
 def _looks_like(data: bytes) -> str:
-    """A guess at what stands there instead, for the message."""
+    """A guess at the kind of file, for the message."""
     start = data.lstrip()[:9].lower()
     if start.startswith((b"<!doctyp", b"<html", b"<?xml")):
         return "; it looks like a web page that was saved under this name"

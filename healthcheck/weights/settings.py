@@ -14,7 +14,7 @@ _LEAVES = re.compile(r"leave --(?P<option>[a-z-]+) out\b")
 
 
 def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
-    """The finding, its repair naming the key of adapter.toml where that, and not deploy.sh, has the option."""
+    """The finding; its repair names the key of adapter.toml if that file, not deploy.sh, has the option."""
     if plan is None or not plan.settings.strip():
         return finding
 
@@ -36,7 +36,7 @@ def _is_spelled_out(plan: LaunchPlan, match: re.Match[str]) -> bool:
 
 
 def _place(plan: LaunchPlan, key: str) -> str:
-    """The line of the key: where it is set, else where it stands commented out."""
+    """The line that sets the key, else the one that has it commented out."""
     lines = plan.settings.splitlines()
     for pattern in (rf"\s*{key}\s*=", rf"\s*#\s*{key}\s*="):
         found = next((at for at, line in enumerate(lines, 1) if re.match(pattern, line)), 0)

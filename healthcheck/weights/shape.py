@@ -11,7 +11,7 @@ MAX_LAYERS = 10_000
 
 
 class Cached(enum.Enum):
-    """What a layer keeps in the cache: every token, the last `window` tokens, or a state of fixed size."""
+    """The cache of a layer: every token, the last `window` tokens, or a state of fixed size."""
 
     FULL = "full"
     WINDOW = "window"
@@ -119,7 +119,7 @@ def _kind(name: str, window: int | None) -> Cached:
 
 
 def _slides(config: JsonObject, number: int) -> bool:
-    """Which layers have the window, where the configuration has no list of them."""
+    """The layers that have the window, if the configuration does not list them."""
     model_type = text_of(config.get("model_type"))
     default = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}.get(model_type)
     pattern = _first(config, "sliding_window_pattern", "_sliding_window_pattern") or default

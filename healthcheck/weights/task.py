@@ -10,7 +10,7 @@ CODES = tuple(task.value for task in contract.Task)
 
 
 def task_of(facts: WeightsFacts) -> tuple[str, str]:
-    """The task code and where it was found: given, the weights' card, the repository's card, the architecture."""
+    """The task code and its source: --task, the weights' card, the repository's card, or the architecture."""
     if facts.task is not None:
         return (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
     if facts.weights.card.pipeline_tag:

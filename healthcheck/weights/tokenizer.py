@@ -23,7 +23,7 @@ VOCABULARY_SUFFIXES = (".tiktoken", ".spm", ".bpe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A chat template and where it stands; `error` says why it cannot be used, "" if it can."""
+    """A chat template and its file; `error` says why it cannot be used, "" if it can."""
 
     source: str
     text: str = ""
@@ -32,7 +32,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokenizer:
-    """What the folder says about text and tokens.
+    """The tokenizer files of a folder.
 
     Attributes:
         vocabularies: the files that hold a vocabulary.
@@ -99,7 +99,7 @@ def _tokenizer_error(folder: Folder) -> str:
 
 
 def _templates(folder: Folder, config: JsonObject) -> tuple[Template, ...]:
-    """Source of the order: vLLM asks a processor first where there is one; transformers prefers the .jinja file."""
+    """Source of the order: vLLM uses a processor's template first; transformers prefers the .jinja file."""
     own = [_from_file(folder), *_from_config(config)]
     in_order = [*own[:1], _from_json(folder), *own[1:]] if _has_processor(folder) else [*own, _from_json(folder)]
     return tuple(template for template in in_order if template)

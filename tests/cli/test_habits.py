@@ -110,7 +110,7 @@ def test_a_slip_is_answered_with_what_was_meant(
         ),
         (["probe", "http://h", "--gate", ".3,.1"], "argument --gate: expected three numbers such as"),
         (["simulate", "--port", "99999"], "argument --port: 99999 does not lie between 0 and 65535"),
-        (["simulate", "--dialect", "x"], "argument --dialect: 'x' is none of "),
+        (["simulate", "--dialect", "x"], "argument --dialect: 'x' is not one of "),
         (["verify", LONG], f"argument repo: {LONG}: File name too long"),
         (["verify", "--weights", f"{LONG}/w"], f"argument --weights: {LONG}/w: File name too long"),
         (["update", LONG], f"argument REPO: {LONG}: File name too long"),

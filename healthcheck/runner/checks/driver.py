@@ -74,7 +74,7 @@ def driver(facts: RunnerFacts) -> Findings:
 
 
 def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
-    """What `npu-smi info -t board` says of each card's firmware."""
+    """The findings for each card's firmware, from `npu-smi info -t board`."""
     for npu, board in facts.smi.boards.items():
         if board.whole.get("Compatibility", "OK").upper() == "NOK":
             firmware = board.whole.get("Firmware Version", "unknown")

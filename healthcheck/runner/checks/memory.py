@@ -11,9 +11,9 @@ from healthcheck.runner.records import Device, RunnerFacts
 from healthcheck.runner.wording import GIB, chip_name, listed, needs_npu
 
 UTILIZATION = 0.9
-"""vLLM's --gpu-memory-utilization: it refuses to start where less than this share of the memory is free."""
+"""vLLM's --gpu-memory-utilization: it refuses to start if less than this share of the memory is free."""
 IDLE_MIB = 4096
-"""What an idle card uses, at most: 2.9 to 3.5 GB were recorded, the HDK's documents say 3 to 4 GB."""
+"""The most that an idle card uses: 2.9 to 3.5 GB were recorded, the HDK's documents say 3 to 4 GB."""
 
 
 @check(

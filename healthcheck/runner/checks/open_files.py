@@ -7,7 +7,7 @@ from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
 OPEN_FILES = 65535
-"""What vLLM raises its own limit to, if the hard limit lets it."""
+"""vLLM raises its own limit to this, if the hard limit allows it."""
 
 
 @check(

@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def wait_for(ranks: "list[subprocess.Popen[bytes]]") -> None:
-    """Until all have ended; where one failed, the others wait for it in vain and are ended after a grace."""
+    """Wait until all have ended; if one fails, the others never succeed, and are ended after a grace."""
     while None in [process.poll() for process in ranks]:
         if any(process.returncode for process in ranks):
             time.sleep(GRACE_S)

@@ -21,7 +21,7 @@ def say(step: str, **fields: object) -> None:
 
 
 def attempt(what: str, action: Any) -> Any:
-    """The action's value, or None after its error was told; a device that fails at one thing may do another."""
+    """The action's value, or None after its error was printed; a device that fails at one action may do another."""
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding

@@ -1,4 +1,4 @@
-"""Prints the Python that would serve and the versions of what it has: no package is imported."""
+"""Prints the Python that would serve and the versions of its packages; none is imported."""
 
 import json
 import platform

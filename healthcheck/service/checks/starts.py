@@ -79,14 +79,14 @@ def _remarks(launch: Launch) -> Findings:
         yield fail(
             expected="deploy.sh runs as long as the server does",
             seen=f"deploy.sh ended ({describe_exit(launch.exit_status)}) and left the server in the background",
-            fix="end deploy.sh in `exec vllm serve …`, without `&` and without nohup: where deploy.sh is the main "
+            fix="end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
             "process of a container, the server dies with it",
             where=contract.ENTRY_POINT,
         )
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         yield warn(
             expected="the server listens on every address (0.0.0.0)",
-            seen=f"it listens on {place(launch.listeners[0])} only, which other machines cannot reach; where the "
+            seen=f"it listens on {place(launch.listeners[0])} only, which other machines cannot reach; if the "
             "service's client runs is unknown",
             fix="pass --host 0.0.0.0",
         )

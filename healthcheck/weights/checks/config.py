@@ -1,4 +1,4 @@
-"""weights/config: config.json against what the engine can serve."""
+"""weights/config: the engine can serve the model of config.json."""
 
 from __future__ import annotations
 
