@@ -232,7 +232,7 @@ class RunnerFacts:
     def present(self) -> bool:
         """Whether anything says that there is an NPU.
 
-        A container sees the host's PCI bus; if no NPU is wanted, a card that the container did not get does not count.
+        A container sees the host's PCI bus; if no NPU is wanted, a card outside the container does not count.
         """
         given = self.nodes or self.smi.chips or self.torch.count or _HELD_BY_ANOTHER in self.smi.codes
         meant_without = self.wanted.allow_none and self.host.container
