@@ -99,6 +99,10 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
             reasons.append(
                 f"{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}"
             )
+    reasons += [
+        f"{each.name} was {each.before} and {each.now}, which moves accuracy by itself"
+        for each in differences(first.settings.request, second.settings.request)
+    ]
     for place, run in (("first", first), ("second", second)):
         if not grid(run).rows:
             reasons.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from healthcheck.cli import main
 from healthcheck.probe import folder
 from healthcheck.probe.bank import bank
 from healthcheck.probe.folder import JOURNAL
+from healthcheck.probe.request import RequestOptions
 from tests.probe.conftest import SETTINGS, recorded
 
 
@@ -75,10 +77,11 @@ def test_one_lost_of_sixty_does_not_exclude_that_more_would_be(
         ({"problems": 30}, "different problems"),
         ({"temperature": 0.0}, "temperature was 0.7 and 0.0"),
         ({"max_tokens": 64}, "--max-tokens 4096"),
+        ({"request": RequestOptions(system="Be brief.")}, "system was not sent and"),
     ],
 )
 def test_runs_that_are_not_comparable_are_refused_and_told_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, float], reason: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], reason: str
 ) -> None:
     first = recorded(tmp_path / "a", 0.9)
     second = recorded(tmp_path / "b", 0.9, settings=replace(SETTINGS, **change))
