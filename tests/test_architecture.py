@@ -12,6 +12,7 @@ import pytest
 
 from healthcheck import catalogue
 from healthcheck.check import Check
+from healthcheck.plan.dry_run.machine import SHARED
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (
@@ -118,6 +119,15 @@ def test_imports_are_absolute() -> None:
 
 def test_no_import_circle() -> None:
     graphlib.TopologicalSorter(import_graph()).prepare()
+
+
+def test_stubs_import_only_what_the_sandbox_has() -> None:
+    graph = import_graph()
+    shared = {f"healthcheck.{name.removesuffix('.py').replace('/', '.')}" for name in SHARED}
+    stubs = {module for module in graph if module.startswith("healthcheck.plan.dry_run.stubs")}
+    assert len(stubs) > len(shared)
+    for module in stubs | shared:
+        assert graph[module] <= (stubs | shared if module in stubs else set()), module
 
 
 def check_modules() -> list[str]:

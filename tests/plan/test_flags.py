@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from healthcheck.plan.checks.flags import flags
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
 from healthcheck.plan.servers.options import vllm_grammar
-from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, nearest, versions
+from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, catalogue, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import parse
 from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.plan.vllm_cli.values import judge
@@ -282,7 +282,7 @@ def test_the_grammar_of_vllm_knows_the_options_of_every_catalogued_release() -> 
             names = {flag.removeprefix("--") for flag in option.flags if flag.startswith("--")}
             kind = (
                 grammar.switches
-                if option.kind == "switch"
+                if option.kind is Kind.SWITCH
                 else grammar.many
                 if option.nargs == "+"
                 else grammar.valued

@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
-from healthcheck.repo import pip_words
-from healthcheck.sandbox import protocol
 from healthcheck.sandbox.job import HOST, KIT, Job
 from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING
 
@@ -20,6 +18,8 @@ FOLDER = Path(__file__).resolve().parent / "stubs"
 ENTRY = "healthcheck.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = FOLDER.parents[2]
+SHARED = ("sandbox/protocol.py", "repo/pip_words.py")
+"""What stubs import beside each other: modules that import nothing of the kit."""
 
 IMAGE_SOURCES = "/vllm-workspace/"
 IMAGE_FOLDERS = (f"{IMAGE_SOURCES}vllm", f"{IMAGE_SOURCES}vllm-ascend", "/workspace")
@@ -150,8 +150,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     for package in ("", "plan", "plan/dry_run", "repo", "sandbox"):
         os.mkdir(f"{lib}/{package}")
         Path(f"{lib}/{package}/__init__.py").touch()
-    for module in (protocol.__file__, pip_words.__file__):
-        shutil.copyfile(module, f"{lib}/{Path(module).relative_to(_PACKAGE)}")
+    for module in SHARED:
+        shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
     shutil.copytree(FOLDER, f"{lib}/plan/dry_run/stubs")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")

@@ -7,6 +7,7 @@ The data is made by scripts/make_flag_catalogue.py from the release's own parser
 from __future__ import annotations
 
 import difflib
+import enum
 import functools
 import importlib.resources
 import re
@@ -18,13 +19,25 @@ from healthcheck import json_text
 PREFIX, SUFFIX = "vllm-", ".json"
 
 
+class Kind(enum.Enum):
+    """What an option takes. COUNT has units (1k, 8M); JSON_OR_TEXT is JSON where it stands in braces."""
+
+    SWITCH = "switch"
+    INT = "int"
+    FLOAT = "float"
+    COUNT = "count"
+    COUNT_OR_AUTO = "count-or-auto"
+    JSON = "json"
+    JSON_OR_TEXT = "json-or-text"
+    TEXT = "text"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One option of `vllm serve`.
 
     Attributes:
         flags: every spelling; for a switch with a negative form, that one too.
-        kind: "switch", "int", "float", "count" (1k, 8M), "count-or-auto", "json", "json-or-text" or "text".
         nargs: None for one value, "?" for one or none, "+" for one or more.
         optional: "None" and the empty text are accepted too.
         keys: of a configuration object: the names that it takes.
@@ -33,7 +46,7 @@ class Option:
     """
 
     flags: tuple[str, ...]
-    kind: str
+    kind: Kind
     nargs: str | None = None
     optional: bool = False
     choices: tuple[str, ...] = ()

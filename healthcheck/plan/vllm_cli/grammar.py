@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck.plan.vllm_cli.catalogue import Catalogue, Option
+from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option
 
 LEVELS = {(level,) for level in "0123"}
 NEGATIVE_NUMBER = re.compile(r"-\d+$|-\d*\.\d+$")
@@ -102,7 +102,7 @@ class _Splitter:
             self.model = word
             return
         before = self.arguments[-1] if self.arguments else None
-        if before and before.at == at - 1 and before.option.kind == "switch":
+        if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
             self._refuse(at, before.written, f"{before.written} alone: it is a switch", f"{before.written} {word}",
                          f"write {before.written}, or remove it")  # fmt: skip
         elif word.startswith("-") and " " in word:
@@ -167,7 +167,7 @@ class _Splitter:
         self, at: int, word: str, option: Option, key: str, explicit: tuple[str, ...] | None
     ) -> tuple[str, ...]:
         name = word.partition("=")[0]
-        if option.kind == "switch":
+        if option.kind is Kind.SWITCH:
             if explicit is not None:
                 self._refuse(at, name, f"{name} alone: it is a switch", word, f"write {name}, or remove it")
             return ()
@@ -226,6 +226,6 @@ def repeated(arguments: tuple[Argument, ...]) -> Iterator[tuple[Argument, Argume
 
 
 def _differ(one: Argument, other: Argument) -> bool:
-    if one.option.kind == "switch":
+    if one.option.kind is Kind.SWITCH:
         return one.flag.startswith("--no-") != other.flag.startswith("--no-")
     return one.values != other.values

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from healthcheck.plan.vllm_cli.catalogue import Catalogue, Option, limits
+from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
 from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
 
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
@@ -91,21 +91,23 @@ def _reason(argument: Argument, value: str) -> Reason | None:
         return _key(argument)
     if option.optional and value in {"", "None"}:
         return None
-    if not value and option.kind != "text":
+    if not value and option.kind is not Kind.TEXT:
         return f"a value for {name}, not an empty word", f"set the variable that {name} takes its value from"
     if option.choices and value not in option.choices:
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
         return f"{name} as one of {', '.join(option.choices[:14])}", f"write {name} {(near or option.choices)[0]}"
-    if option.kind in {"json", "json-or-text"}:
+    if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value)
-    return None if option.kind == "text" else _number(option, value)
+    return None if option.kind is Kind.TEXT else _number(option, value)
 
 
 def _number(option: Option, value: str) -> Reason | None:
-    kind = {"int": "a whole number", "float": "a number"}.get(option.kind, "a whole number, as 32768, 32k or 32K")
+    words = {Kind.INT: "a whole number", Kind.FLOAT: "a number"}.get(
+        option.kind, "a whole number, as 32768, 32k or 32K"
+    )
     number = _value_of(option.kind, value)
     if number is None:
-        return f"{option.name} as {kind}", f"write {option.name} with digits alone"
+        return f"{option.name} as {words}", f"write {option.name} with digits alone"
     least, above, most, below = option.range or limits(option.name)
     allowed = (
         (least is None or number >= least)
@@ -122,14 +124,14 @@ def _number(option: Option, value: str) -> Reason | None:
     return f"{option.name} {said}", f"write {option.name} {share:g}"
 
 
-def _value_of(kind: str, value: str) -> float | None:
+def _value_of(kind: Kind, value: str) -> float | None:
     value = value.strip()
     try:
-        if kind == "float":
+        if kind is Kind.FLOAT:
             return float(value)
-        if kind == "count-or-auto" and value.lower() in {"auto", "-1"}:
+        if kind is Kind.COUNT_OR_AUTO and value.lower() in {"auto", "-1"}:
             return 1
-        if kind != "int" and COUNT.match(value):
+        if kind is not Kind.INT and COUNT.match(value):
             return 1
         return int(value)
     except ValueError:
@@ -138,7 +140,7 @@ def _value_of(kind: str, value: str) -> float | None:
 
 def _json(option: Option, value: str) -> Reason | None:
     braces = bool(re.match(r"(?s)^\s*{.*}\s*$", value))
-    if option.kind == "json-or-text" and not braces and option.name not in OBJECTS:
+    if option.kind is Kind.JSON_OR_TEXT and not braces and option.name not in OBJECTS:
         return None
     example = """'{"key": "value"}' in single quotes, with double quotes inside"""
     try:
@@ -162,7 +164,7 @@ def _without_units(text: str) -> str:
 def _key(argument: Argument) -> Reason | None:
     """A dotted option needs one that takes an object, and a key that the object has."""
     option = argument.option
-    if option.kind not in {"json", "json-or-text"}:
+    if option.kind not in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return f"{option.name} without a dot: it takes no object", f"write {option.name} VALUE"
     first = argument.key.partition(".")[0].removesuffix("+")
     return _unknown_key(option, first) if option.keys and first not in option.keys else None
