@@ -19,10 +19,10 @@ from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import grade
 from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics as compute
-from healthcheck.probe.problems import Problem, prompt
+from healthcheck.probe.problems import Problem
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
-from healthcheck.probe.request import differences, sent
+from healthcheck.probe.request import differences, sent, text_bytes
 from healthcheck.probe.sampler import Sampler, connections
 from healthcheck.probe.server import describe
 from healthcheck.probe.statistics.gate import Decision
@@ -154,8 +154,9 @@ async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: 
     has no bytes to count. Where it does not say, a token is at least one byte of the prompt.
     """
     length = server.get("max_model_len")
-    longest = max(problems, key=lambda problem: (sum(map(len, problem.images)), len(prompt(problem).encode())))
-    guessed = len(prompt(longest).encode()) + _TEMPLATE_TOKENS
+    said = {problem.id: text_bytes(problem, settings.request) for problem in problems}
+    longest = max(problems, key=lambda problem: (sum(map(len, problem.images)), said[problem.id]))
+    guessed = said[longest.id] + _TEMPLATE_TOKENS
     if not isinstance(length, int):
         return settings
     if not longest.images and settings.max_tokens + guessed + _TEMPLATE_MOST_TOKENS <= length:

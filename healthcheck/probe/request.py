@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from healthcheck.json_text import plain
@@ -74,6 +74,12 @@ def messages(problem: Problem, options: RequestOptions) -> list[Message]:
             continue
         around += [user(example.question), {"content": example.answer, "role": "assistant"}]
     return [*around, message(problem, prompt_of(problem, options))]
+
+
+def text_bytes(problem: Problem, options: RequestOptions) -> int:
+    """How many bytes of text the messages of a request have."""
+    said = messages(replace(problem, images=()), options)
+    return sum(len(str(turn["content"]).encode()) for turn in said)
 
 
 def fields(options: RequestOptions, repeat: int) -> dict[str, JsonValue]:

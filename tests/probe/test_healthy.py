@@ -12,6 +12,7 @@ from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure
 from healthcheck.probe.problems import AnswerKind
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.request import RequestOptions
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator.manners import Manner
@@ -183,6 +184,19 @@ def test_answers_in_another_language_are_a_warning(run: ProbeRun) -> None:
     text = "我们先把已有的苹果和后来买的苹果加在一起，然后再减去送给弟弟的那些，所以最后的答案是{}。"
     spoken = rewritten(run, lambda each: replace(each, text=text.format(each.order)))
     assert told(judged(spoken, "degenerate")) == "warn"
+    in_chinese = asking(spoken, RequestOptions(system="用中文回答。"))
+    assert told(judged(in_chinese, "degenerate")) == "pass"
+
+
+def test_copies_are_a_warning_where_more_than_one_token_is_sampled(run: ProbeRun) -> None:
+    text = "First the apples are counted, then those are added that somebody brought along on day {}, which is all."
+    copied = rewritten(run, lambda each: replace(each, text=text.format(each.problem)))
+    assert told(judged(copied, "degenerate")) == "warn"
+    assert told(judged(asking(copied, RequestOptions(top_k=1)), "degenerate")) == "pass"
+
+
+def asking(run: ProbeRun, request: RequestOptions) -> ProbeRun:
+    return replace(run, settings=replace(run.settings, request=request))
 
 
 THOUGHTS = (

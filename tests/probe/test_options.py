@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from healthcheck.cli import main
-from healthcheck.probe.options.reading import as_toml, from_file
+from healthcheck.errors import UsageError
+from healthcheck.probe.options.reading import as_toml, from_file, with_settings
 from healthcheck.probe.options.record import ProbeOptions, options
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
@@ -177,6 +178,12 @@ def test_a_margin_and_a_gate_exclude_each_other(tmp_path: Path, capsys: pytest.C
     assert "margin and gate both say" in capsys.readouterr().err
 
 
+def test_a_long_system_prompt_leaves_fewer_tokens_for_the_answer(tmp_path: Path) -> None:
+    with Simulator(behaviour(accuracy=even(1.0), context_tokens=8192)) as server:
+        assert probed(server.url, tmp_path / "run", "--set", f"system={'word ' * 5000}") == 0
+        assert 0 < sent(server)[-1]["max_tokens"] < 8192 - 5000
+
+
 def test_one_option_is_not_given_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert probed("http://127.0.0.1:9", tmp_path / "run", "--set", "samples=3") == 2
     assert "--samples and --set samples are the same option" in capsys.readouterr().err
@@ -260,6 +267,19 @@ def test_a_file_says_the_same_as_the_record(asked: ProbeOptions, tmp_path_factor
     path = tmp_path_factory.mktemp("toml") / "probe.toml"
     path.write_text(as_toml(asked), "utf-8", newline="")
     assert from_file(path) == asked
+
+
+@given(name=st.sampled_from([option.name for option in options()]), value=VALUES | TEXTS, dotted=st.none() | TEXTS)
+@settings(max_examples=300, deadline=None)
+def test_any_setting_is_taken_or_refused_in_words(name: str, value: object, dotted: str | None) -> None:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    setting = f"{name}.{dotted.replace('=', '')}={text}" if dotted else f"{name}={text}"
+    told, asked = "", ProbeOptions()
+    try:
+        asked = with_settings(asked, [setting])
+    except UsageError as error:
+        told = str(error)
+    assert f"--set {name}" in told if told else getattr(asked, name) is not None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.probe.folder import load
+from healthcheck.probe.problems import FAMILIES
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
 
@@ -112,6 +114,23 @@ def test_examples_come_from_the_data_set_and_are_not_asked(
     questions = {each[-1][1] for each in asked}
     assert len(questions) == 17
     assert questions.isdisjoint(question for _, question in examples)
+
+
+def test_pictures_go_with_the_words_around_the_question(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = f"data:image/png;base64,{base64.b64encode(next(FAMILIES['pictures']('easy', 1)).images[0]).decode()}"
+    data = rows(
+        tmp_path / "seen.jsonl", *({"question": f"Row {n}?", "answer": "4", "image": picture} for n in range(6))
+    )
+    config = f'dataset = "{data}"\nsystem = "Look."\nprompt = "See: {{question}}"\n'
+    with Simulator(behaviour()) as server:
+        probed(server, tmp_path / "run", config)
+        system, (role, parts) = turns(server)[0]
+        assert probed(server, tmp_path / "other", config + "few_shot = 1\n") == 2
+        assert "an example with a picture is not sent" in capsys.readouterr().err
+    assert (system, role) == (("system", "Look."), "user")
+    assert [part["type"] for part in parts] == ["text", "image_url"]
+    assert parts[0]["text"].startswith("See: Row ")
+    assert parts[1]["image_url"]["url"] == picture
 
 
 def test_each_of_several_data_sets_has_its_own_examples(tmp_path: Path) -> None:

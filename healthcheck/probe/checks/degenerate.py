@@ -149,6 +149,9 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _languages(run: ProbeRun) -> Iterator[Finding]:
+    """Own words around the question may ask for another language."""
+    if run.settings.request.system or run.settings.request.prompt:
+        return
     asked = [dominant_script(prompt(problem)) for problem in run.problems]
     answered = [sample for sample in run.samples if not sample.error]
     said = [(sample, dominant_script(final_text(sample.text))) for sample in answered]
@@ -164,7 +167,9 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
 
 
 def _copies(run: ProbeRun) -> Iterator[Finding]:
-    """Short answers are alike because there is no other way to say them."""
+    """Short answers are alike because there is no other way to say them, and all of them with top_k = 1."""
+    if run.settings.request.top_k == 1:
+        return
     rows = [row for row in figures.grid(run).rows if len(row) > 1]
     texts = [{run.samples[place].text for place in row} for row in rows]
     long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
