@@ -1,4 +1,4 @@
-"""Numbers of Linux system calls by machine; None where a machine has no such call."""
+"""Numbers of Linux system calls by machine."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ connect 42 203;socket 41 198;sendto 44 206;sendmsg 46 211;sendmmsg 307 269;prlim
 fcntl 72 25;ioctl 16 29
 seccomp 317 277;landlock_create_ruleset 444 444;landlock_add_rule 445 445;landlock_restrict_self 446 446
 """
+"""Name, number on x86_64, number on aarch64; "-" if the machine has no such call."""
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""How a filter is told which machine's numbers it sees (linux/audit.h)."""
+"""The value that identifies the machine to a seccomp filter (linux/audit.h)."""
 
 
 def machine() -> str:
@@ -32,7 +33,7 @@ def machine() -> str:
 
 
 def audit_arch() -> int | None:
-    """What a filter reads as `arch`; None where this module knows no numbers."""
+    """The `arch` of a seccomp filter on this machine; None if its numbers are unknown."""
     return _AUDIT.get(machine())
 
 

@@ -150,7 +150,7 @@ class Service:
             holders=processes.holders(self._port),
         )
         began = time.monotonic()
-        kept = self._memory.kept()
+        kept = self._memory.unreleased()
         self._stopped = replace(self._stopped, memory_kept=kept, memory_waited_s=time.monotonic() - began)
         return self._stopped
 
@@ -183,7 +183,7 @@ class Service:
         )
 
     def _supervised(self, blank: Launch) -> Launch:
-        self._memory.before()
+        self._memory.record_idle()
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._log.write_bytes(b"")
         kills = _oom_kills()
@@ -199,7 +199,7 @@ class Service:
             progress=self._progress,
         )
         outcome = self._watch.settle()
-        self._memory.settled()
+        self._memory.record_taken()
         launch = _facts(blank, self._supervisor, self._watch, outcome, kills)
         return judged(launch, self._environment.variables)
 

@@ -1,4 +1,4 @@
-"""Is the memory of the NPUs given back? Looks before the launch, once it is settled, and after its last process."""
+"""Finds NPU memory that a launch does not release: reads it before the launch, after the start, and at the end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from healthcheck.service.records import ChipMemory, Kept
 
 Look = Callable[[], tuple[ChipMemory, ...]]
-TELLING_BYTES = 2**30
-"""Figures of an idle chip move by a few hundred MiB; a model takes far more."""
-GIVEN_BACK_S = 15.0
-"""The driver takes the memory of a dead process back within seconds."""
+NOTICED_BYTES = 2**30
+"""The least growth that counts: an idle chip varies by a few hundred MiB, and a model takes far more."""
+RELEASED_S = 15.0
+"""How long to wait for the driver, which releases the memory of a dead process within seconds."""
 _EACH_S = 1.0
 
 
@@ -21,25 +21,25 @@ class MemoryWatch:
     """The memory that one launch takes on the chips of this machine. `look` returns () if there are none."""
 
     look: Look
-    given_back_s: float = GIVEN_BACK_S
+    released_s: float = RELEASED_S
     _before: dict[str, int] = field(default_factory=dict)
     _taken: frozenset[str] = frozenset()
 
-    def before(self) -> None:
-        """Nothing is launched yet."""
+    def record_idle(self) -> None:
+        """Record the memory in use; call it before the launch."""
         self._before = {chip.chip: chip.used_bytes for chip in self.look()}
 
-    def settled(self) -> None:
-        """The launch is ready, or has failed: which chips has it taken?"""
+    def record_taken(self) -> None:
+        """Record the chips whose memory has grown; call it when the launch is ready, or has failed."""
         if self._before:
             self._taken = frozenset(chip.chip for chip in self.look() if self._grown(chip))
 
-    def kept(self) -> tuple[Kept, ...]:
-        """Nothing of the launch is left: which of its chips still have no memory back, after a while?
+    def unreleased(self) -> tuple[Kept, ...]:
+        """Wait for the memory of those chips; returns the ones that still hold it. Call it after the last process.
 
-        A chip that it had not taken is left out: whatever takes it meanwhile is somebody else's.
+        Other chips do not count: memory that grows there belongs to another program.
         """
-        end = time.monotonic() + self.given_back_s
+        end = time.monotonic() + self.released_s
         while self._taken:
             left = tuple(chip for chip in self.look() if chip.chip in self._taken and self._grown(chip))
             if not left or time.monotonic() >= end:
@@ -49,4 +49,4 @@ class MemoryWatch:
 
     def _grown(self, chip: ChipMemory) -> bool:
         before = self._before.get(chip.chip)
-        return before is not None and chip.used_bytes - before > TELLING_BYTES
+        return before is not None and chip.used_bytes - before > NOTICED_BYTES

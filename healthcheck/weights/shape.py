@@ -27,7 +27,7 @@ class Shape:
         kv_heads: key and value heads.
         latent: with multi-head latent attention, the size of a token's cache entry in a layer (kv_lora_rank +
             qk_rope_head_dim), else None.
-        layers: what each layer caches.
+        layers: the kind of cache of each layer.
         window: tokens of a sliding window, None without one.
         context: the longest sequence that the model is made for, None if it does not say.
         hidden: the width of the residual stream.
@@ -119,7 +119,7 @@ def _kind(name: str, window: int | None) -> Cached:
 
 
 def _slides(config: JsonObject, number: int) -> bool:
-    """The layers that have the window, if the configuration does not list them."""
+    """Whether layer `number` has the window, if the configuration does not list the layers."""
     model_type = text_of(config.get("model_type"))
     default = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4}.get(model_type)
     pattern = _first(config, "sliding_window_pattern", "_sliding_window_pattern") or default

@@ -50,8 +50,8 @@ def npu_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return lay_out
 
 
-def launched(tmp_path: Path, script: str, given_back_s: float = 60.0):
-    memory = MemoryWatch(lambda: used_memory(RealMachine()), given_back_s=given_back_s)
+def launched(tmp_path: Path, script: str, released_s: float = 60.0):
+    memory = MemoryWatch(lambda: used_memory(RealMachine()), released_s=released_s)
     with service(tmp_path, script, memory=memory) as running:
         assert running.launch.outcome is LaunchOutcome.READY
     return stops.judge(running.ended())

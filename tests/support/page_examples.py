@@ -12,9 +12,6 @@ EXAMPLE, REPAIRED = "\nExample:\n", "\nUse instead"
 WITHOUT = {
     "plan/self-contained": "a summary of other checks",
     "plan/engine-config": "what vLLM refuses differs from release to release",
-    **dict.fromkeys(
-        ("probe/completes", "probe/degenerate", "probe/truncated", "probe/accuracy"), "hundreds of answers"
-    ),
 }
 """Pages that show none, each with the reason."""
 

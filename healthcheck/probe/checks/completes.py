@@ -28,6 +28,26 @@ def completes(run: ProbeRun) -> Findings:
 
     Repair: read the server's log at the time of the failure. Common causes: the engine died (out of memory), a
     proxy refuses or cuts streams, or the context length is too short for prompt and max_tokens (HTTP 400).
+
+    Example:
+    A proxy before the server ends each stream that is silent for a minute:
+
+    ```nginx nginx.conf
+    location /v1/ {
+        proxy_pass http://127.0.0.1:8001;
+        proxy_read_timeout 60s;
+    }
+    ```
+
+    Use instead:
+
+    ```nginx nginx.conf
+    location /v1/ {
+        proxy_pass http://127.0.0.1:8001;
+        proxy_read_timeout 1h;
+        proxy_buffering off;
+    }
+    ```
     """
     failed, answered = run.failed, len(run.samples) - len(run.failed)
     if failed:

@@ -70,6 +70,17 @@ def degenerate(run: ProbeRun) -> Findings:
     all text is in the reasoning field, remove --reasoning-parser. If answers ignore the question or are in another
     script, first check that chat template and tokenizer belong to the weights. If they differ at temperature 0,
     first try --max-num-seqs 1.
+
+    Example:
+    ```text an answer
+    !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!
+    ```
+
+    Use instead:
+
+    ```text an answer
+    Seven boxes hold six pens each, so there are 7 * 6 = 42 pens. The answer is 42.
+    ```
     """
     answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
     if not answered:

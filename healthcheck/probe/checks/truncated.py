@@ -35,6 +35,17 @@ def truncated(run: ProbeRun) -> Findings:
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
     generation_config.json and the end-of-turn token of the chat template.
+
+    Example:
+    ```json the last event of most answers
+    {"choices": [{"index": 0, "delta": {"content": " and"}, "finish_reason": "length"}]}
+    ```
+
+    Use instead:
+
+    ```json the last event of most answers
+    {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    ```
     """
     answered = [sample for sample in run.samples if not sample.error]
     if not answered:

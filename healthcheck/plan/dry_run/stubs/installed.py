@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from healthcheck.plan.dry_run.stubs import image, made
+from healthcheck.plan.dry_run.stubs import earlier_steps, image
 from healthcheck.repo import pip_words
 
 _FILE_BYTES = 256 * 1024
@@ -35,7 +35,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _of_installations() -> Iterator[str]:
-    for folder, words in made.installations():
+    for folder, words in earlier_steps.installations():
         for place in pip_words.lists(words):
             yield from _lines(os.path.join(folder, place))
         yield from (word for word in words if not word.startswith("-"))
@@ -44,7 +44,7 @@ def _of_installations() -> Iterator[str]:
 def folders() -> Sequence[str]:
     """Where the projects are that were installed from folders of the submission."""
     found = []
-    for folder, words in made.installations():
+    for folder, words in earlier_steps.installations():
         for word in words:
             place = os.path.join(folder, word.partition("[")[0])
             if not word.startswith("-") and any(os.path.exists(f"{place}/{name}") for name in _PROJECT):

@@ -17,7 +17,7 @@ _TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "npu_smi_tabl
 """For each layout: the head, the rows of a device, the border between devices of one card, that between cards, the
 head of the processes, and the line of a card without processes."""
 _USED_PERCENT = 5
-"""Memory that the driver and CANN take of an idle device, about."""
+"""The share of an idle device's memory that the driver and CANN use, about."""
 
 
 class _Device(NamedTuple):
@@ -122,7 +122,7 @@ def _memory_kind(shown: dict[str, Any]) -> str:
 
 
 def _chip_name(shown: dict[str, Any]) -> dict[str, str]:
-    """The two parts of the chip's name: where it has dies, the second is that of the NPU."""
+    """The fields with the chip's name; a chip with dies has another one for the NPU."""
     if shown["table"] == "dies":
         return {"Chip Name": shown["name"], "NPU Name": shown["soc"].rpartition("_")[2]}
     return {"Chip Type": "Ascend", "Chip Name": shown["name"].removeprefix("Ascend")}
@@ -150,7 +150,7 @@ _TOPICS: dict[str, Callable[[dict[str, Any]], dict[str, object]]] = {
     },
     "proc-mem": lambda _: {},
 }
-"""What each topic of `info -t` says of a chip."""
+"""The fields of a chip in each topic of `info -t`."""
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import commands, image, made, note
+from healthcheck.plan.dry_run.stubs import commands, earlier_steps, image, note
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """Where a stubbed package says that it is installed: the folders of its packages."""
@@ -80,7 +80,7 @@ def _missing(kind: str, word: str) -> Iterator[str]:
     place = word.partition("[")[0] if kind in {"project", "requirement"} else word
     if not place or "://" in place or " @ " in place or os.path.exists(os.path.expanduser(place)):
         return
-    if made.may_be_there(word):
+    if earlier_steps.may_be_there(word):
         return
     if kind == "requirements":
         yield f"ERROR: Could not open requirements file: [Errno 2] No such file or directory: '{place}'"

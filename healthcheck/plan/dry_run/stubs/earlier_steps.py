@@ -1,4 +1,4 @@
-"""What earlier steps of the submission may have made or installed that the dry run has not."""
+"""Earlier steps of the submission that a real run would do: installations, and files that they may create."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MAKES_NOTHING = {
     "npu-smi", "hccn_tool", "ray", "apt-get", "apt", "yum", "dnf", "apk", "add-apt-repository", "ldconfig",
     "update-alternatives", "venv", "virtualenv", "ensurepip",
 }  # fmt: skip
-"""Recorded programs that bring nothing into the submission's folder; what is not known to may have."""
+"""Recorded programs that create no files in the submission's folder; any other program may."""
 _GIT_READS = {"rev-parse", "describe", "log", "branch", "status", "diff", "remote", "config"}
 
 
 class Step(NamedTuple):
-    """What another process recorded, and the folder in which it ran."""
+    """A command that another process recorded, and its working directory."""
 
     kind: str
     folder: str
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 def installations() -> Iterator[tuple[str, list[str]]]:
-    """Where pip was told to install, and what: the words behind `install`."""
+    """Each `pip install`: the working directory, and the words after `install`."""
     for step in _earlier():
         words = pip_words.to_install(step.program, step.arguments)
         if words is not None:
@@ -39,7 +39,7 @@ def installations() -> Iterator[tuple[str, list[str]]]:
 
 
 def may_be_there(place: str) -> bool:
-    """Whether the real run may have `place`, which is not here.
+    """Whether `place`, which the dry run lacks, may exist in the real run.
 
     The image has files of its own, so only below the submission's folder is an absence certain; and there not once
     a step that was recorded and not done (a download, a build, a clone) may have made the file. A pattern that
