@@ -201,6 +201,8 @@ def _collect(
     planned = verdict.plan(settings, problems)
     if planned:
         progress.stage(Stage.PROBE, planned.told)
+    elif settings.references:
+        progress.stage(Stage.PROBE, "these samples cannot tell the reference from half of it: it decides nothing")
     rule = stopping(settings)
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     keeper = _Keeper(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from healthcheck.errors import UsageError
 from healthcheck.probe import figures
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.checks.accuracy import accuracy
 from healthcheck.probe.records import ProbeRun, ReferenceRun
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.records import CheckResult, Level, Outcome
@@ -30,7 +29,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
         said = next(against, unsound.because)
-        raise UsageError(f"{run.folder} is not a reference: its own {unsound.id} is not passed: {said}")
+        raise UsageError(f"{run.folder} is not a reference: its own {unsound.id} did not pass: {said}")
     chosen = figures.grid(run)
     return ReferenceRun(
         folder=str(run.folder),
@@ -44,12 +43,11 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
 
 
 def _unsound(run: ProbeRun) -> CheckResult | None:
-    """The first check of a run that speaks against it. A threshold or reference that it did not settle does not."""
-    unjudged = replace(run, settings=replace(run.settings, references={}, reference_run=None, threshold=None))
-    results = [(check.judge(run), check.judge(unjudged)) for check in CHECKS]
-    for own, plain in results:
-        if own.outcome in {Outcome.FAIL, Outcome.ERROR}:
-            return own
-        if plain.outcome not in {Outcome.PASS, Outcome.WARN}:
-            return plain
+    """The first check of a run that speaks against it. An accuracy that is low, or not settled, does not."""
+    some_right = any(grade.correct for grade in run.grades)
+    for check in CHECKS:
+        result = check.judge(run)
+        low = some_right and check is accuracy
+        if result.outcome in {Outcome.FAIL, Outcome.ERROR} or not (result.settled or low):
+            return result
     return None

@@ -119,9 +119,9 @@ def test_a_reference_that_ended_early_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("accuracy", "change", "fail", "reason"),
     [
-        (0.9, {}, 3, "probe/completes is not passed: 3 failed"),
-        (0.5, {"threshold": 0.9}, 0, "probe/accuracy is not passed: accuracy"),
-        (0.0, {}, 0, "probe/accuracy is not passed: accuracy"),
+        (0.9, {}, 3, "probe/completes did not pass: 3 failed"),
+        (0.5, {"threshold": 0.9}, 0, "probe/accuracy did not pass: accuracy"),
+        (0.0, {}, 0, "probe/accuracy did not pass: accuracy"),
     ],
 )
 def test_a_reference_that_is_not_sound_is_refused(
@@ -130,6 +130,14 @@ def test_a_reference_that_is_not_sound_is_refused(
     settings = replace(SETTINGS, **change)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=reason):
         reference_of(load(recorded(tmp_path / "gpu", accuracy, settings=settings, fail=fail)))
+
+
+def test_a_weak_model_can_be_the_reference_of_itself(tmp_path: Path) -> None:
+    reference = load(recorded(tmp_path / "gpu", 0.25, settings=MANY))
+    assert not accuracy_of(reference).settled  # a key word reaches more
+    settings = replace(against(reference), margin=0.15)
+    assert accuracy_of(load(recorded(tmp_path / "npu", 0.25, settings=settings, seed=2))).outcome.value == "pass"
+    assert accuracy_of(load(recorded(tmp_path / "dead", 0.02, settings=settings, seed=2))).outcome.value == "fail"
 
 
 def test_a_threshold_gets_all_samples_beside_a_reference(tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""A fault that shows in all copies of an answer counts once: the unit is the problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from healthcheck.probe.checks.degenerate import TOLERATED
+from healthcheck.probe.checks.truncated import NEVER_ENDS
+from healthcheck.probe.records import Sample
+from healthcheck.probe.shares import surely
+
+PROBLEMS, COPIES = 120, 3
+
+
+def samples_of(problems: Sequence[int]) -> list[Sample]:
+    return [
+        Sample(order=repeat * PROBLEMS + problem, problem=problem, repeat=repeat)
+        for problem in problems
+        for repeat in range(COPIES)
+    ]
+
+
+def found(faulty: int) -> float:
+    return surely(samples_of(range(faulty)), samples_of(range(PROBLEMS)))
+
+
+def test_nine_looping_problems_of_120_are_not_surely_more_than_tolerated() -> None:
+    assert found(9) == pytest.approx(0.040, abs=0.001)  # 27 of 360 samples, pooled: .052
+    assert found(9) < TOLERATED < found(14)
+
+
+@pytest.mark.parametrize("limit", [TOLERATED, 0.25, NEVER_ENDS])
+def test_a_rate_at_the_limit_is_rarely_surely_above_it_however_alike_the_copies(limit: float) -> None:
+    # Exact over the binomial distribution; independent samples would give .029 at .05, copies pooled .147.
+    above = sum(
+        math.comb(PROBLEMS, k) * limit**k * (1 - limit) ** (PROBLEMS - k)
+        for k in range(PROBLEMS + 1)
+        if found(k) > limit
+    )
+    assert above < 0.045
