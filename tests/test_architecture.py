@@ -56,6 +56,8 @@ OWNERS = {
     "psutil": {"processes"},
     "requests": {"wire"},
     "rich": {"report"},
+    "tree_sitter": {"repo"},
+    "tree_sitter_bash": {"repo"},
     "urllib3": {"wire"},
     "yaml": {"yaml_text"},
 }

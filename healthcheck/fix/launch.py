@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from healthcheck import contract
 from healthcheck.repo import shell
-from healthcheck.repo.shell import Command, Token
+from healthcheck.repo.shell import Command, Word
 
 BEFORE = {"exec", "nohup", "time", "command", "setsid"}
 GAP = re.compile(r"(?:[ \t]|\\\n)*")
@@ -38,7 +38,7 @@ class Launch:
 
     script: shell.Script
     command: Command
-    arguments: tuple[Token, ...]
+    arguments: tuple[Word, ...]
     names: int = 0
 
 
@@ -114,11 +114,11 @@ def _spans(launch: Launch, line: int) -> bool:
     return first <= line <= last
 
 
-def _name(word: Token) -> str:
+def _name(word: Word) -> str:
     return word.text.partition("=")[0].replace("_", "-") if word.text.startswith("--") else ""
 
 
-def _values(launch: Launch, option: str) -> Iterator[Token]:
+def _values(launch: Launch, option: str) -> Iterator[Word]:
     """The value of an option that is given once, as a word or as the part of a word after the sign."""
     given = [at for at, word in enumerate(launch.arguments) if _name(word) == option]
     if len(given) != 1:
@@ -127,15 +127,15 @@ def _values(launch: Launch, option: str) -> Iterator[Token]:
     name, equals, value = word.text.partition("=")
     if equals:
         start = word.start + len(name) + 1
-        yield Token(kind=word.kind, start=start, end=word.end, text=value, depth=word.depth)
+        yield Word(start=start, end=word.end, text=value)
     elif given[0] + 1 < len(launch.arguments):
         yield launch.arguments[given[0] + 1]
 
 
-def _one_word(word: Token) -> bool:
+def _one_word(word: Word) -> bool:
     """Whether a word is one argument whatever its variables hold, so that taking it out takes out just that."""
     return bool(LITERAL.fullmatch(word.text) or re.fullmatch(r'"[^"`()@*]*"|\'[^\']*\'|\$\w+|\$\{\w+\}', word.text))
 
 
-def _replace(word: Token, literal: re.Match[str], new: str) -> Change:
+def _replace(word: Word, literal: re.Match[str], new: str) -> Change:
     return Change(start=word.start + literal.start("value"), end=word.start + literal.end("value"), new=new)

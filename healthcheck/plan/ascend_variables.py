@@ -10,6 +10,7 @@ from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import line_of
 from healthcheck.records import Finding
+from healthcheck.repo import shell
 
 _PATHS = {
     "LD_LIBRARY_PATH": "the libraries of CANN and of the driver are found through it",
@@ -17,7 +18,6 @@ _PATHS = {
 }
 """Source: CANN's set_env.sh, which puts its folders in front of both."""
 _OF_CANN = re.compile(r"/Ascend/|\bcann\b|\bASCEND_", re.IGNORECASE)
-_SOURCES = re.compile(r"(?:^|[;&|({]|\b(?:then|do|else))\s*(?:\.|source)\s|set_env\.sh")
 _PLATFORM_PLUGIN = "ascend"
 """vllm-ascend's entry point in the group vllm.platform_plugins."""
 _GRAPH_OPTIONS = re.compile(r"compilation-config|optimization-level|cc\b|O\b")
@@ -49,17 +49,14 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
 
 def _replacing_line(text: str, name: str) -> int:
     """The last line that sets it; 0 if the script reads the previous value, or sources a file afterwards."""
-    lines = list(deploy_sh.code_lines(text))
-    kept = re.compile(rf"\$\{{?{name}\b")
-    if any(kept.search(line) for _, line in lines):
+    script = shell.read(text)
+    if any(node.name == name for node in script.of("simple_expansion", "expansion")):
         return 0
-    assigned = re.compile(rf"(?:^|[\s;&|({{]){name}=(?P<value>.*)")
     found = 0
-    for number, line in lines:
-        match = assigned.search(line)
-        if match:
-            found = 0 if _OF_CANN.search(match["value"]) else number
-        elif _SOURCES.search(line):
+    for node in script.of("variable_assignment", "command"):
+        if node.kind == "variable_assignment" and node.name == name:
+            found = 0 if _OF_CANN.search(node.text) else script.line(node.start)
+        elif node.name in {".", "source"} or "set_env.sh" in node.text:
             found = 0
     return found
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck.repo.shell import Command, Kind, Script, Token
+from healthcheck.repo.shell import Command, Script
 
 COMMANDS = {
     "[[": "[[ … ]]: dash looks for a command of that name",
@@ -25,20 +25,24 @@ OPERATORS = {
     "&>": "&>: dash runs the command in the background and empties the file",
     "&>>": "&>>: dash runs the command in the background",
     "|&": "|&",
-    "<<<": "<<<",
     ";;&": ";;&",
     ";&": ";&",
 }
-EXPANSIONS = (
-    (re.compile(r"\$\{[A-Za-z_]\w*\[|\$\{#[A-Za-z_]\w*\["), "an array"),
-    (re.compile(r"\$\{[A-Za-z_]\w*//?[^}]"), "${name/old/new}"),
-    (re.compile(r"\$\{[A-Za-z_]\w*:\s*[0-9]"), "${name:offset}"),
-    (re.compile(r"\$\{[A-Za-z_]\w*(\^\^?|,,?)[^}]*\}"), "${name^^} or ${name,,}"),
-    (re.compile(r"\$\{![A-Za-z_]"), "${!name}"),
-    (re.compile(r"\$\{?BASH_SOURCE\b"), "BASH_SOURCE, which is empty outside of bash"),
-)
-BRACES = re.compile(r"(?<![$\\])\{(\w+\.\.\w+|[^{}\s,'\"]*,[^{}\s'\"]*)\}")
-SINGLE_QUOTED = re.compile(r"'[^']*'")
+NODES = {
+    "array": "an array",
+    "subscript": "an array",
+    "ansi_c_string": "$'…'",
+    "process_substitution": "process substitution",
+    "brace_expression": "{a,b} or {1..9}, which dash leaves as it is",
+    "herestring_redirect": "<<<",
+}
+EXPANSIONS = {
+    **dict.fromkeys(("/", "//", "/#", "/%"), "${name/old/new}"),
+    **dict.fromkeys(("^", "^^", ",", ",,"), "${name^^} or ${name,,}"),
+    ":": "${name:offset}",
+    "!": "${!name}",
+}
+BRACES = re.compile(r"(?<![$\\])\{[^{}\s'\"]*,[^{}\s'\"]*\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class Bashism:
 def find(script: Script) -> tuple[Bashism, ...]:
     """The constructs that dash does not know, at most one of a kind, in order of their lines."""
     found: dict[str, int] = {}
-    for offset, what in (*_in_tokens(script), *_in_commands(script)):
+    for offset, what in (*_in_nodes(script), *_in_commands(script)):
         line = script.line(offset)
         found[what] = min(found.get(what, line), line)
     return tuple(Bashism(line=line, what=what) for what, line in sorted(found.items(), key=lambda item: item[1]))
@@ -63,35 +67,31 @@ def runs_itself_in_bash(script: Script) -> int:
     if "BASH" not in script.text:
         return 0
     for command in script.commands():
-        words = [word.text.strip("\"'") for word in command.words]
+        words = [word.value for word in command.words]
         if words[0] == "exec" and any(word.endswith("bash") for word in words[1:4]) and "$0" in words:
             return script.line(command.start)
     return 0
 
 
-def _in_tokens(script: Script) -> Iterator[tuple[int, str]]:
-    for token in script.tokens:
-        if token.kind is Kind.OPERATOR and token.text in OPERATORS:
-            yield token.start, OPERATORS[token.text]
-        elif token.kind is Kind.ARITHMETIC:
-            yield token.start, "(( … )): dash reads two subshells"
-        elif token.kind is Kind.WORD:
-            yield from ((token.start, what) for what in _in_word(token))
-
-
-def _in_word(token: Token) -> Iterator[str]:
-    if token.text.startswith("$'"):
-        yield "$'…'"
-    if token.text.startswith(("<(", ">(")):
-        yield "process substitution"
-    if re.match(r"[A-Za-z_]\w*\+=", token.text):
-        yield "name+=value"
-    if re.match(r"[A-Za-z_]\w*\+?=\(", token.text):
-        yield "an array"
-    if token.text[:1] not in {"'", '"'} and BRACES.search(re.sub(r'"[^"]*"|\'[^\']*\'', "", token.text)):
-        yield "{a,b} or {1..9}, which dash leaves as it is"
-    expanded = SINGLE_QUOTED.sub("", token.text) if not token.text.startswith('"') else token.text
-    yield from (what for pattern, what in EXPANSIONS if pattern.search(expanded))
+def _in_nodes(script: Script) -> Iterator[tuple[int, str]]:
+    for node in script.nodes:
+        around = node.parent.kind if node.parent else ""
+        if node.kind in NODES:
+            yield node.start, NODES[node.kind]
+        elif node.kind in OPERATORS:
+            yield node.start, OPERATORS[node.kind]
+        elif node.kind == "((" and around in {"compound_statement", "c_style_for_statement"}:
+            yield node.start, "(( … )): dash reads two subshells"
+        elif node.kind == "+=" and around == "variable_assignment":
+            yield node.start, "name+=value"
+        elif around == "expansion" and node.kind in EXPANSIONS:
+            yield node.start, EXPANSIONS[node.kind]
+        elif node.kind == "variable_name" and node.text == "BASH_SOURCE":
+            yield node.start, "BASH_SOURCE, which is empty outside of bash"
+        elif node.kind == "==" and node.inside("test_command"):
+            yield node.start, "[ a == b ]: dash only has ="
+        elif node.kind in {"function", "select"}:
+            yield node.start, COMMANDS[node.kind]
 
 
 def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
@@ -99,7 +99,10 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
         name = command.words[0].text
         if name in COMMANDS:
             yield command.start, COMMANDS[name]
-        if name in {"[", "test"} and any(word.text == "==" for word in command.words):
+        for word in command.words:
+            if word.text[0] not in "\"'" and BRACES.search(_unquoted(word.text)):
+                yield word.start, NODES["brace_expression"]
+        if name == "test" and any(word.text == "==" for word in command.words):
             yield command.start, "[ a == b ]: dash only has ="
         if sets_pipefail(command):
             yield command.start, "set -o pipefail: a dash without it ends the script there"
@@ -107,6 +110,10 @@ def _in_commands(script: Script) -> Iterator[tuple[int, str]]:
             yield command.start, "wait -n"
         if name == "trap" and command.words[-1].text == "ERR":
             yield command.start, "trap … ERR"
+
+
+def _unquoted(word: str) -> str:
+    return re.sub(r'"[^"]*"|\'[^\']*\'', "", word)
 
 
 def sets_pipefail(command: Command) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 
 from healthcheck import json_text
-from healthcheck.repo import pip_words, shell, shells
+from healthcheck.repo import pip_words, shell
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
         "llm-datadist", "msobjdump", "show-kernel-debug-data", "topi", "asc-opc-tool"}  # fmt: skip
@@ -70,9 +70,9 @@ def provided_part(name: str) -> str:
 
 def installed_by(script_text: str) -> Iterator[tuple[int, str, str]]:
     """Plain words of a pip install in a shell script that name a part of the environment: line, word, package."""
-    script = shell.read(script_text[: shells.MAX_SCRIPT_BYTES])
+    script = shell.read(script_text)
     for command in script.commands():
-        words = [word.text.strip("\"'") for word in command.words]
+        words = [word.value for word in command.words]
         if "install" not in words or not any(map(pip_words.is_pip, words[: words.index("install")])):
             continue
         for word in words[words.index("install") + 1 :]:

@@ -1,336 +1,215 @@
-"""A lexer for shell text that runs nothing: words, operators, comments and here-documents with their places.
+"""A shell text as a syntax tree, in which commands, words and variables are looked up; nothing of it runs.
 
-It is exact enough to decide for every word whether the shell reads it as code, and it never fails: a part that it
-cannot parse is one opaque word. The plan stage judges what a script does, by running it.
+tree-sitter-bash reads bash and POSIX sh, and recovers from what it cannot read: an ERROR node has the parts that it
+recognised, whose commands and variables count like others, while its bare words count for nothing. It skips a
+backslash before a blank, and a lone "-" before a here-document. Judging what a script does is the work of the plan
+stage, which runs it.
+
+Reading has a bound: text beyond MAX_CHARACTERS, MAX_PIPES or PARSE_S is as if it were not there, and what is nested
+deeper than MAX_DEPTH is a node without children.
 """
 
 from __future__ import annotations
 
 import bisect
-import enum
+import functools
 import re
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-MAX_DEPTH = 40
-MAX_LOOKAHEAD = 4096
-"""How far an arithmetic or a [[ condition may reach; keeps hostile text from being read over and over."""
-MAX_NAME = 80
-META = " \t\n;&|<>()"
-OPERATORS = ("&&", "||", ";;&", ";;", ";&", "<<<", "<<-", "<<", ">>", "<&", ">&", "<>", ">|", "&>>", "&>", "|&")
+MAX_CHARACTERS = 256 * 1024
+MAX_DEPTH = 60
+MAX_PIPES = 1000
+"""A pipeline is read in time that grows with the square of its length."""
+PARSE_S = 3.0
+"""Seconds of the processor; the scripts that take as many milliseconds are long ones."""
+_CHUNK = 512
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-ARRAY = re.compile(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=")
-CONDITION_END = re.compile(r"\s\]\](?=[\s;&|)]|\Z)")
-OPENERS = {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"}
-
-
-class Kind(enum.Enum):
-    """The kind of a piece of shell text."""
-
-    WORD = "word"
-    PATTERN = "pattern of a case"
-    OPERATOR = "operator"
-    NEWLINE = "newline"
-    COMMENT = "comment"
-    HEREDOC = "here-document"
-    CONDITION = "[["
-    ARITHMETIC = "(("
+_QUOTES = "\"'"
+_COMMANDS = ("command", "declaration_command", "unset_command", "test_command", "variable_assignment")
+_SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """A piece of the text: `text[start:end]`. `depth` counts the command substitutions around it."""
+class Word:
+    """A word of a command as it is written: `text[start:end]`."""
 
-    kind: Kind
     start: int
     end: int
     text: str
-    depth: int
 
     @property
-    def redirects(self) -> bool:
-        return self.text[0] in "<>" or self.text in {"&>", "&>>"}
+    def value(self) -> str:
+        """The word without the quotes around it."""
+        return self.text.strip(_QUOTES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A piece of the text, of a kind of tree-sitter-bash's grammar; `role` is its field in the parent, or ""."""
+
+    kind: str
+    role: str
+    start: int
+    end: int
+    source: str = field(repr=False)
+    parent: Node | None = field(repr=False)
+    children: list[Node] = field(default_factory=list, repr=False)
+
+    @property
+    def text(self) -> str:
+        return self.source[self.start : self.end]
+
+    @property
+    def name(self) -> str:
+        """What a command runs; the variable of an expansion, an assignment or a loop; a function's name."""
+        named = (each.text for each in self.children if each.role == "name" or each.kind.endswith("variable_name"))
+        return next(named, "")
+
+    @property
+    def word(self) -> Word:
+        return Word(start=self.start, end=self.end, text=self.text)
+
+    def around(self) -> Iterator[Node]:
+        """The nodes that hold this one, from its parent outwards."""
+        at = self.parent
+        while at is not None:
+            yield at
+            at = at.parent
+
+    def inside(self, *kinds: str) -> bool:
+        return any(node.kind in kinds for node in self.around())
+
+    def below(self, *kinds: str) -> Iterator[Node]:
+        """The nodes of these kinds in this one, itself included, in the order of the text."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.kind in kinds:
+                yield node
+            waiting += reversed(node.children)
+
+    def has(self, *kinds: str) -> bool:
+        """Whether a child is of one of these kinds; operators and keywords are kinds of their own."""
+        return any(child.kind in kinds for child in self.children)
+
+    def part(self, role: str) -> Node | None:
+        return next((child for child in self.children if child.role == role), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """The words of one simple command, assignments and all, without its redirections."""
+    """A simple command with its assignments, without its redirections; "[", "[[" and "export" are commands, too."""
 
-    words: tuple[Token, ...]
+    node: Node
+    words: tuple[Word, ...]
 
     @property
     def start(self) -> int:
         return self.words[0].start
 
+    @property
+    def name(self) -> str:
+        """The word that is run, or the first assignment if there are assignments alone."""
+        return self.node.name if self.node.kind == "command" else self.words[0].text
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Script:
-    """A shell text and its tokens, in order of their start."""
+    """A shell text and its nodes in the order of the text."""
 
     text: str
-    tokens: tuple[Token, ...]
+    nodes: tuple[Node, ...]
     line_ends: tuple[int, ...]
-
-    def commands(self) -> tuple[Command, ...]:
-        """The simple commands outside of command substitutions, in the order of the text."""
-        found: list[Command] = []
-        words: list[Token] = []
-        redirected = False
-        for token in self.tokens:
-            if token.depth or token.kind in {Kind.COMMENT, Kind.HEREDOC, Kind.PATTERN}:
-                continue
-            if token.kind is Kind.WORD and not (token.text in OPENERS and not words):
-                if redirected:
-                    redirected = False
-                elif not (token.text.isdigit() and self.text[token.end : token.end + 1] in {"<", ">"}):
-                    words.append(token)
-            elif token.kind is Kind.OPERATOR and token.redirects:
-                redirected = True
-            else:
-                found += [Command(words=tuple(words))] if words else []
-                words, redirected = [], False
-        return (*found, Command(words=tuple(words))) if words else tuple(found)
 
     def line(self, offset: int) -> int:
         """The number of the line, from 1, that holds the offset."""
         return bisect.bisect_left(self.line_ends, offset) + 1
 
+    def of(self, *kinds: str) -> Iterator[Node]:
+        """The nodes of these kinds."""
+        return (node for node in self.nodes if node.kind in kinds)
 
+    def commands(self) -> tuple[Command, ...]:
+        """The commands outside command substitutions."""
+        return tuple(command for command in self.all_commands() if not command.node.inside(*_SUBSTITUTIONS))
+
+    def all_commands(self) -> Iterator[Command]:
+        for node in self.of(*_COMMANDS):
+            if node.kind != "variable_assignment" or node.parent is None or node.parent.kind not in _COMMANDS:
+                words = tuple(sorted((word for word in _words(node) if word.text), key=lambda word: word.start))
+                if words:
+                    yield Command(node=node, words=words)
+
+    def runs(self, *names: str) -> Iterator[Command]:
+        """The commands of these names, also those in command substitutions."""
+        return (command for command in self.all_commands() if command.name in names)
+
+    def without(self, *kinds: str) -> str:
+        """The text with blanks in place of the nodes of these kinds, such as comments."""
+        parts, at = [], 0
+        for node in self.of(*kinds):
+            if node.start >= at:
+                parts += [self.text[at : node.start], re.sub(r"[^\n]", " ", node.text)]
+                at = node.end
+        return "".join((*parts, self.text[at:]))
+
+
+@functools.lru_cache(maxsize=8)  # dozens of questions are about one script
 def read(text: str) -> Script:
-    """Split a shell text into tokens; never raises."""
-    lexer = _Lexer(text)
-    lexer.read()
-    tokens = tuple(sorted(lexer.tokens, key=lambda token: (token.start, -token.end)))
-    return Script(text=text, tokens=tokens, line_ends=tuple(at.start() for at in re.finditer("\n", text)))
+    """The tree of a shell text; never raises."""
+    return Script(
+        text=text,
+        nodes=tuple(_nodes(text)),
+        line_ends=tuple(at.start() for at in re.finditer("\n", text)),
+    )
 
 
-class _Lexer:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.depth = 0
-        self.tokens: list[Token] = []
-        self._waiting: list[tuple[str, bool]] = []
-        self._no_arithmetic_before = 0
-        self._no_condition_before = 0
+def _nodes(text: str) -> Iterator[Node]:
+    import tree_sitter  # noqa: PLC0415 - commands that read no script start without it
+    import tree_sitter_bash  # noqa: PLC0415
 
-    def read(self) -> None:
-        while self.at < len(self.text):
-            self._list()
-            self.at += 1  # a closing parenthesis that closes nothing
-
-    def _list(self) -> None:
-        """Commands up to the parenthesis that closes them, or to the end."""
-        open_constructs: list[str] = []
-        command_begins = True
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char in " \t":
-                self.at += 1
-            elif self.text.startswith("\\\n", self.at):
-                self.at += 2
-            elif char == "\n":
-                self._newline()
-                command_begins = True
-            elif char == "#":
-                self._to(Kind.COMMENT, self._find("\n", self.at))
-            elif char == ")" and not open_constructs and self.depth:
+    until = time.thread_time() + PARSE_S
+    # One byte for each character, so that offsets agree; for the shell, other characters and \r are letters.
+    data = re.sub(r"[^\x01-\x0c\x0e-\x7f]", "x", _bounded(text)).encode("ascii")
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    cursor = parser.parse(lambda at, _: data[at : at + _CHUNK] if time.thread_time() < until else b"").walk()
+    path: list[Node] = []
+    while (found := cursor.node) is not None:
+        around = path[-1] if path else None
+        role = cursor.field_name or ""
+        node = Node(found.type, role, found.start_byte, found.end_byte, source=text, parent=around)
+        yield node
+        if around:
+            around.children.append(node)
+        if len(path) < MAX_DEPTH and cursor.goto_first_child():
+            path.append(node)
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
                 return
-            elif char in ";&|()<>" and not self._process_substitution():
-                command_begins = self._operator(open_constructs, command_begins)
-            else:
-                command_begins = self._word(open_constructs, command_begins)
+            path.pop()
 
-    def _operator(self, open_constructs: list[str], command_begins: bool) -> bool:
-        if command_begins and self.text.startswith("((", self.at):
-            end = self._arithmetic_end(self.at + 2)
-            if end:
-                self._to(Kind.ARITHMETIC, end)
-                return False
-        long = next((each for each in OPERATORS if self.text.startswith(each, self.at)), self.text[self.at])
-        if long == "(" and open_constructs[-1:] != ["pattern"]:
-            open_constructs.append("(")
-        elif long == ")" and open_constructs and open_constructs[-1] == "(":
-            open_constructs.pop()
-        elif long == ")" and open_constructs:
-            open_constructs[-1] = "body"
-        elif long in {";;", ";&", ";;&"} and open_constructs and open_constructs[-1] == "body":
-            open_constructs[-1] = "pattern"
-        self._to(Kind.OPERATOR, self.at + len(long))
-        if long in {"<<", "<<-"}:
-            self._delimiter(strips_tabs=long == "<<-")
-        return long[0] not in "<>" and long not in {"&>", "&>>"}
 
-    def _word(self, open_constructs: list[str], command_begins: bool) -> bool:
-        start = self.at
-        self._pass_word()
-        text = self.text[start : self.at]
-        inside = open_constructs[-1] if open_constructs else ""
-        kind = Kind.PATTERN if inside == "pattern" and text != "esac" else Kind.WORD
-        self.tokens.append(Token(kind=kind, start=start, end=self.at, text=text, depth=self.depth))
-        if inside == "case" and text == "in":
-            open_constructs[-1] = "pattern"
-        elif text == "esac" and (inside == "pattern" or (inside == "body" and command_begins)):
-            open_constructs.pop()
-        elif text == "case" and command_begins and kind is Kind.WORD:
-            open_constructs.append("case")
-        elif text == "[[" and command_begins:
-            end = self._condition_end()
-            if end:
-                self._to(Kind.CONDITION, end)
-        return command_begins and (text in OPENERS or bool(ASSIGNMENT.match(text)))
+def _words(command: Node) -> Iterator[Word]:
+    """The grammar takes the words behind a redirection for further files of it."""
+    if command.kind == "variable_assignment":
+        yield command.word
+    elif command.kind == "test_command":
+        yield command.children[0].word
+    else:
+        yield from (child.word for child in command.children if not child.kind.endswith("_redirect"))
+    around = command.parent
+    redirects = command.children if around is None or command.role != "body" else command.children + around.children
+    for redirect in redirects:
+        if redirect.kind == "file_redirect":
+            files = [child.word for child in redirect.children if child.role == "destination"]
+            yield from files[1:]
+        elif redirect.kind == "heredoc_redirect":
+            yield from (child.word for child in redirect.children if child.role == "argument")
 
-    def _pass_word(self) -> None:
-        start = self.at
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char == "\\":
-                self.at += 2
-            elif char == "'":
-                self.at = self._find("'", self.at + 1) + 1
-            elif char == '"':
-                self._pass_double_quotes()
-            elif char == "`":
-                self._pass_backticks()
-            elif char == "$":
-                self._pass_dollar()
-            elif char == "(" and ARRAY.fullmatch(self.text[max(start, self.at - MAX_NAME) : self.at]):
-                self._pass_parentheses()
-            elif char in "<>" and self.at == start:
-                self.at += 1
-                self._pass_parentheses()
-            elif char in META:
-                break
-            else:
-                self.at += 1
-        self.at = min(self.at, len(self.text))
 
-    def _pass_dollar(self) -> None:
-        following = self.text[self.at + 1 : self.at + 2]
-        if following == "(":
-            end = self._arithmetic_end(self.at + 3) if self.text.startswith("$((", self.at) else 0
-            self.at += 1
-            if end:
-                self.at = end
-            else:
-                self._pass_parentheses()
-        elif following == "{":
-            self.at += 2
-            self._pass_braces()
-        elif following == "'":
-            self.at += 2
-            while self.at < len(self.text) and self.text[self.at] != "'":
-                self.at += 2 if self.text[self.at] == "\\" else 1
-            self.at += 1
-        else:
-            self.at += 1
-
-    def _pass_double_quotes(self) -> None:
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] != '"':
-            self._pass_quoted_char()
-        self.at += 1
-
-    def _pass_quoted_char(self) -> None:
-        char = self.text[self.at]
-        if char == "\\":
-            self.at += 2
-        elif char == "`":
-            self._pass_backticks()
-        elif char == "$" and self.text[self.at + 1 : self.at + 2] in {"(", "{"}:
-            self._pass_dollar()
-        else:
-            self.at += 1
-
-    def _pass_braces(self) -> None:
-        if self.depth >= MAX_DEPTH:
-            self.at = len(self.text)
-            return
-        self.depth += 1
-        while self.at < len(self.text) and self.text[self.at] != "}":
-            if self.text[self.at] == '"':
-                self._pass_double_quotes()
-            elif self.text[self.at] == "'":
-                self.at = self._find("'", self.at + 1) + 1
-            else:
-                self._pass_quoted_char()
-        self.depth -= 1
-        self.at += 1
-
-    def _pass_backticks(self) -> None:
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] != "`":
-            self.at += 2 if self.text[self.at] == "\\" else 1
-        self.at += 1
-
-    def _pass_parentheses(self) -> None:
-        """From an opening parenthesis past the closing one; the tokens between are one level deeper."""
-        if self.depth >= MAX_DEPTH:
-            self.at = len(self.text)
-            return
-        self.at += 1
-        self.depth += 1
-        self._list()
-        self.depth -= 1
-        self.at += 1
-
-    def _newline(self) -> None:
-        self._to(Kind.NEWLINE, self.at + 1)
-        waiting, self._waiting = self._waiting, []
-        for delimiter, strips_tabs in waiting:
-            start = self.at
-            while self.at < len(self.text):
-                end = self._find("\n", self.at)
-                line = self.text[self.at : end]
-                self.at = min(end + 1, len(self.text))
-                if (line.lstrip("\t") if strips_tabs else line) == delimiter:
-                    break
-            self.at, end = start, self.at
-            self._to(Kind.HEREDOC, end)
-
-    def _delimiter(self, *, strips_tabs: bool) -> None:
-        while self.text[self.at : self.at + 1] in {" ", "\t"}:
-            self.at += 1
-        start = self.at
-        self._pass_word()
-        if self.at > start:
-            raw = self.text[start : self.at]
-            self.tokens.append(Token(kind=Kind.WORD, start=start, end=self.at, text=raw, depth=self.depth))
-            self._waiting.append((re.sub(r"""['"\\]""", "", raw), strips_tabs))
-
-    def _process_substitution(self) -> bool:
-        return self.text[self.at] in "<>" and self.text[self.at + 1 : self.at + 2] == "("
-
-    def _condition_end(self) -> int:
-        limit = min(len(self.text), self.at + MAX_LOOKAHEAD)
-        if self.at < self._no_condition_before:
-            return 0
-        found = CONDITION_END.search(self.text, self.at, limit)
-        self._no_condition_before = 0 if found else limit
-        return found.end() if found else 0
-
-    def _arithmetic_end(self, start: int) -> int:
-        """The end of the arithmetic that begins at `start`, 0 if there is none; a failed search is not repeated."""
-        limit = min(len(self.text), start + MAX_LOOKAHEAD)
-        if start < self._no_arithmetic_before:
-            return 0
-        level = 0
-        for at in range(start, limit):
-            if self.text[at] == "(":
-                level += 1
-            elif self.text[at] == ")" and level:
-                level -= 1
-            elif self.text[at] == ")":
-                return at + 2 if self.text.startswith("))", at) else 0
-        self._no_arithmetic_before = limit
-        return 0
-
-    def _find(self, what: str, start: int) -> int:
-        found = self.text.find(what, start)
-        return len(self.text) if found < 0 else found
-
-    def _to(self, kind: Kind, end: int) -> None:
-        end = min(end, len(self.text))
-        if end > self.at:
-            text = self.text[self.at : end]
-            self.tokens.append(Token(kind=kind, start=self.at, end=end, text=text, depth=self.depth))
-        self.at = end
+def _bounded(text: str) -> str:
+    ends = [at.start() for at in re.finditer(r"\|", text)][MAX_PIPES:]
+    return text[: min(MAX_CHARACTERS, *ends[:1], len(text))]

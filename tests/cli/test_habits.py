@@ -238,7 +238,17 @@ def test_help_imports_no_command() -> None:
     code = "import sys; from healthcheck import cli; cli.parser_for({''}); print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not loaded & {"rich", "httptools", "requests", "msgspec", "yaml", "jinja2", "psutil", "subprocess"}
+    assert not loaded & {
+        "rich",
+        "httptools",
+        "requests",
+        "msgspec",
+        "yaml",
+        "jinja2",
+        "psutil",
+        "subprocess",
+        "tree_sitter",
+    }
     assert not {f"healthcheck.cli.{name}" for name in cli.COMMANDS} & loaded
 
 

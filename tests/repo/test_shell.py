@@ -1,4 +1,4 @@
-"""The lexer never fails, loses nothing, and knows code from text."""
+"""A shell text is read whatever it holds, and code is known from text."""
 
 from __future__ import annotations
 
@@ -8,39 +8,58 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.plan.script import deploy_sh
 from healthcheck.repo import bashisms, shell
-from healthcheck.repo.shell import Kind
 
 PIECES = ("$(", "${", "$((", "(", ")", "}", '"', "'", "`", "\\", "\n", " ", "a", "=", "<<E", "E", "#", "case ", "in ",
-          "esac", ";;", "[[ ", " ]]", "((", "))", "&", "|", ";", "<(", "\\\n", "é")  # fmt: skip
+          "esac", ";;", "[[ ", " ]]", "((", "))", "&", "|", ";", "<(", "\\\n", "é", "cd /b", "if ", "then ", "$1", "\0")  # fmt: skip
+
+
+def ask_everything(text: str) -> None:
+    bashisms.find(shell.read(text))
+    deploy_sh.folder_at(text, 1, "a")
+    deploy_sh.stops_at_errors(text, "deploy.sh:1")
+    deploy_sh.processor_line(text)
+    deploy_sh.unquoted_line(text, "a")
+    deploy_sh.overwriting_line(text, "a")
+    deploy_sh.empty_line(text)
+    deploy_sh.required_variable(text, "a")
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
-def test_any_text_gives_tokens_with_true_places(text: str):
+def test_any_text_gives_nodes_with_true_places(text: str):
     script = shell.read(text)
-    for token in script.tokens:
-        assert 0 <= token.start < token.end <= len(text)
-        assert text[token.start : token.end] == token.text
-    outer = [token for token in script.tokens if not token.depth]
-    assert all(one.end <= other.start for one, other in itertools.pairwise(outer))
-    between = [text[one.end : other.start] for one, other in itertools.pairwise(outer)]
-    assert not "".join(between).replace("\\\n", "").strip(" \t)"), "only blanks and continuations are no tokens"
-    script.commands()
-    bashisms.find(script)
+    for node in script.nodes:
+        assert 0 <= node.start <= node.end <= len(text)
+        assert all(node.start <= child.start <= child.end <= node.end for child in node.children)
+        assert all(one.end <= other.start for one, other in itertools.pairwise(node.children))
+    for command in script.all_commands():
+        assert all(text[word.start : word.end] == word.text for word in command.words)
+    assert [line.count("\n") for line in (script.without("comment"),)] == [text.count("\n")]
+    ask_everything(text)
 
 
 @given(st.text(max_size=300))
 def test_any_text_at_all(text: str):
-    bashisms.find(shell.read(text))
+    ask_everything(text)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["$(" * 60_000, "${" * 60_000, '"${' * 40_000, "((" * 60_000, "`" * 100_001, "a=(" * 40_000, "<<E " * 9_000],
-)
-def test_hostile_nesting_ends_long_before_the_time_limit_of_a_test(text: str):
-    tokens = shell.read(text).tokens
-    assert tokens[-1].end <= len(text)
+    [
+        "$(" * 60_000, "${" * 60_000, '"${' * 40_000, "((" * 60_000, "`" * 100_001, "a=(" * 40_000, "<<E " * 9_000,
+        "a|" * 80_000, "a && " * 40_000, "if a; then " * 20_000, "\n" * 200_000, "f() {\n" * 20_000, "a=$b\n" * 40_000,
+        "for a in b; do c; done\n" * 10_000, "\\ \n" * 60_000, "'\"" * 60_000, "[[ " * 60_000, "fi ) } ;; done\n" * 15_000,
+    ],
+    ids=lambda text: text[:8],
+)  # fmt: skip
+def test_hostile_text_ends_long_before_the_time_limit_of_a_test(text: str):
+    ask_everything(text)
+
+
+def test_what_lies_beyond_a_bound_is_not_read():
+    text = "a\n" * shell.MAX_CHARACTERS
+    assert shell.read(text).nodes[-1].end <= shell.MAX_CHARACTERS
 
 
 def words(text: str) -> list[list[str]]:
@@ -56,15 +75,18 @@ def words(text: str) -> list[list[str]]:
         ("cat <<E\n--port 1\nE\nb", [["cat"], ["b"]]),
         ("cat <<'E' | tee x\n$(\nE\nb", [["cat"], ["tee", "x"], ["b"]]),
         ("cat <<-E\n\tx\n\tE\nb", [["cat"], ["b"]]),
+        ("cat <<E more\nx\nE\nb", [["cat", "more"], ["b"]]),
         ("x=$(f <<E\n)\nE\n)\nb", [["x=$(f <<E\n)\nE\n)"], ["b"]]),
-        ("case $1 in --port) a;; (-h|b) c;; esac; d", [["case", "$1", "in"], ["a"], ["c"], ["esac"], ["d"]]),
-        ("if a; then b; fi", [["a"], ["b"], ["fi"]]),
+        ("case $1 in --port) a;; (-h|b) c;; esac; d", [["a"], ["c"], ["d"]]),
+        ("if a; then b; fi", [["a"], ["b"]]),
         ('A=1 b \'c d\' "e $(f "g") h"', [["A=1", "b", "'c d'", '"e $(f "g") h"']]),
         ("a=(--x 1 # y\n --z)\nb", [["a=(--x 1 # y\n --z)"], ["b"]]),
         ("[[ $a =~ ^(x|y)$ ]] && b", [["[["], ["b"]]),
         ("a;b&&c||d|e", [["a"], ["b"], ["c"], ["d"], ["e"]]),
         ("echo $((1<<2)) `x`", [["echo", "$((1<<2))", "`x`"]]),
         ("a b#c #d", [["a", "b#c"]]),
+        ("f() { export A=b; }; 模型 é", [["export", "A=b"], ["模型", "é"]]),
+        ("a b\r\n", [["a", "b\r"]]),
     ],
 )
 def test_commands(text: str, expected: list[list[str]]):
@@ -72,10 +94,9 @@ def test_commands(text: str, expected: list[list[str]]):
 
 
 def test_comments_and_here_documents_are_no_code():
-    script = shell.read("# a $(b)\ncat <<E\nc # d\nE\n")
-    kinds = {token.text: token.kind for token in script.tokens}
-    assert kinds["# a $(b)"] is Kind.COMMENT
-    assert kinds["c # d\nE\n"] is Kind.HEREDOC
+    script = shell.read("# a $(b)\ncat <<E # f\nc # d\nE\n")
+    assert [node.text for node in script.of("comment")] == ["# a $(b)", "# f"]
+    assert script.without("comment") == " " * 8 + "\ncat <<E    \nc # d\nE\n"
 
 
 @pytest.mark.parametrize(

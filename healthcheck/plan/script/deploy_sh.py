@@ -9,22 +9,22 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from healthcheck import contract
-from healthcheck.repo import shell, shells
+from healthcheck.repo import shell
+from healthcheck.repo.shell import Node, Word
 
 _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
-_CHANGES_FOLDER = {"cd", "pushd", "popd"}
-_STOPS = re.compile(r"(?:^|[;&])\s*set\s+(?:[-+]?\w+\s+)*?([-+])(?:\w*e\w*|o\s+errexit)")
-_GOES_ON = re.compile(r"\|\||^\s*(?:if|elif|while|until|!)\s")
-_PROCESSOR = re.compile(r"\buname\s+-[mpi]\b|\$\(arch\)|`arch`")
-_PROCESSOR_VARIABLE = re.compile(rf"\b(\w+)=[\"']?(?:\$\(|`)(?={_PROCESSOR.pattern}|arch\b)")
-_VARIABLE = re.compile(r"\$\{?(\w+)")
-_DECIDES = re.compile(
-    r"(?:^|[;&|({!]|\b(?:then|do|else|if|elif|while|until)\b)\s*(?:if|elif|case|while|until|test|\[\[?)\s"
-)
-"""A word that decides, where a command begins."""
-_WRITES = re.compile(r">|(?:tee|mkdir|touch|cp|mv)\b")
 _ONLY_SAYS = re.compile(r"\s*(?:echo|printf)\s[^;&|<>`(]*$")
+_PRESENT = re.compile(r"-[nz]\s+\"?$")
+_BACKGROUND = re.compile(r"[ \t]*&(?!&)")
 _KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
+_CHANGES_FOLDER = {"cd", "pushd", "popd"}
+_OWN_SHELL = {"subshell", "pipeline", "command_substitution", "process_substitution", "function_definition"}
+_BODIES = {"compound_statement", "do_group", "subshell", "function_definition", "command_substitution"}
+_WRITES = {"tee", "mkdir", "touch", "cp", "mv"}
+_EXPANSIONS = ("simple_expansion", "expansion")
+_VALUES = {":-", "-", ":=", "="}
+_FEEDS = ("redirected_statement", "pipeline", "for_statement", "while_statement", "function_definition")
+_DIGITS = frozenset("123456789")
 
 
 def shebang(text: str) -> tuple[str, tuple[str, ...]] | None:
@@ -63,9 +63,8 @@ def place_of(text: str, needles: Sequence[str]) -> str:
 
 
 def code_lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.lstrip().startswith("#"):
-            yield number, line
+    """The lines without comments, numbered from 1."""
+    return enumerate(shell.read(text).without("comment").split("\n"), 1)
 
 
 def where_is(text: str, argv: Sequence[str]) -> str:
@@ -91,46 +90,32 @@ def folder_at(text: str, number: int, name: str) -> str:
 @lru_cache(maxsize=1)
 def _folders(text: str) -> tuple[tuple[int, str], ...]:
     """Where in the text the folder may change, and to which."""
-    code = shell.read(text[: shells.MAX_SCRIPT_BYTES])
-    tokens = [token for token in code.tokens if not token.depth]
-    commands = {command.start: command.words for command in code.commands()}
+    script = shell.read(text)
+    commands = {command.node: command.words for command in script.commands()}
     leaves: dict[str, str] = {}
     """The functions that change the folder, with the one in which they end."""
-    folder, outer, found = "", [("", "", 0)], [(-1, "")]
-    changes = 0
-    for at, token in enumerate(tokens):
-        words = commands.get(token.start, ())
-        name = words[0].text if words else ""
+    found = [(-1, "")]
+
+    def after(node: Node, folder: str) -> str:
+        """The folder after a node that is entered in one; as deep as a tree is read."""
+        name, end = node.name if node in commands else "", folder
         if name in _CHANGES_FOLDER:
-            folder, changes = _entered(folder, words), changes + 1
-        elif name in leaves and not _is_apart(tokens[at : at + len(words) + 8], words[-1]):
-            folder, changes = leaves[name], changes + 1
-        elif token.text in {"(", "{"}:
-            function = _defined(tokens[max(0, at - 6) : at]) if token.text == "{" else ""
-            outer.append((folder, function, changes))
-        elif token.text == ")" and tokens[at - 1].kind is not shell.Kind.PATTERN and len(outer) > 1:
-            folder, *_ = outer.pop()
-        elif token.text == "}" and len(outer) > 1:
-            around, function, before = outer.pop()
-            if function and changes > before:
-                leaves[function] = folder
-            folder = around if function or around == folder else ""
-        found.append((token.start, folder))
-    return tuple(found)
+            end = _entered(folder, commands[node])
+        elif name in leaves and not _BACKGROUND.match(text, node.end):
+            end = leaves[name]
+        for child in node.children:
+            end = after(child, end)
+        if node.kind == "function_definition" and end != folder:
+            leaves[node.name] = end
+        elif node.kind == "compound_statement" and node.role != "body" and end != folder:
+            end = ""  # a group, which may be behind a condition
+        if node.kind in _OWN_SHELL:
+            end = folder
+        found.append((node.end, end))
+        return end
 
-
-def _defined(before: Sequence[shell.Token]) -> str:
-    """The function whose body begins behind these tokens, "" where it is none."""
-    words = [token.text for token in before if token.kind is not shell.Kind.NEWLINE]
-    if words[-2:] == ["(", ")"]:
-        return words[-3] if len(words) > 2 else ""
-    return words[-1] if words[-2:-1] == ["function"] else ""
-
-
-def _is_apart(tokens: Sequence[shell.Token], last: shell.Token) -> bool:
-    """Whether the command that ends with this word runs in a shell of its own; `tokens` begin with it."""
-    behind = next((token.text for token in tokens if token.start >= last.end), "")
-    return behind in {"|", "|&", "&"}
+    after(script.nodes[0], "")
+    return tuple(sorted(found, key=lambda each: each[0]))
 
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
@@ -143,15 +128,14 @@ def folder_line(text: str, folders: Sequence[str]) -> int | None:
 def makes_folder(text: str, folder: str) -> bool:
     """Whether deploy.sh itself makes the folder, or one in it."""
     named = re.compile(_named([folder]))
-    parts = (part for _, line in code_lines(text) for part in re.split("[|;&]", line))
-    return any(re.search(r"\bmkdir\b", part) and named.search(part) for part in parts)
+    return any(named.search(word.text) for command in shell.read(text).runs("mkdir") for word in command.words)
 
 
 def _named(folders: Sequence[str]) -> str:
     return rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])"
 
 
-def _entered(folder: str, words: Sequence[shell.Token]) -> str:
+def _entered(folder: str, words: Sequence[Word]) -> str:
     name = words[-1].text.strip("\"'")
     placed = name.startswith("/") or (folder and not name.startswith(("-", "~")))
     known = len(words) > 1 and words[0].text != "popd" and not set("$`*") & set(name)
@@ -162,135 +146,163 @@ def stops_at_errors(text: str, place: str = "") -> bool:
     """Whether a command that fails ends the script (`set -e`): at a place such as "deploy.sh:7", else anywhere."""
     line = place.rpartition(":")[2]
     number = int(line) if line.isdigit() else 0
-    if number and _GOES_ON.search(_joined_line(text, number)):
+    script = shell.read(text)
+    commands = script.of("command", "test_command") if number else ()
+    if any(script.line(node.start) <= number <= script.line(node.end) and _is_tested(node) for node in commands):
         return False
-    stops = "e" in "".join(_shell_options(text))
-    for at, code in code_lines(text):
-        for match in _STOPS.finditer(code) if not number or at <= number else ():
-            stops = match[1] == "-" or (stops and not number)
+    options = (shebang(text) or ("", ()))[1]
+    stops = any(option[0] == "-" and "e" in option for option in options)
+    for command in script.runs("set"):
+        for sign in _errexit(command.words) if not number or script.line(command.start) <= number else ():
+            stops = sign == "-" or (stops and not number)
     return stops
 
 
-def _joined_line(text: str, number: int) -> str:
-    """A line with those that backslashes join to it."""
-    lines = text.splitlines()
-    first = last = min(number, len(lines)) - 1
-    while first > 0 and lines[first - 1].endswith("\\"):
-        first -= 1
-    while last + 1 < len(lines) and lines[last].endswith("\\"):
-        last += 1
-    return "\n".join(lines[first : last + 1])
+def _errexit(words: Sequence[Word]) -> Iterator[str]:
+    """The sign of each option that is errexit: "-" has errors end the script, "+" not."""
+    options = [word.text for word in words[1:]]
+    for option, after in zip(options, [*options[1:], ""], strict=True):
+        if option[0] in "-+" and ("e" in option or (option[1:] == "o" and after == "errexit")):
+            yield option[0]
 
 
-def _shell_options(text: str) -> tuple[str, ...]:
-    found = shebang(text)
-    return tuple(word for word in found[1] if re.fullmatch(r"-[a-z]+", word)) if found else ()
+def _is_tested(node: Node) -> bool:
+    """Whether the script goes on if the command fails."""
+    for around in (node, *node.around()):
+        if around.kind in _BODIES:
+            return False
+        if around.kind == "negated_command" or around.role == "condition":
+            return True
+        if around.kind == "list" and around.has("||"):
+            return True
+    return False
 
 
 def processor_line(text: str) -> int | None:
     """The first line that decides by the kind of processor (`uname -m`, itself or in a variable)."""
+    script = shell.read(text)
     names: set[str] = set()
-    for number, line in code_lines(text):
-        if (_PROCESSOR.search(line) or names & set(_VARIABLE.findall(line))) and _DECIDES.search(line):
-            return number
-        names |= {match[1] for match in _PROCESSOR_VARIABLE.finditer(line)}
+    for node in script.nodes:
+        asks = any(_asks_for_processor(command) for command in node.below("command"))
+        if node.kind == "variable_assignment" and asks:
+            names.add(node.name)
+        elif _decides(node) and (asks or names & {each.name for each in node.below(*_EXPANSIONS)}):
+            return script.line(node.start)
     return None
 
 
+def _asks_for_processor(command: Node) -> bool:
+    options = {each.text for each in command.children}
+    return command.name == "arch" or (command.name == "uname" and not options.isdisjoint(("-m", "-p", "-i")))
+
+
+def _decides(node: Node) -> bool:
+    """Whether it is what a branch is chosen by."""
+    chosen = node.role == "value" and any(around.kind == "case_statement" for around in list(node.around())[:1])
+    return chosen or node.role == "condition" or node.kind == "test_command" or node.name == "test"
+
+
 def line_at(text: str, number: int) -> str:
-    lines = text.splitlines()
+    lines = text.split("\n")
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def unquoted_line(text: str, variable: str) -> int | None:
     """The first line that uses the variable outside double quotes, assignments apart."""
-    use = re.compile(rf"\$(?:\{{{variable}\b[^}}]*\}}|{variable}\b)")
-    for number, line in code_lines(text):
-        for match in use.finditer(line):
-            before = line[: match.start()]
-            quoted = before.replace('\\"', "").count('"') % 2 == 1
-            assigned = re.search(r"(?:^|[\s;])\w+=\S*$", before) is not None
-            if not quoted and not assigned:
-                return number
-    return None
+    uses = (node for node in shell.read(text).of(*_EXPANSIONS) if node.name == variable)
+    return _line_of(text, (node for node in uses if not _is_kept_whole(node)))
+
+
+def _is_kept_whole(node: Node) -> bool:
+    """Whether blanks in the value of an expansion do not split it."""
+    for around in node.around():
+        if around.kind in {"string", "variable_assignment", "heredoc_body"}:
+            return True
+        if around.kind == "command_substitution":
+            break
+    return False
 
 
 def built_line(text: str, variable: str) -> int | None:
     """The first line that writes the variable between other words of a command into another variable."""
-    use = rf"\$(?:\{{{variable}\}}|{variable}\b)"
-    built = re.compile(rf"(?:^|[\s;])\w+\+?=(?:\"[^\"]*(?:\s{use}|{use}[\"']*\s)|'[^']*\s[\"]?{use})")
-    return next((number for number, line in code_lines(text) if built.search(line)), None)
+    use = re.compile(rf"\s[\"']?\$(?:\{{{variable}\}}|{variable}\b)|\$(?:\{{{variable}\}}|{variable}\b)[\"']*\s")
+    values = (node for node in shell.read(text).of("string", "raw_string") if node.role == "value")
+    return _line_of(text, (node for node in values if use.search(node.text)))
 
 
 def overwriting_line(text: str, variable: str) -> int | None:
     """The first line that gives the variable a value which is not made of it."""
-    given = re.compile(rf"^\s*(?:export\s+|readonly\s+|declare\s+(?:-\w+\s+)*)?{variable}=(.*)$")
-    use = re.compile(rf"\$\{{?{variable}\b")
-    found = ((number, given.match(line)) for number, line in code_lines(text))
-    return next((number for number, match in found if match and not use.search(match[1])), None)
+    given = (node for node in shell.read(text).of("variable_assignment") if node.name == variable)
+    always = (node for node in given if node.parent and node.parent.kind not in {"list", "command"})
+    others = (node for node in always if all(each.name != variable for each in node.below(*_EXPANSIONS)))
+    return _line_of(text, others)
 
 
 def ending_lines(text: str, behind: int, status: int) -> tuple[int, ...]:
     """The lines behind a line that end a script with the status (`exit 0`)."""
-    ends = re.compile(
-        rf"(?:^|[;&|{{]|\b(?:then|do|else))\s*exit(?:\s+{status}{'|' if status == 0 else ''})\s*(?:[;}}#].*)?$"
-    )
-    return tuple(number for number, line in code_lines(text) if number > behind and ends.search(line))
+    script = shell.read(text)
+    ends = ([str(status)],) if status else (["0"], [])
+    exits = (each for each in script.runs("exit") if [word.value for word in each.words[1:]] in ends)
+    return tuple(line for line in (script.line(each.start) for each in exits) if line > behind)
 
 
 def argument_line(text: str) -> int | None:
     """The first line that uses a positional parameter without a default, or their number, outside functions."""
-    return _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9](?::?-)?\}|\{[1-9]:?\?|#|\{#\})"))
+    return _line_of(text, (node for node in _arguments(text) if node.name not in {"@", "*"}))
 
 
 def empty_line(text: str) -> tuple[str, int]:
     """What leaves a value empty that deploy.sh uses: ("an argument", line), ("input", line), or ("", 0)."""
-    argument = _outside_functions(text, re.compile(r"\$(?:[1-9]\b|\{[1-9]\})"))
-    asked = _outside_functions(text, re.compile(r"^\s*read\s(?!.*(?:<|\bdo\b))"))
-    return ("an argument", argument) if argument else ("input from a terminal", asked) if asked else ("", 0)
+    argument = _line_of(text, (node for node in _arguments(text) if node.text.strip("${}").isdigit()))
+    asked = (each.node for each in shell.read(text).runs("read") if not each.node.inside(*_FEEDS))
+    if argument:
+        return "an argument", argument
+    line = _line_of(text, asked)
+    return ("input from a terminal", line) if line else ("", 0)
 
 
 def uses_all_arguments(text: str, number: int) -> bool:
     """Whether a line outside functions uses "$@" or "$*"."""
-    use = re.compile(r"\$\{?[@*]")
-    return any(at == number and use.search(line) for at, line in _lines_outside_functions(text))
+    line = shell.read(text).line
+    return any(node.name in {"@", "*"} and line(node.start) == number for node in _arguments(text))
 
 
-def _outside_functions(text: str, use: re.Pattern[str]) -> int | None:
-    return next((number for number, line in _lines_outside_functions(text) if use.search(line)), None)
-
-
-def _lines_outside_functions(text: str) -> Iterator[tuple[int, str]]:
-    depth = 0
-    for number, line in code_lines(text):
-        opens = re.match(r"\s*(?:function\s+\w+|\w+\s*\(\))", line)
-        if opens and re.search(r"\}\s*$", line):
-            continue
-        depth += 1 if opens else 0
-        if not depth:
-            yield number, line
-        if depth and line.strip() == "}":
-            depth -= 1
+def _arguments(text: str) -> Iterator[Node]:
+    """Uses of positional parameters outside functions, those with a default apart."""
+    for node in shell.read(text).of(*_EXPANSIONS):
+        name = node.name
+        given = any(each.role == "" and each.kind in _VALUES for each in node.children) and len(node.children) > 4
+        if (name in {"@", "*", "#"} or name in _DIGITS) and not given and not node.inside("function_definition"):
+            yield node
 
 
 def required_variable(text: str, said: str) -> tuple[str, int]:
     """A variable that deploy.sh tests for and that its last words name; ("", 0) where there is none."""
-    test = re.compile(r"(?:-[nz]\s+\"?\$\{?|\$\{)([A-Z][A-Z0-9_]+)")
-    for number, line in code_lines(text):
-        for name in test.findall(line):
-            if name != "MODEL_PATH" and name in said and not has_value(text, name):
-                return name, number
-    return "", 0
+    return next(((name, line) for name, line in tested_variables(text) if name in said), ("", 0))
 
 
-def has_value(text: str, name: str) -> bool:
-    """Whether deploy.sh gives the variable a value or a default itself."""
-    given = re.compile(rf"\$\{{{name}:?[-=]|(?:^|[\s;&|({{]){name}=|\bread\s[^;&|<]*\b{name}\b|\bfor\s+{name}\b")
-    return any(given.search(line) for _, line in code_lines(text))
+def tested_variables(text: str) -> Iterator[tuple[str, int]]:
+    """The variables whose presence deploy.sh tests, with the line; not those that it gives a value or default."""
+    script = shell.read(text)
+    nodes = script.of("variable_assignment", "for_statement", "expansion")
+    given = {node.name for node in nodes if node.kind != "expansion" or node.has(*_VALUES)}
+    given |= {contract.MODEL_PATH_VARIABLE}
+    given |= {word.value for command in shell.read(text).runs("read") for word in command.words}
+    for node in script.of(*_EXPANSIONS):
+        name, before = node.name, text[max(0, node.start - 40) : node.start]
+        tested = node.kind == "expansion" or _PRESENT.search(before)
+        if tested and name.isupper() and name not in given:
+            yield name, script.line(node.start)
 
 
 def is_written(text: str, name: str) -> bool:
     """Whether deploy.sh itself writes a file of that name."""
     base = name.rpartition("/")[2]
-    writes = (_WRITES.search(part) for part in re.split(r"[|;&\n]", text))
-    return any(base in match.string[match.end() :] for match in writes if match)
+    into = (node.text for node in shell.read(text).of("file_redirect") if node.has(">", ">>", "&>", ">|"))
+    by = (word.text for command in shell.read(text).runs(*_WRITES) for word in command.words[1:])
+    return any(base in each for each in (*into, *by))
+
+
+def _line_of(text: str, nodes: Iterator[Node]) -> int | None:
+    script = shell.read(text)
+    return next((script.line(node.start) for node in nodes), None)

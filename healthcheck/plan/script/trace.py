@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.records import LaunchPlan, TracedCommand
 from healthcheck.plan.script import deploy_sh
+from healthcheck.repo import shell
+from healthcheck.repo.shell import Node, Script
 
 _TRACED = re.compile(r"\++(?P<file>[^:\n]+):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
 """A command as stubs/trace.sh has bash show it. The script can write such lines too: they only choose a line."""
@@ -19,18 +24,15 @@ _ENDS = re.compile(r"(?:exit|return|echo|printf|kill(?! -0)|command sleep|SECOND
 _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?sh\b|python)")
 """A command that runs a program of the submission."""
 _NAME = re.compile(r"(?<![\w-])[A-Za-z_]\w*|\$\{?#|\$\{?[1-9@*]")
-_GIVEN = re.compile(r"(?<![\w$])([A-Za-z_]\w*)=|\bfor\s+(\w+)\s+in\b|^\s*(?:function\s+)?(\w+)\s*\(\)")
-_BLOCK = re.compile(r"(\s*)(?:for|while|until|function|\w+\s*\(\))(?:\s|$)")
-_BLOCK_ENDS = ("done", "}")
-_TESTED = re.compile(r"-[nz]\s+\"?\$\{?(?P<name>[A-Z][A-Z0-9_]+)\b(?!\}?:?[-=])(?:\}|\b)")
+_LOOPS = ("for_statement", "while_statement")
+_BLOCKS = (*_LOOPS, "c_style_for_statement", "function_definition")
+_GIVES = ("variable_assignment", "for_statement")
 DEVICES = re.compile(r"npu-smi|/dev/davinci|device_count")
 """What asks a machine for its NPUs."""
 ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{(?:[1-9#]|[1-9]:?-)\})")
 """An argument without a default that helps, and their number."""
-_ARGUMENT_LOOP = re.compile(r"\s*(?:while|until|for)\b[^\n]*?(?:\$\{?[#@*1-9]|\bgetopts\b)")
-"""A loop that does not run where there are no arguments."""
-_EMPTY = re.compile(r"(?<![\w$])([A-Za-z_]\w*)=(?:\"\"|''|\"?\$\{\w+:?-\}\"?)?\s*(?:[;#].*)?$")
-_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_ASKS_ARGUMENTS = re.compile(r"\$\{?[#@*1-9]|\bgetopts\b")
+_EMPTY = re.compile(r"|\$\{\w+:?-\}")
 INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
 
 
@@ -81,33 +83,48 @@ def stopped_for_devices(plan: LaunchPlan) -> bool:
 
 
 def tested_variable(plan: LaunchPlan) -> str:
-    """The variable without a default that the line where it ended tests; "" where there is none."""
-    line = deploy_sh.line_at(plan.script, stop(plan).line)
-    names = (match["name"] for match in _TESTED.finditer(line))
-    return next((name for name in names if not deploy_sh.has_value(plan.script, name)), "")
+    """The variable without a value that the line where it ended tests; "" where there is none."""
+    line = stop(plan).line
+    return next((name for name, number in deploy_sh.tested_variables(plan.script) if number == line), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """A line, or the lines of a loop or a function; `loop` if it does not run without arguments."""
+
+    text: str
+    nodes: tuple[Node, ...]
+    loop: bool
+
+    def given(self) -> Iterator[str]:
+        """Names that it gives a value or a body."""
+        for node in self.nodes:
+            if node.kind in {*_GIVES, "function_definition"}:
+                yield node.name
+            elif node.name == "read":
+                words = [child.text for child in node.children if child.kind == "word"]
+                yield from [word for word in words if word[0] != "-"] or ["REPLY"]
+            elif node.name == "set" and any(child.text == "--" for child in node.children):
+                yield "$#"
+
+    def filled(self) -> set[str]:
+        """Names that it gives a value that is not empty, wherever it gives them one."""
+        values = [(node.name, node.part("value")) for node in self.nodes if node.kind in _GIVES]
+        empty = {name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))}
+        return set(self.given()) - empty
 
 
 def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
     """Names that receive the value, directly or through other names."""
     names: set[str] = set()
-    blocks = list(_blocks(text))
-    others = {name for block in blocks if not _ARGUMENT_LOOP.match(block) for name in _filled(block)}
+    blocks = tuple(_blocks(shell.read(text)))
+    others = {name for block in blocks if not block.loop for name in block.filled()}
     for block in blocks:
-        if _ARGUMENT_LOOP.match(block):
-            names |= set(_filled(block)) - others if source.search(block) else set()
-        elif source.search(block) or names & set(_names(block)):
-            names |= {name for found in _GIVEN.findall(block) for name in found if name}
-            names |= {"$#"} if re.search(r"\bset\s+--", block) else set()
-            for words in re.findall(r"\bread\b([^;&|<\n]*)", block):
-                named = {word for word in _QUOTED.sub("", words).split() if not word.startswith("-")}
-                names |= named or {"REPLY"}
+        if block.loop:
+            names |= block.filled() - others if source.search(block.text) else set()
+        elif source.search(block.text) or names & set(_names(block.text)):
+            names |= set(block.given())
     return names
-
-
-def _filled(block: str) -> Iterator[str]:
-    """Variables assigned a non-empty value in the block."""
-    empty = set(_EMPTY.findall(block))
-    yield from (name for found in _GIVEN.findall(block) for name in found if name and name not in empty)
 
 
 def _names(line: str) -> Iterator[str]:
@@ -115,18 +132,23 @@ def _names(line: str) -> Iterator[str]:
         yield name.replace("{", "")
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Lines; those of a loop or a function, from its first to its last, as one."""
-    held: list[str] = []
-    margin = ""
-    for _, line in deploy_sh.code_lines(text):
-        opens = _BLOCK.match(line)
-        if not held and not (opens and not re.search(r"(?:\bdone|\})\s*(?:[;|&<>].*)?$", line)):
-            yield line
-            continue
-        margin = opens[1] if opens and not held else margin
-        held.append(line)
-        if line.startswith(tuple(margin + end for end in _BLOCK_ENDS)):
-            yield " ; ".join(held)
-            held = []
-    yield from held
+def _blocks(script: Script) -> Iterator[_Block]:
+    first: dict[int, int] = {}
+    for node in script.of(*_BLOCKS):
+        if not node.inside(*_BLOCKS):
+            start = script.line(node.start)
+            first.update(dict.fromkeys(range(start, script.line(node.end) + 1), first.get(start, start)))
+    nodes: dict[int, list[Node]] = defaultdict(list)
+    for node in script.nodes:
+        line = script.line(node.start)
+        nodes[first.get(line, line)].append(node)
+    lines = deploy_sh.code_lines(script.text)
+    for start, own in itertools.groupby(lines, lambda each: first.get(each[0]) or each[0]):
+        loop = any(node.kind in _LOOPS and _ASKS_ARGUMENTS.search(_head(node)) for node in nodes[start])
+        yield _Block(text="\n".join(line for _, line in own), nodes=tuple(nodes[start]), loop=loop)
+
+
+def _head(loop: Node) -> str:
+    """What a loop goes over, or tests."""
+    body = loop.part("body")
+    return loop.source[loop.start : body.start if body else loop.end]

@@ -12,7 +12,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, unsett
 from healthcheck.records import Stage
 from healthcheck.repo import bashisms, shell, shells
 from healthcheck.repo.facts import Submission
-from healthcheck.repo.shell import Kind, Script
+from healthcheck.repo.shell import Script
 
 NAME = contract.ENTRY_POINT
 BOM = b"\xef\xbb\xbf"
@@ -23,6 +23,7 @@ POSIX_SHELLS = {"sh", "dash", "ash", "busybox"}
 BASH = {"bash", "rbash"}
 OTHER_SHELLS = {"zsh", "ksh", "mksh", "fish", "csh", "tcsh"}
 TYPOGRAPHIC = re.compile("[\u00a0\u2002-\u200b\u3000\ufeff\u2018\u2019\u201c\u201d]|^[\u2013\u2014\u2212]")
+_BLANK_BEHIND = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]+$", re.MULTILINE)
 MAX_LISTED = 6
 IN_BASH = '[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"'
 
@@ -321,21 +322,18 @@ def _ends_at_pipefail(text: _Text) -> bool:
 
 def _continuations(text: _Text) -> Findings:
     script = text.script
-    for token in script.tokens:
-        if (
-            token.kind is Kind.WORD
-            and re.search(r"(?<!\\)(\\\\)*\\[ \t]$", token.text)
-            and _ends_line(script, token.end)
-        ):
-            line = script.line(token.start)
-            tell = warn if _only_prints(script, token.start) else fail
-            yield tell(
-                expected="nothing after the backslash that continues a line",
-                seen=f"a blank after it: {text.quoted(line)}; the command ends there, without the lines below",
-                fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
-                where=text.where(line),
-            )
-            return
+    code = script.without("string", "raw_string", "heredoc_body", "comment")
+    found = next((each for each in _BLANK_BEHIND.finditer(script.text) if code[each.start()] == "\\"), None)
+    if found:
+        line = script.line(found.start())
+        tell = warn if _only_prints(script, found.start()) else fail
+        yield tell(
+            expected="nothing after the backslash that continues a line",
+            seen=f"a blank after it: {text.quoted(line)}; the command ends there, without the lines below",
+            fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
+            where=text.where(line),
+        )
+        return
     for command in script.commands():
         first = command.words[0]
         if re.match(r"--?[A-Za-z]", first.text):
@@ -356,10 +354,10 @@ def _continuations(text: _Text) -> Findings:
 def _typography(text: _Text) -> Findings:
     """Characters that word processors and chat windows substitute for quotes, dashes and blanks."""
     script = text.script
-    for token in script.tokens:
-        found = TYPOGRAPHIC.search(token.text) if token.kind is Kind.WORD and token.text[0] not in "\"'" else None
+    for word in script.of("word"):
+        found = TYPOGRAPHIC.search(word.text)
         if found:
-            line = script.line(token.start)
+            line = script.line(word.start)
             yield warn(
                 expected="plain \" ' - and blanks, which a shell understands",
                 seen=f"U+{ord(found.group()):04X} in {text.quoted(line)}: the shell reads it as a letter",
@@ -370,10 +368,6 @@ def _typography(text: _Text) -> Findings:
 
 
 def _only_prints(script: Script, offset: int) -> bool:
-    """Whether the command around an offset only prints: an extra blank in its output is harmless."""
-    around = [command for command in script.commands() if command.start <= offset <= command.words[-1].end]
-    return any(command.words[0].text in {"echo", "printf"} for command in around)
-
-
-def _ends_line(script: Script, offset: int) -> bool:
-    return script.text[offset:].lstrip(" \t")[:1] in {"\n", ""}
+    """Whether the last command before an offset only prints: an extra blank in its output is harmless."""
+    before = [command for command in script.commands() if command.start <= offset]
+    return bool(before) and before[-1].name in {"echo", "printf"}
