@@ -11,7 +11,7 @@ from healthcheck.probe.grading.statements import Statement, statements
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
-_WHOLE = re.compile(r"[(\[]?([A-Ja-j])[)\].:：]?")
+_WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
 _DENIED = re.compile(
     r"(?:\b(?:not|isn['’]t|cannot\s+be|can['’]t\s+be|eliminate|exclude|rule\s+out|rather\s+than|instead\s+of)"
     r"|不是|并非|而非|不选|排除)\s*(?:option\s+|the\s+)?[(\[]?[A-J][)\]]?(?![A-Za-z])"
@@ -48,7 +48,7 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
     if match := _WHOLE.fullmatch(rest):
         letter = match[1].upper()
         return Found(tier="cue", text=letter) if letter in letters else None
-    letter = _unmarked(rest, letters)
+    letter = _option(rest, options) or _unmarked(rest, letters)
     return Found(tier="last", text=letter) if letter else None
 
 
@@ -61,8 +61,13 @@ def _stated(statement: Statement, letters: str, options: dict[str, str]) -> str:
     match = _SMALL.match(text)
     if match and match[1].upper() in letters:
         return match[1].upper()
+    return _option(text, options)
+
+
+def _option(text: str, options: dict[str, str]) -> str:
+    """The letter of the option whose text this is."""
     said = _plain(text)
-    return next((letter for letter, option in options.items() if said == _plain(option)), "")
+    return next((letter for letter, option in options.items() if said and said == _plain(option)), "")
 
 
 def _named(text: str, letters: str) -> str:

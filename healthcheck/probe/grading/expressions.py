@@ -22,7 +22,7 @@ _SIGNS = {
     "、": ",",
 }  # fmt: skip
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SPAN = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_SPAN = re.compile(r"\$\$(.{1,600}?)\$\$|\$(.{1,600}?)\$|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.DOTALL)
 _SPACING = re.compile(r"(?<!\\)\\[,;:! ]|\\(?:left|right|displaystyle|quad|qquad)(?![a-z])|~")
 _PLAIN_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox)\s*\{\s*([^{}]*?)\s*\}")
 _JOINT = re.compile(r"\s*(?:\bor\b|\band\b|或|和|与)\s*")
@@ -32,6 +32,7 @@ _REMARK = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MEMBER = re.compile(r"^\s*[A-Za-z]\s*\\in\s*(?![A-Za-z])")
+_TUPLE_NAME = re.compile(r"^\s*\([a-z](?:\s*,\s*[a-z])+\)\s*=\s*")
 _NAMED = re.compile(r"^\s*(?:[A-Za-z](?:_\{?\w\}?)?|[a-z]\([a-z]\))\s*=\s*(?=[^=]+$)")
 _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degrees?)(?:\^\{?[23]\}?)?$")
 """After a space: in 5m, m may be a variable."""
@@ -141,7 +142,7 @@ def latex(text: str) -> str:
     text = _SPACING.sub("", text.strip().strip("$").strip())
     text = _PLAIN_TEXT.sub(r" \1 ", text)
     text = re.sub(r"begin\{[bpv]matrix\}", r"begin{pmatrix}", re.sub(r"end\{[bpv]matrix\}", r"end{pmatrix}", text))
-    text = _MEMBER.sub("", text.strip().rstrip(".。").strip())
+    text = _TUPLE_NAME.sub("", _MEMBER.sub("", text.strip().rstrip(".。").strip()))
     if re.fullmatch(r"\{[^{}]*,[^{}]*\}", text):
         text = rf"\{text[:-1]}\}}"
     return _UNIT.sub("", text)

@@ -25,7 +25,7 @@ _RESULT = re.compile(
     r"=|\bwhich\s+(?:equals|simplifies\s+to|gives|makes|comes\s+to|is(?!\s+\S+\s+(?:more|less|times|fewer)\b))|等于"
 )
 _DENIED = re.compile(
-    r"(?:\b(?:not|cannot\s+be|rather\s+than|instead\s+of)|n['’]t(?:\s+be)?|而?不是|并非|而非|不可能是)\s*[-$]?\d[\d,.]*(?<![,.])",
+    r"(?:\b(?:not|nor(?:\s+is\s+it)?|cannot\s+be|rather\s+than|instead\s+of)|n['’]t(?:\s+be)?|而?不是|并非|而非|不可能是)\s*[-$]?\d[\d,.]*(?<![,.])",
     re.IGNORECASE,
 )
 _SEVERAL = re.compile(r"(?i)\bor\b|或|还是|也可能|要么")
@@ -33,6 +33,7 @@ _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
 _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
+_QUESTION = re.compile(r"[?？]\s*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]|\[\d{1,2}\]")
@@ -61,8 +62,7 @@ def number(answer: str) -> Found | None:
     stated = statements(answer)
     whole = not stated.taken_back
     for statement in stated.marked:
-        read = _in_box if statement.tier in {"boxed", "hashes"} else _of_clause
-        found = read(statement.text)
+        found = _READERS.get(statement.tier, _in_box)(statement.text)
         if isinstance(found, Unclear):
             return None
         if found:
@@ -109,6 +109,17 @@ def _of_clause(clause: str) -> Number | Unclear | None:
     return first if lead and first.start <= lead.end() else found[-1]
 
 
+def _of_correction(clause: str) -> Number | Unclear | None:
+    """The number that a clause begins with: "Oops, 7." but not "Wait, should I count the red one?"."""
+    found = _of_clause(clause)
+    lead = _LEAD.match(normalise(clause))
+    return found if isinstance(found, Number) and lead and found.start <= lead.end() else None
+
+
+_READERS = {"cue": _of_clause, "correction": _of_correction}
+"""By tier; boxes and hashes hold nothing but their number."""
+
+
 def _restated(clause: str) -> bool:
     """Whether what stands in brackets is the same quantity in another unit."""
     return len(quantities(clause)) == len(quantities(_REMARK.sub(" ", clause)))
@@ -144,6 +155,6 @@ def _last(answer: str) -> Iterator[Number | Unclear | None]:
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]
-        if found and _several(sentence, quantities(sentence)):
+        if found and (_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
             yield Unclear.SEVERAL
         yield found[-1] if found else None

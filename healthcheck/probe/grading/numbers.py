@@ -143,8 +143,10 @@ def read(text: str) -> Number | None:
 
 
 def _glued(text: str, match: re.Match[str]) -> bool:
-    """Part of a word or of a code name (x2, H2O), not a number."""
+    """Part of a word, of a code name (x2, H2O) or of a unit (cm^2), not a number."""
     before = text[match.start() - 1]
+    if before == "^":
+        return True
     return before.isascii() and (before.isalnum() or before == "_") and not match["sign"]
 
 

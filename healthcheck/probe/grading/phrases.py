@@ -13,7 +13,7 @@ from healthcheck.probe.grading.statements import Statement, statements
 _AROUND = " \t\n\"'“”‘’`*_$.。!！,，;；:：?？()（）[]{}<>「」『』、"
 _HEAD_END = re.compile(
     r"\s*(?:[,，;；(（—。]|\s[-–]\s|\.(?=\s|$)|!(?=\s|$)|</answer>|\}\s*$"
-    r"|\s(?:which|because|since|as|not|rather|instead|in|at|won|is|was|has|wins)\b|而不|因为|，)",
+    r"|\s(?:which|because|since|as|not|rather|instead|in|at)\b|而不|因为|，)",
     re.IGNORECASE,
 )
 _STATES = re.compile(
@@ -22,6 +22,11 @@ _STATES = re.compile(
 )
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不|并非|没有", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$")
+_REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|[\u3400-\u9fff]{7,}", re.IGNORECASE)
+_FEW = 4
+_LONGEST_LINE = 2000
+_DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
+_VERB = r"\s(?:won|is|was|has|wins)\b"
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -40,6 +45,8 @@ def said(answer: str, expected: str) -> Found | None:
     wanted = same(expected)
     stated = statements(answer[-MAX_CHARS:])
     for statement in stated.marked:
+        if statement.tier == "correction" and not _is_name(statement.text):
+            continue
         if text := _stated(statement, wanted):
             return Found(tier="cue" if statement.tier == "correction" else statement.tier, text=text)
     for tier, candidates in (("exact", _whole(stated.rest)), ("last line", _sentences(stated.rest))):
@@ -47,6 +54,11 @@ def said(answer: str, expected: str) -> Found | None:
             return Found(tier=tier, text=text)
     whole = same(stated.rest)
     return Found(tier="exact", text=whole[:200]) if whole else None
+
+
+def _is_name(text: str) -> bool:
+    """Whether what follows "Wait," can be an answer: a few words, and no remark."""
+    return len(text.split()) <= _FEW and not _REMARK.search(text)
 
 
 def same(text: str) -> str:
@@ -83,14 +95,16 @@ def _whole(answer: str) -> Iterator[str]:
     yield answer
     yield lines[-1]
     yield lines[-1].rpartition(":")[2]
-    if not _DENIED.search(lines[0]) or len(lines[0]) < 2000:
-        yield from _heads(lines[0][:2000])
+    first = lines[0][:_LONGEST_LINE]
+    yield from _heads(first)
+    if not _DENIED.search(first) and (verb := re.search(_VERB, first)):
+        yield first[: verb.start()]
 
 
 def _sentences(answer: str) -> Iterator[str]:
     """What the last sentence states at its end."""
     parts = [part for part in re.split(r"\n|(?<=[。！？])|(?<=[.!?])\s", answer) if part.strip()]
-    last = parts[-1] if parts else ""
+    last = _DENIED_TAIL.sub("", parts[-1][-_LONGEST_LINE:]) if parts else ""
     if _QUESTION.search(last) or _DENIED.search(last):
         return
     place = 0
@@ -99,4 +113,5 @@ def _sentences(answer: str) -> Iterator[str]:
         if not match:
             return
         yield match["said"]
+        yield from _heads(match["said"])
         place = match.start("said")

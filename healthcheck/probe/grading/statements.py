@@ -17,7 +17,7 @@ STRICT_TIERS = ("boxed", "hashes", "cue")
 MOST_MARKS = 20
 MAX_CLAUSE_CHARS = 1000
 _CUE = re.compile(
-    r"(?<![A-Za-z])answers?\b[\"']?(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|were|equals|be|comes\s+to)\b\s*[:：=]?"
+    r"(?<![A-Za-z])answers?\b[\"']?(?:[^.。\n:：=]{0,60}?\b(?:is|are|was|were|equals|be|stays|remains|comes\s+to)\b\s*[:：=]?"
     r"|[^.。\n:：=]{0,20}?[:：=])"
     r"|<answer>|答案(?:应该|应当|应|就|即|可能)?\s*(?:是|为|选|等于|[:：=])|(?:^|(?<=[\n。，\s]))答\s*[:：]",
     re.IGNORECASE,

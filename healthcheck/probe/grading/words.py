@@ -42,9 +42,15 @@ _CHINESE = re.compile(
 
 def spelled_numbers(text: str) -> Iterator[Spelled]:
     """Start, end and readings of each number in words, in order."""
-    fractions = [*_fractions(text)]
-    whole = (*_english(text), *_chinese(text))
-    yield from sorted((*fractions, *(one for one in whole if not any(a <= one[0] < b for a, b, _ in fractions))))
+    taken = 0
+    for start, end, readings in sorted((*_fractions(text), *_english(text), *_chinese(text)), key=_longest_first):
+        if start >= taken:
+            taken = end
+            yield start, end, readings
+
+
+def _longest_first(found: Spelled) -> tuple[int, int]:
+    return found[0], -found[1]
 
 
 def _fractions(text: str) -> Iterator[Spelled]:
