@@ -10,7 +10,6 @@ from healthcheck.runner.npu_smi import Chip
 from healthcheck.runner.records import RunnerFacts
 
 GB = 10**9
-GIB = 2**30
 RUN_FLAGS = (
     "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
     "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "

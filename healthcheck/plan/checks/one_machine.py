@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
+from healthcheck.plan.servers.options import Grammar, parse
 from healthcheck.records import Stage
 from healthcheck.sandbox.protocol import ADDRESS
 
@@ -180,7 +181,7 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
 
 
 def _of_command(command: RecordedCommand) -> Iterator[Sign]:
-    given = _options(command.argv)
+    given = _options(command)
     if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
         said = command_text(command.argv)
         yield Sign(seen=f"joins the Ray cluster at {given['address']}: {said}", where=command.where or said)
@@ -188,7 +189,7 @@ def _of_command(command: RecordedCommand) -> Iterator[Sign]:
 
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
     """Launchers of several processes that wait for nodes which are not started here beside them."""
-    launchers = [(command, _options(command.argv)) for command in commands if command.program in _LAUNCHERS]
+    launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
     for command, given in launchers:
         nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
         together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
@@ -201,23 +202,17 @@ def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
                 yield Sign(seen=seen, where=command.where or said)
 
 
-def _free_rank(given: dict[str, str], at: int) -> str:
+def _free_rank(given: Mapping[str, str], at: int) -> str:
     """Nodes that meet at a rendezvous number themselves; without one each of them is the first."""
     return f"free {at}" if "rdzv-endpoint" in given else "0"
 
 
-def _first(given: dict[str, str], names: tuple[str, ...]) -> str | None:
+def _options(command: RecordedCommand) -> Mapping[str, str]:
+    return parse(command.argv[1:], Grammar()).options
+
+
+def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((given[name] for name in names if name in given), None)
-
-
-def _options(argv: tuple[str, ...]) -> dict[str, str]:
-    """Long options with their values, `--name value` or `--name=value`."""
-    found = {}
-    for word, after in zip(argv, (*argv[1:], ""), strict=True):
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            found[name.replace("_", "-")] = value if equals else after
-    return found
 
 
 def _number(text: str | None) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note
+from healthcheck.hardware import GIB
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import Device, RunnerFacts
-from healthcheck.runner.wording import GIB, chip_name, listed, needs_npu
+from healthcheck.runner.wording import chip_name, listed, needs_npu
 
 UTILIZATION = 0.9
 """vLLM's --gpu-memory-utilization: it refuses to start if less than this share of the memory is free."""

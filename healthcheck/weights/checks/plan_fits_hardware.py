@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from healthcheck import hardware
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.hardware import Family, Npu
+from healthcheck.hardware import GIB, Family, Npu
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights import memory
 from healthcheck.weights.demand import Demand, longest_context, read_demand
@@ -16,7 +16,6 @@ from healthcheck.weights.quantization import judge_quantization
 from healthcheck.weights.settings import in_settings
 from healthcheck.weights.shape import Shape
 
-GIB = 2**30
 MAX_DIGITS = 9
 """No machine has a device with a longer number."""
 KIND_SIZES = (1, 2, 4, 8, 16)
