@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from healthcheck.probe.adaptive import stopping
+from healthcheck.probe.adaptive import saving, stopping
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.correlated import Reach, reach
@@ -121,13 +121,17 @@ def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
     names = {
         f"avg@{n}": "any sample",
         f"maj@{n}": "the most frequent answer",
+        f"maj@{run.settings.samples} (adaptive)": "the most frequent answer of adaptively many samples",
         f"weighted maj@{n} (likelihood)": "the answer of the greatest likelihood",
         f"weighted maj@{n} (score)": "the answer of the greatest score",
         f"best@{n} (score)": "the sample of the highest score",
         f"pass@{n}": "a right sample, where there is one",
     }
     summary = overall(run)
+    saved = saving(run)
     found = {estimate.name: estimate for estimate in votes(run, chosen)}
+    if saved and saved.majority:
+        found[saved.majority.name] = saved.majority
     pairs = ((found.get(name) or summary.estimate(name), said) for name, said in names.items())
     return tuple((estimate, said) for estimate, said in pairs if estimate)
 

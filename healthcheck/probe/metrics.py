@@ -72,14 +72,14 @@ def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
 
 
 def _weighted(run: ProbeRun) -> dict[str, JsonValue]:
-    """The answers that likelihood and the user's scores choose of all n samples, where there are those."""
+    """The answers that likelihood, the user's scores and adaptive k choose, where there are those."""
     named = {estimate.name: _json(estimate) for estimate, _ in figures.choices(run) if estimate.name.endswith(")")}
     source: dict[str, JsonValue] = {"scores": run.scores.source} if run.scores.values else {}
     return {**named, **source}
 
 
 def _adaptive(run: ProbeRun) -> dict[str, JsonValue]:
-    """The majority over adaptively many samples, and how many of them were saved, where that was asked for."""
+    """How many samples adaptive k saved, where that was asked for."""
     found = saving(run)
     if found is None:
         return {}
@@ -93,8 +93,7 @@ def _adaptive(run: ProbeRun) -> dict[str, JsonValue]:
         "samples of each problem in other figures": found.rule.least,
         "said": found.told,
     }
-    majority: dict[str, JsonValue] = {found.majority.name: _json(found.majority)} if found.majority else {}
-    return {**majority, "adaptive k": told}
+    return {"adaptive k": told}
 
 
 def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonValue]:

@@ -113,12 +113,13 @@ def _said(run: ProbeRun) -> tuple[str, ...]:
     said = [f"{len(run.problems)} problems, {len(run.samples)} of {run.planned} samples in {run.seconds:.1f} s."]
     if run.stopped:
         said.append(f"The run ended early: {words.plain(without_secrets(run.stopped))}.")
-    if len(chosen.flat) < len(run.samples):
+    saved = saving(run)
+    if saved:
+        said.append(saved.told)
+    elif len(chosen.flat) < len(run.samples):
         said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
     judges = sorted({grade.by for grade in run.grades if grade.by})
     said.append(f"Graded by {THE_KIT}{''.join(f' and {_note(name)}' for name in judges)}.")
-    if saved := saving(run):
-        said.append(saved.told)
     if run.failed:
         said.append(f"Failed requests, which count as wrong, as with the service: {len(run.failed)}.")
     return tuple(said)

@@ -59,7 +59,9 @@ def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, Prob
     assert saved.late == 0
     assert saved.saved == 12 * N - len(run.samples) > 12
     assert found["adaptive k"]["saved"] == saved.saved
-    assert f"{saved.saved} of {12 * N} samples saved" in " ".join(measured(run).said)
+    page = measured(run)
+    assert f"{saved.saved} of {12 * N} samples saved" in " ".join(page.said)
+    assert f"maj@{N} (adaptive)" in [choice.name for choice in page.choices]
 
 
 def test_other_figures_rest_on_the_samples_that_every_problem_has(both: tuple[ProbeRun, ProbeRun]) -> None:
