@@ -16,7 +16,7 @@ from healthcheck.probe.bank import Slot
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import EndedBy, ProbeSettings, Sample
 from healthcheck.probe.request import fields, messages
-from healthcheck.probe.secret_headers import headers_of, hiding
+from healthcheck.probe.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.redact import Redact, beginning
 from healthcheck.wire.answer import Reply, TooLargeError
 from healthcheck.wire.chat import Completion, request_body
@@ -47,6 +47,7 @@ class Sampler:
         self._problems = problems
         self._keep = keep
         self._hide = hiding(settings.request, os.environ)
+        self._hide_in_error = hiding_in_errors(settings.request, os.environ)
         self._strikes = 0
         self.in_flight = 0
         self.gave_up = ""
@@ -72,7 +73,7 @@ class Sampler:
     async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
         """What the server counts for the prompt of a problem, its template included; 0 where it does not say."""
         try:
-            completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide)
+            completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide_in_error)
         except _Fault:
             return 0
         return completion.usage.prompt_tokens if completion.usage else 0
@@ -81,7 +82,7 @@ class Sampler:
         for slot in queue:
             self.in_flight += 1
             try:
-                sample = _without_secrets(await self._sample(server, slot), self._hide)
+                sample = self._without_secrets(await self._sample(server, slot))
             finally:
                 self.in_flight -= 1
             self._strikes = self._strikes + 1 if sample.error else 0
@@ -98,7 +99,7 @@ class Sampler:
         began = time.monotonic()
         for attempt in range(patience.attempts):
             try:
-                completion, timed = await _ask(server, body, self._hide)
+                completion, timed = await _ask(server, body, self._hide_in_error)
             except _Fault as fault:  # noqa: PERF203 - each try has its own end
                 errors.append(str(fault))
                 if not fault.again or attempt + 1 == patience.attempts:
@@ -114,6 +115,17 @@ class Sampler:
             error=errors[-1],
             retried=tuple(errors[:-1]),
             seconds=time.monotonic() - began,
+        )
+
+    def _without_secrets(self, sample: Sample) -> Sample:
+        return replace(
+            sample,
+            text=self._hide(sample.text),
+            reasoning=self._hide(sample.reasoning),
+            finish_reason=self._hide(sample.finish_reason),
+            error=self._hide_in_error(sample.error),
+            retried=tuple(map(self._hide_in_error, sample.retried)),
+            faults=tuple(map(self._hide_in_error, sample.faults)),
         )
 
     def _body(self, problem: Problem, repeat: int, max_tokens: int = 0) -> bytes:
@@ -142,18 +154,6 @@ def connections(settings: ProbeSettings) -> aclosing[Connections]:
         return aclosing(Connections(settings.url, waits, headers_of(settings.request, os.environ)))
     except ValueError as error:
         raise UsageError(str(error)) from error
-
-
-def _without_secrets(sample: Sample, hide: Redact) -> Sample:
-    return replace(
-        sample,
-        text=hide(sample.text),
-        reasoning=hide(sample.reasoning),
-        finish_reason=hide(sample.finish_reason),
-        error=hide(sample.error),
-        retried=tuple(map(hide, sample.retried)),
-        faults=tuple(map(hide, sample.faults)),
-    )
 
 
 async def _ask(server: Connections, body: bytes, hide: Redact) -> tuple[Completion, Timed]:

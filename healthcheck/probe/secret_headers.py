@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import takewhile
 
 from healthcheck.errors import UsageError
@@ -12,7 +12,7 @@ from healthcheck.redact import Redact
 from healthcheck.secret_shapes import REMOVED
 
 _TELLING_CHARACTERS = 8
-"""A shorter value, such as EMPTY, is not looked for in answers: it may be part of any word."""
+"""A shorter value, such as EMPTY, is not looked for in answers: it may be part of any word, or a right answer."""
 _PLAIN = re.compile(r"[\t -~]+")
 _CONVENTIONAL_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
@@ -33,8 +33,7 @@ def headers_of(options: RequestOptions, environment: Mapping[str, str]) -> dict[
 
 def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
     """A function that takes the secrets of a run out of a text, cut off ones too: a server may repeat them."""
-    values = {environment.get(name, "").strip() for name in _variables(options)}
-    telling = sorted((value for value in values if len(value) >= _TELLING_CHARACTERS), key=len, reverse=True)
+    telling = [value for value in _values(options, environment) if len(value) >= _TELLING_CHARACTERS]
 
     def hide(text: str) -> str:
         for value in telling:
@@ -42,6 +41,14 @@ def hiding(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
         return text
 
     return hide
+
+
+def hiding_in_errors(options: RequestOptions, environment: Mapping[str, str]) -> Redact:
+    """As `hiding`, short values too where they stand as words: an error is not graded."""
+    hide = hiding(options, environment)
+    short = [re.escape(value) for value in _values(options, environment) if len(value) < _TELLING_CHARACTERS]
+    known = re.compile("|".join(rf"(?<!\w){value}(?!\w)" for value in short) or r"(?!)")
+    return lambda text: known.sub(REMOVED, hide(text))
 
 
 def _without(text: str, value: str) -> str:
@@ -54,10 +61,11 @@ def _without(text: str, value: str) -> str:
     return "".join((*kept, text[end:]))
 
 
-def _variables(options: RequestOptions) -> Iterator[str]:
-    yield from options.headers_env.values()
-    if options.api_key_env:
-        yield options.api_key_env
+def _values(options: RequestOptions, environment: Mapping[str, str]) -> list[str]:
+    """The secrets of a run, longest first: one may be part of another."""
+    names = {*options.headers_env.values(), options.api_key_env} - {""}
+    values = {environment.get(name, "").strip() for name in names} - {""}
+    return sorted(values, key=len, reverse=True)
 
 
 def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:

@@ -19,6 +19,8 @@ from typing import TypeVar
 import pytest
 
 from healthcheck.cli import output
+from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import lines, page, terminal
@@ -298,6 +300,20 @@ def test_what_a_server_says_of_secrets_is_not_passed_on(
     for name, text in shown_by(done, tmp_path).items():
         assert not leaked("".join(text.split()) if name.startswith("standard") else text, PLANTED), name
         assert "letmein" not in text, name
+
+
+@pytest.mark.parametrize("planted", PLANTED[::7], ids=lambda planted: planted.rule)
+def test_a_key_of_a_probe_is_not_passed_on_whatever_its_shape(planted: Planted) -> None:
+    """The variable has any name, the server repeats the value, whole or cut off."""
+    key, other = planted.secret.split("\n")[0], "another-horse"
+    request = RequestOptions(api_key_env="ENTRANCE", headers_env={"X-Gate": "GATE"})
+    environment = {"ENTRANCE": key, "GATE": other}
+    assert headers_of(request, environment) == {"Authorization": f"Bearer {key}", "X-Gate": other}
+    for hide in (hiding, hiding_in_errors) if len(key) > 8 else (hiding_in_errors,):
+        shown = hide(request, environment)(f"wrong key {key}, {other} {key}")
+        assert shown == f"wrong key {REMOVED}, {REMOVED} {REMOVED}"
+    if len(key) > 8:
+        assert hiding(request, environment)(f"it began with {key[:-1]}") == f"it began with {REMOVED}"
 
 
 def test_an_error_of_usage_has_none() -> None:
