@@ -1,1 +1,1 @@
-"""The accuracy probe: problems, sampling, grading, what a run says about the model behind a server."""
+"""The accuracy probe: problems, sampling, grading, and the statistics of a run."""

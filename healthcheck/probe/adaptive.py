@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def stopping(settings: ProbeSettings) -> Stopping | None:
-    """The rule of a run; None where every problem gets all its samples."""
+    """The rule of a run; None if every problem gets all its samples."""
     if settings.adaptive_k is None:
         return None
     return Stopping(n=settings.samples, error=settings.adaptive_k)
@@ -72,7 +72,7 @@ class Saving:
 
     Attributes:
         rule: when it stops.
-        majority: maj@n, which at the rule's error may differ from that of all samples; None where a problem was
+        majority: maj@n, which at the rule's error may differ from that of all samples; None if a problem was
             neither settled nor sampled n times.
         early: problems that stopped before n samples.
         sent: samples on record; late: those of them that were in flight when their problem was settled.
@@ -104,7 +104,7 @@ class Saving:
 
 
 def saving(run: ProbeRun) -> Saving | None:
-    """What adaptive k made of a run; None where it was not asked for."""
+    """What adaptive k made of a run; None if it was not asked for."""
     rule = stopping(run.settings)
     if rule is None:
         return None

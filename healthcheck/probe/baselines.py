@@ -18,7 +18,7 @@ _SPLIT = re.compile(r"equally|平均")
 
 
 def accuracies(problems: Sequence[Problem]) -> Mapping[str, float]:
-    """The accuracy of each baseline that fits the problems; empty where none does."""
+    """The accuracy of each baseline that fits the problems; empty if none does."""
     if not problems:
         return {}
     solvers: dict[str, Callable[[Problem], str]] = {"most frequent answer": _constant(problems)}

@@ -102,7 +102,7 @@ def _generated(settings: ProbeSettings, seed: int, count: int) -> tuple[Problem,
 
 
 def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Example, ...]:
-    """Examples of a family, from another seed and none of those that are asked."""
+    """Examples of a family, from another seed and different from the problems of the run."""
     if not settings.few_shot or settings.few_shot_file:
         return ()
     questions = {problem.question for problem in asked}

@@ -68,7 +68,7 @@ def client_figures(run: ProbeRun) -> dict[str, float]:
 
 
 def client_column(run: ProbeRun) -> dict[str, str]:
-    """The name of each of the client's figures with its text; empty where nothing was answered."""
+    """The name of each of the client's figures with its text; empty if nothing was answered."""
     return printed(client_figures(run)) or dict.fromkeys(_grouped(run), NOT_EMULATED)
 
 
@@ -140,7 +140,7 @@ def gold(problem: Problem) -> str:
 
 
 def client_reading(problem: Problem, sample: Sample) -> tuple[str, float] | None:
-    """What the client reads from an answer, and its score; None where its grader for such answers is unknown."""
+    """What the client reads from an answer, and its score; None if its grader for such answers is unknown."""
     if not emulated(problem):
         return None
     if problem.kind is AnswerKind.NUMBER:

@@ -107,7 +107,7 @@ def metrics(run: ProbeRun) -> dict[str, JsonValue]:
 
 
 def provenance(run: ProbeRun) -> dict[str, JsonValue]:
-    """What was asked with which parameters: what another person needs to repeat the run."""
+    """The problems and parameters of a run: everything that is needed to repeat it."""
     return {
         "server": str(run.server.get("header", "")),
         "probe": {

@@ -64,7 +64,7 @@ def grid(run: ProbeRun) -> Grid:
 
 
 def overall(run: ProbeRun) -> Summary:
-    """The summary over all problems of the grid; empty where there is no sample."""
+    """The summary over all problems of the grid; empty if there is no sample."""
     chosen = grid(run)
     return summarize(matrix(run, chosen), scores=scores(run, chosen))
 

@@ -55,7 +55,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: why before its end, "" where it did not; seconds over all its parts."""
+    """How a run ended: why before its end, "" if it did not; seconds over all its parts."""
 
     stopped: str
     seconds: float
@@ -114,7 +114,7 @@ def stored(folder: Path) -> Stored:
 
 
 def _instead(folder: Path) -> str:
-    """What is there in place of a run folder, and what would be right."""
+    """What the folder holds in place of a run, and what is expected."""
     if not folder.exists():
         return "there is nothing of that name"
     if not folder.is_dir():

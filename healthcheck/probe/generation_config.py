@@ -29,7 +29,7 @@ _SENT_AS = {"max_new_tokens": "max_tokens"}
 
 
 def left_to_the_weights(settings: ProbeSettings, root: JsonValue) -> dict[str, JsonValue]:
-    """The sampling parameters of the weights that requests leave open; empty where the weights are not here."""
+    """The sampling parameters of the weights that requests leave open; empty if the weights are not here."""
     here = is_loopback(urlsplit(settings.url).hostname or "")
     if not here or not isinstance(root, str) or not root.startswith("/"):
         return {}

@@ -11,7 +11,7 @@ from healthcheck.progress import Progress
 
 
 class Meter:
-    """Counts samples as they come, and tells about them."""
+    """Counts samples as they arrive, and reports the progress."""
 
     def __init__(self, progress: Progress, *, total: int) -> None:
         self._progress = progress
@@ -36,11 +36,11 @@ class Meter:
             self._next += 1
 
     def start(self) -> None:
-        """What was taken so far came from an earlier part of the run: the rate begins here."""
+        """Start to measure the rate: the samples so far came from an earlier part of the run."""
         self._began, self._earlier = time.monotonic(), self._recorded
 
     def show(self, in_flight: int) -> None:
-        """Tell the listener where the run is."""
+        """Report the progress of the run."""
         self._progress.update(self._line(in_flight), done=self._recorded, total=self._total)
 
     def _line(self, in_flight: int) -> str:

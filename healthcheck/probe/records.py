@@ -31,7 +31,7 @@ class Patience:
         limit_s: in place of `answer_s`, however many tokens it may have; None for none.
         attempts: tries of one request in all; connection errors, 429 and 5xx are tried again.
         first_wait_s: before the second try; it doubles from try to try.
-        strikes: so many failed requests in a row, without one answer between, end the run.
+        strikes: how many consecutive failed requests end the run.
     """
 
     connect_s: float = 10.0
@@ -78,7 +78,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSettings:
-    """What is asked of a probe run.
+    """The request of a probe run.
 
     Attributes:
         url: the server's root, without a path.
@@ -97,7 +97,7 @@ class ProbeSettings:
             length leaves beside the prompt, because a server refuses a request that asks for more.
         references: the accuracy that healthy weights have on these problems, by tier, "all" for the whole bank;
             with it the run gives a verdict.
-        reference_run: the run that `references` come from, None where they were given as a number.
+        reference_run: the run that `references` come from, None if they were given as a number.
         margin: the loss against the reference that "no worse" excludes; None for the smallest that the samples
             asked for settle.
         gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict;
@@ -147,12 +147,12 @@ class Sample:
         order: its place in dispatch order, from 0.
         problem: the problem's place in the bank, from 0.
         repeat: which of the problem's samples it is, from 0.
-        text: the answer as the server streamed it; "" where the request failed.
-        error: why it failed, "" where an answer came. A failed request is counted as wrong, and counted apart.
+        text: the answer as the server streamed it; "" if the request failed.
+        error: why it failed, "" if an answer came. A failed request is counted as wrong, and counted apart.
         retried: the errors of earlier tries.
         faults: what the evaluation client would have misread in the stream.
-        finish_reason: "" where the server sent none.
-        mean_logprob: of its tokens, None where the server gave none.
+        finish_reason: "" if the server sent none.
+        mean_logprob: of its tokens, None if the server gave none.
         first_s, seconds: from the request to the first byte and to the end, of the try that counted.
     """
 
@@ -201,10 +201,10 @@ class ProbeRun:
         settings: as used: the model's name filled in, max_tokens lowered where it had to be.
         samples: every sample on record, in dispatch order; `grades[i]` is that of `samples[i]`.
         planned: how many samples the run was to have.
-        stopped: why it ended before that, "" where it did not.
+        stopped: why it ended before that, "" if it did not.
         folder: the run folder.
         started: local time of the start, "20260326_151326"; pid: of the process that started it.
-        drawn_from: how many different problems a data set has; None where it is not on record.
+        drawn_from: how many different problems a data set has; None if it is not on record.
         scores: the user's own, where there are any (`npu-adapter score`).
     """
 
@@ -224,7 +224,7 @@ class ProbeRun:
 
     @property
     def ended_by(self) -> EndedBy | None:
-        """What `stopped` says, None where the run came to its end."""
+        """What `stopped` says, None if the run came to its end."""
         return next((each for each in EndedBy if self.stopped.startswith(each.value)), None)
 
     @property

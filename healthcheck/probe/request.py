@@ -40,7 +40,7 @@ class RequestOptions:
         request_seed: the seed of the first sample of a problem; the next has the next number.
         chat_template_kwargs: variables of the chat template, such as enable_thinking.
         extra_body: further fields of the body.
-        headers: headers with values that are no secrets.
+        headers: headers whose values are not secrets.
         headers_env: headers, each with the environment variable that has its value.
         api_key_env: the environment variable that has the API key.
     """

@@ -71,7 +71,7 @@ class Sampler:
             await asyncio.gather(*workers, return_exceptions=True)
 
     async def prompt_tokens(self, server: Connections, problem: Problem) -> int:
-        """What the server counts for the prompt of a problem, its template included; 0 where it does not say."""
+        """What the server counts for the prompt of a problem, its template included; 0 if it does not say."""
         try:
             completion, _ = await _ask(server, self._body(problem, 0, max_tokens=1), self._hide_in_error)
         except _Fault:

@@ -60,7 +60,7 @@ def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
     """Scores from JSON lines or CSV: a column, beside `problem` and `repeat` as logs/samples.jsonl has them.
 
     Raises:
-        UsageError: it cannot be read, a row is no score, or an answered sample has none; the message names the row.
+        UsageError: it cannot be read, a row is not a score, or an answered sample has none; it names the row.
     """
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}

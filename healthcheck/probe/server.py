@@ -30,8 +30,8 @@ _OF_A_MODEL = ("root", "owned_by", "max_model_len")
 async def describe(settings: ProbeSettings) -> dict[str, Any]:
     """The first model that the server lists (or the one that was named), and what it says of its engine.
 
-    model, max_model_len: of the model that is asked; the length is None where it is not given.
-    header, version:      the Server header, and the answer to GET /version, "" where there is none.
+    model, max_model_len: of the model that is asked; the length is None if it is not given.
+    header, version:      the Server header, and the answer to GET /version, "" if there is none.
     generation_config:    what the weights set and the requests leave open, where the weights are on this machine.
     models:               of each that is listed, by its id: root, owned_by, max_model_len where given.
 

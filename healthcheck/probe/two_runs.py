@@ -85,7 +85,7 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
 
 
 def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
-    """The reasons why two runs cannot be compared; empty where they can."""
+    """The reasons why two runs cannot be compared; empty if they can."""
     reasons = []
     if fingerprint(first.problems) != fingerprint(second.problems):
         reasons.append(

@@ -56,7 +56,7 @@ class Judgement:
         samples, right: those that were looked at, in the order of dispatch, and their score.
         evidence: of the sequence over the first round.
         last: the last look at complete rounds; None before the first.
-        more: about how many more samples would settle it; None where that is not known, or it is settled.
+        more: about how many more samples would settle it; None if that is not known, or it is settled.
     """
 
     plan: Plan
@@ -126,7 +126,7 @@ class Observer:
             self.decision = self._last.decision if self._last else Decision.OPEN
 
     def judgement(self) -> Judgement:
-        """What was seen so far."""
+        """The observations so far."""
         question, last = self._plan.question, self._last
         unsettled = last is not None and self.decision is Decision.OPEN and last.spread > 0
         return Judgement(
@@ -141,7 +141,7 @@ class Observer:
 
 
 def judge(run: ProbeRun) -> Judgement | None:
-    """What a run says of its question; None where it has none."""
+    """What a run says of its question; None if it has none."""
     planned = plan(run.settings, run.problems)
     if planned is None:
         return None

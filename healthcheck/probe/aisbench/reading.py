@@ -1,4 +1,4 @@
-"""What is true about a task: everything recomputed from its predictions, problem by problem."""
+"""The true figures of a task, recomputed from its predictions, problem by problem."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Graded:
     """One sample, graded twice.
 
     Attributes:
-        answered: None where the request has no prediction.
+        answered: None if the request has no prediction.
         score: by the client's own rule; 0 or 1 but for a task with soft scores.
         client_read: what the client extracted, "NULL" for nothing.
-        kit: the kit's grade; None where the answer is not a number that the kit can hold a text against.
+        kit: the kit's grade; None if the answer is not a number that the kit can hold a text against.
     """
 
     answered: Answered | None
@@ -54,13 +54,13 @@ class Reading:
         repeats: n.
         grid: N × n samples, problem-major, in the order of the predictions file; a request without a prediction
             is there as a wrong sample, as AISBench counts it.
-        emulated: what AISBench prints for these predictions; None where its grader is not known here.
+        emulated: what AISBench prints for these predictions; None if its grader is not known here.
         truth: the figures of the same correctness with samples grouped by problem.
         answered: the same without the requests that got no answer.
         votes: maj@k, agreement@k, wrong consensus.
         regraded: the figures by the kit's grader.
-        problems_implied: problems without any prediction that the printed figures imply, 0 where they follow
-            from the predictions as they are; None where nothing explains them.
+        problems_implied: problems without any prediction that the printed figures imply, 0 if they follow
+            from the predictions as they are; None if nothing explains them.
     """
 
     task: ClientTask
@@ -153,7 +153,7 @@ def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Gra
 
 
 def _problem(answered: Answered) -> Problem | None:
-    """The problem as the kit's grader wants it; None where there is no answer to hold a text against."""
+    """The problem as the kit's grader wants it; None if there is no answer to hold a text against."""
     answer = client_gold(answered.gold).strip()
     kind = golds.kind_of(answer)
     problem = Problem(id=f"report-{answered.id}", family="report", tier="", question="", answer=answer, kind=kind)

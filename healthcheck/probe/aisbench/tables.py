@@ -33,7 +33,7 @@ class DatasetResults:
     Attributes:
         dataset: its abbreviation.
         version: the prompt's digest (`version.version_of`).
-        results: as in the `results` file, None where every request failed and none was written.
+        results: as in the `results` file, None if every request failed and none was written.
     """
 
     dataset: str

@@ -32,7 +32,7 @@ class Answered:
     """A prediction: the problem's index, the text, the raw answer column.
 
     Attributes:
-        gold: "" where there is none, or where it is not text.
+        gold: "" if there is none, or where it is not text.
         references: the answer column of TextVQA, several persons' answers; empty for other data sets.
     """
 
@@ -58,7 +58,7 @@ class ClientTask:
         answered: in the order of the file; of a request that was answered twice, the first. One without a gold
             answer has that of its problem's other samples.
         results: the figures of the `results` file, percent; None without the file.
-        details: AISBench's dumped groups of correctness, None where they were not dumped.
+        details: AISBench's dumped groups of correctness, None if they were not dumped.
         printed: metric to text of the newest summary; "-" in it means that everything failed.
         version: the version column of the newest summary.
         summaries: how many summaries there are; more than one after a resumed run.
@@ -86,7 +86,7 @@ class ClientTask:
 
     @property
     def repeats(self) -> int | None:
-        """The n of the figures' names, or of the configuration; None where neither says."""
+        """The n of the figures' names, or of the configuration; None if neither says."""
         for names in (self.results or {}, self.printed):
             found = [int(match[1]) for name in names if (match := _RUNS.fullmatch(name))]
             if found and 0 < max(found) <= MAX_REPEATS:
@@ -98,7 +98,7 @@ class ClientTask:
 
     @property
     def evaluator(self) -> str:
-        """The type that graded this data set, "" where the configuration is not there."""
+        """The type that graded this data set, "" if the configuration is not there."""
         listed = self.config.get("datasets")
         for entry in listed if isinstance(listed, list) else ():
             value: JsonValue = entry if isinstance(entry, dict) and entry.get("abbr") == self.dataset else None

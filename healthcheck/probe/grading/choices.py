@@ -29,7 +29,7 @@ _QUESTION = re.compile(r"[?？]\s*$")
 
 
 def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
-    """The final letter of an answer, None where it names none, or more than one.
+    """The final letter of an answer, None if it names none, or more than one.
 
     Args:
         answer: as `reasoning.final_text` gives it.

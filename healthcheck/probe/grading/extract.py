@@ -1,4 +1,4 @@
-"""Where the final answer stands in a model's text: the cascade, and which of its tiers fired.
+"""Finds the final answer in a model's text: the cascade, and which of its tiers matched.
 
 boxed > #### > "answer is"/答案是 (strict: the answer is marked) > a number in bold > the last number (lenient).
 """
@@ -57,7 +57,7 @@ class Found:
 
 
 def number(answer: str) -> Found | None:
-    """The final number of an answer (of `reasoning.final_text`), None where there is none, or more than one."""
+    """The final number of an answer (of `reasoning.final_text`), None if there is none, or more than one."""
     answer = answer[-MAX_CHARS:]
     stated = statements(answer)
     whole = not stated.taken_back
@@ -121,7 +121,7 @@ _READERS = {"cue": _of_clause, "correction": _of_correction}
 
 
 def _restated(clause: str) -> bool:
-    """Whether what stands in brackets is the same quantity in another unit."""
+    """Whether the text in brackets is the same quantity in another unit."""
     return len(quantities(clause)) == len(quantities(_REMARK.sub(" ", clause)))
 
 

@@ -22,7 +22,7 @@ class Grade:
 
     Attributes:
         score: 0 to 1; above one half is correct.
-        tier: the tier of the cascade that found the answer, "" where none did.
+        tier: the tier of the cascade that found the answer, "" if none did.
         strict: correct, and found where the prompt asked for it. Lenient minus strict accuracy is the uncertainty
             of grading.
         extracted: the answer that was found, in one spelling, so that equal answers are equal texts.

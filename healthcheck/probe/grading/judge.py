@@ -116,7 +116,7 @@ class Child:
 
 
 def _exchange(process: subprocess.Popen[bytes], line: bytes, seconds: float) -> str:
-    """The next line of a process after it got one; "" where none comes in time."""
+    """The next line of a process after it got one; "" if none comes in time."""
     assert process.stdin
     assert process.stdout
     until, reply = time.monotonic() + seconds, b""

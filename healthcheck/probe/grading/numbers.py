@@ -14,7 +14,7 @@ from fractions import Fraction
 from healthcheck.probe.grading import words
 
 MAX_CHARS = 20_000
-"""The answer is read from its last so many characters: an endless loop of digits costs no time."""
+"""The most characters that are read, from the end of an answer: an endless loop of digits costs no time."""
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS = dict.fromkeys(map(ord, "−﹣‐‑‒–"), "-")
@@ -65,7 +65,7 @@ _SCALES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number in a text: where it stands, and what it can mean, the first reading being the literal one."""
+    """A number in a text: its place and its possible values, the literal one first."""
 
     start: int
     end: int

@@ -37,7 +37,7 @@ _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
 
 
 def said(answer: str, expected: str) -> Found | None:
-    """What an answer states in words, in one spelling; None where it states nothing.
+    """What an answer states in words, in one spelling; None if it states nothing.
 
     The expected text decides only how much of a sentence is taken: of "the answer is Paris, the capital" only paris
     where paris is expected, and so of the sentence "The capital of France is Paris."

@@ -1,4 +1,4 @@
-"""Answers that are no numbers: exact words, and the soft score of TextVQA."""
+"""Answers that are not numbers: exact words, and the soft score of TextVQA."""
 
 from __future__ import annotations
 

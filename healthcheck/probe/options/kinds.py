@@ -31,7 +31,7 @@ class Kind(Protocol):
         """The value as the record has it.
 
         Raises:
-            ValueError: it is no such value; the message says what would be.
+            ValueError: it is not such a value; the message says what is expected.
         """
 
     def read(self, text: str) -> object:

@@ -93,7 +93,7 @@ class DataSets:
 
 
 def refuse_columns(names: Mapping[str, str]) -> None:
-    """Refuse what is no column that the kit knows.
+    """Refuse columns that the kit does not know.
 
     Raises:
         ValueError: there is such a name.

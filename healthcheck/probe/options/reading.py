@@ -124,7 +124,7 @@ def _read(option: Option, where: str, text: str) -> object:
 
 
 def _not(option: Option, value: object) -> str:
-    """What was given instead, where it can be no secret."""
+    """The given value, if it cannot be a secret."""
     private = isinstance(option.kind, (Names, Table)) or option.name == "api_key_env"
     return "" if private else f", not {quoted(value)}"
 
@@ -139,7 +139,7 @@ def _encodable(value: object) -> None:
 
 
 def _where(path: Path, text: str, name: str) -> str:
-    """The file, the line of a key where it can be told, and the key."""
+    """The file, the line of a key if it is known, and the key."""
     key = re.compile(rf"""[ \t]*(?:\[\[?[ \t]*)?["']?{re.escape(name)}["']?[ \t]*[=.\]]""")
     lines = (number for number, line in enumerate(text.split("\n"), 1) if key.match(line))
     line = next(lines, 0)

@@ -37,10 +37,10 @@ class Option:
         kind: the values that it takes.
         help: a sentence without its end.
         default: what holds where it is not given, in words.
-        flag: the command line option of the same meaning, "" where there is none.
+        flag: the command line option of the same meaning, "" if there is none.
         metavar: how `--help` names its value.
-        sends: the field or header of a request that it sets, "" where it sets none.
-        service: False where the evaluation client sends no such thing, so that `verify` does not take it.
+        sends: the field or header of a request that it sets, "" if it sets none.
+        service: False if the evaluation client sends no such thing, so that `verify` does not take it.
     """
 
     name: str = ""

@@ -50,7 +50,7 @@ FAMILY_OF = {
     Task.IMAGE_TEXT_TO_TEXT: "pictures",
     Task.ANY_TO_ANY: "pictures",
 }
-"""What is asked of a model of each task: a vision model is asked about pictures."""
+"""The families of problems for each task: a vision model gets problems with images."""
 _INSTRUCTIONS = {
     "arithmetic": "End with: The answer is N.",
     "arithmetic-zh": "最后写：答案是N。",

@@ -20,7 +20,7 @@ MAX_BYTES = 2**29
 """Of all pictures of a run: its folder keeps them."""
 MAX_TIER_CHARS = 60
 KNOWN = ("question", "answer", *"ABCDEFGHIJ", "tier", "image")
-"""The columns that a data set's own names can stand for."""
+"""The columns that a data set's own names can map to."""
 _TIER = ("tier", "category")
 _IMAGE = ("image", "images")
 _UNREAD = ("image_url", "image_path", "picture", "pictures", "img", "video", "audio")
@@ -43,7 +43,7 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> 
 
 
 def tier(row: Mapping[str, object], where: str) -> str:
-    """The tier that a row names, "" where it names none.
+    """The tier that a row names, "" if it names none.
 
     Raises:
         UsageError: it is not a short text or number.

@@ -69,7 +69,7 @@ class Canvas:
 
 
 def media_type(picture: bytes) -> str:
-    """The type that the first bytes of a picture name, such as "image/png"; "" where they name none."""
+    """The type that the first bytes of a picture name, such as "image/png"; "" if they name none."""
     if picture[:4] == b"RIFF" and picture[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES.items() if picture.startswith(signature)), "")

@@ -92,11 +92,11 @@ class Problem:
         question: what is asked; `prompt` makes the message from it.
         answer: the canonical answer as text.
         kind: how an answer is graded.
-        program: runs to the answer exactly; None where the answer is not a calculation.
-        worked: a short worked solution that ends in the answer; "" where there is none.
+        program: runs to the answer exactly; None if the answer is not a calculation.
+        worked: a short worked solution that ends in the answer; "" if there is none.
         images: PNG files that belong to the question, in order.
         references: further accepted answers; for a soft score all of them.
-        letters: the letters to choose from, "" where there is no choice.
+        letters: the letters to choose from, "" if there is no choice.
     """
 
     id: str

@@ -53,7 +53,7 @@ class Stopping:
         return min([self.n // 2 + 1, *(a + b for a, b in self.region)])
 
     def stops_at(self, answers: Answers) -> int | None:
-        """After how many of these samples, in their order, sampling stops; None where they do not suffice.
+        """After how many of these samples, in their order, sampling stops; None if they do not suffice.
 
         An answer that could not be extracted is None: it does not vote, and it counts among the n.
         """

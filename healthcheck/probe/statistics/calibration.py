@@ -33,10 +33,10 @@ def expected_calibration_error(pairs: Pairs) -> float:
 def calibration(
     confidences: Sequence[Sequence[float | None]], matrix: Sequence[Sequence[int]], *, seed: int = 0
 ) -> tuple[Estimate, ...]:
-    """Brier score and ECE with their intervals; empty where no sample has a confidence.
+    """Brier score and ECE with their intervals; empty if no sample has a confidence.
 
     Args:
-        confidences: exp(mean token log-probability) of each sample, None where the server gave none.
+        confidences: exp(mean token log-probability) of each sample, None if the server gave none.
         matrix: correctness of the same shape.
         seed: of the bootstrap.
     """

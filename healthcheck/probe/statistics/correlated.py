@@ -39,7 +39,7 @@ class Reach:
 
 
 def reach(counts: Counts, tiers: Sequence[str], k: int) -> Reach | None:
-    """pass@k with and without correlation, for any k; None where the ICC of a tier cannot be told.
+    """pass@k with and without correlation, for any k; None if the ICC of a tier is unknown.
 
     Args:
         counts: (n, c) of each problem; n is the same for all and at least 2.

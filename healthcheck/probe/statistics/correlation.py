@@ -25,7 +25,7 @@ class Clustering:
     """How much the samples of a problem resemble each other.
 
     Attributes:
-        icc: intraclass correlation; None where it cannot be told (one sample a problem, or no variation at all).
+        icc: intraclass correlation; None if it is undefined (one sample a problem, or no variation at all).
         effective_samples: how many independent samples the run is worth for its average.
     """
 
@@ -54,7 +54,7 @@ def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
 
 
 def icc(counts: Counts) -> float | None:
-    """The intraclass correlation of 0/1 samples by one-way analysis of variance; None where it is undefined."""
+    """The intraclass correlation of 0/1 samples by one-way analysis of variance; None if it is undefined."""
     problems, samples = len(counts), sum(n for n, _ in counts)
     if problems < 2 or samples == problems:
         return None
@@ -84,7 +84,7 @@ def iid_gap(matrix: Matrix, tiers: Sequence[str], k: int) -> Estimate | None:
     """How far pass@k stays below what independent samples of equally hard problems would give, tier by tier.
 
     The sum of (N_t / N) [1 - (1 - p_t)^k] - pass@k. The pooled version mostly measures that tiers differ in
-    difficulty (Jensen). It cannot tell a sticky sampler from problems that differ: `order_test` can.
+    difficulty (Jensen). It does not distinguish a sticky sampler from problems that differ: `order_test` does.
 
     The interval is a t interval of k (1 - p_t)^(k-1) x_i - pass@k_i, which is how the gap moves with problem i of
     which the share x_i is right, with an all-wrong and an all-right problem more in each tier.
@@ -104,7 +104,7 @@ def iid_gap(matrix: Matrix, tiers: Sequence[str], k: int) -> Estimate | None:
 
 
 def effective_k(matrix: Matrix, k: int) -> float | None:
-    """The independent samples that k samples are worth: ln(1 - pass@k) / ln(1 - p); None where undefined."""
+    """The independent samples that k samples are worth: ln(1 - pass@k) / ln(1 - p); None if undefined."""
     counts = counts_of(matrix)
     share = sum(c / n for n, c in counts) / len(counts)
     passed = sum(pass_at_k(n, c, k) for n, c in counts) / len(counts)

@@ -1,4 +1,4 @@
-"""What stands beside the headline: clustering, order, calibration, what the combination means."""
+"""The figures beside the headline: clustering, order, calibration, and the meaning of their combination."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Diagnosis:
         gaps: the iid gap over all tiers, then of each.
         order: whether wrong answers follow wrong answers; None for one sample a problem.
         calibration: Brier score and ECE; empty without confidences.
-        profile: the row of the decision matrix that the point estimates fit, None where none does.
+        profile: the row of the decision matrix that the point estimates fit, None if none does.
         profile_settled: whether the whole intervals of pass, avg and cons lie in the bands of their values.
         targets: the documentation's targets by scenario: "met" or "missed" by the whole intervals, else "open".
         broken_laws: laws that the figures break, which would be the kit's own error.
@@ -70,8 +70,8 @@ def diagnose(
     Args:
         matrix: correctness, N × n with n the same for all problems; samples in order of dispatch.
         tiers: the tier of each problem.
-        answers: extracted answers, same shape as the matrix; None where nothing could be extracted.
-        confidences: exp(mean token log-probability) of each sample, None where the server gave none.
+        answers: extracted answers, same shape as the matrix; None if nothing could be extracted.
+        confidences: exp(mean token log-probability) of each sample, None if the server gave none.
         seed: of the bootstrap intervals.
 
     Raises:

@@ -42,7 +42,7 @@ RELIABLE = Profile(situation="reliable", next_steps="nothing to repair")
 
 
 def feasible(avg: float, passed: float, cons: float, k: int, tolerance: float = 0.0) -> tuple[str, ...]:
-    """The laws that a report with n = k breaks; empty where the three figures can occur together.
+    """The laws that a report with n = k breaks; empty if the three figures can occur together.
 
     The last two laws are exact: with cons and pass given, every average between them does occur.
 
@@ -94,7 +94,7 @@ def band(figure: float) -> Band:
 
 
 def profile(passed: float, avg: float, cons: float, agreement: float | None = None) -> Profile | None:
-    """The row of the documentation's decision matrix that fits, None where none does.
+    """The row of the documentation's decision matrix that fits, None if none does.
 
     The documented row "low pass, low avg, high cons" cannot occur, since cons <= pass; what it means (samples that
     agree on a wrong answer) shows in the agreement of the answers, and is looked up there.

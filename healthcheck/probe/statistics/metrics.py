@@ -53,7 +53,7 @@ def cons_at_k(n: int, c: int, k: int) -> float:
 
 
 def hard(scores: Sequence[Sequence[float]]) -> tuple[tuple[int, ...], ...]:
-    """Soft scores in [0, 1] to correctness: 1 where the score is strictly above one half."""
+    """Soft scores in [0, 1] to correctness: 1 if the score is strictly above one half."""
     return tuple(tuple(int(score > HARD_THRESHOLD) for score in row) for row in scores)
 
 

@@ -23,12 +23,12 @@ ENDLESS = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharpness:
-    """The standard errors of pass@k with so many samples of each problem.
+    """The standard errors of pass@k with `samples` samples of each problem.
 
     Attributes:
         samples: of each problem; `ENDLESS` is the limit.
         like_these: for other problems of this kind; None for fewer than two problems.
-        this_bank: for the same problems again; None where 2k exceeds the samples that there are.
+        this_bank: for the same problems again; None if 2k exceeds the samples that there are.
     """
 
     samples: int

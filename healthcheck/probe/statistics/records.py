@@ -54,5 +54,5 @@ class Summary:
     estimates: tuple[Estimate, ...]
 
     def estimate(self, name: str, question: str = LIKE_THESE) -> Estimate | None:
-        """The estimate of this name that answers this question, None where the run does not have it."""
+        """The estimate of this name that answers this question, None if the run does not have it."""
         return next((e for e in self.estimates if (e.name, e.question) == (name, question)), None)

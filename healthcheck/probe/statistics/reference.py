@@ -30,7 +30,7 @@ _ALMOST_SURE = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a run.
+    """The question that a run answers.
 
     Attributes:
         accuracy: that of the reference.
@@ -38,7 +38,7 @@ class Question:
         margin: the loss that "no worse" excludes, a fraction.
         slack: the loss up to which a run is not called worse.
         error: bound on P(no worse | a loss of the margin) and on P(worse | no loss above the slack).
-        before: (n, c) of each problem in the reference run; empty where only its accuracy is known.
+        before: (n, c) of each problem in the reference run; empty if only its accuracy is known.
 
     Raises:
         ValueError: not 0 <= slack < margin < accuracy, or the error is outside (0, 1).
@@ -70,7 +70,7 @@ class Question:
         return Gate(bad=bad, good=min(good, _ALMOST_SURE), alpha=error, beta=error)
 
     def expected(self, problem: int) -> float:
-        """What is taken off a sample of a problem before `gate` observes it: 0 without a reference run."""
+        """The value to subtract from a sample of a problem before `gate` observes it: 0 without a reference run."""
         if not self.before:
             return 0.0
         n, c = self.before[problem]
@@ -160,7 +160,7 @@ def more_samples(question: Question, last: Look) -> int:
 
 
 def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: float) -> float:
-    """For few problems, where the sequence over their first samples is all there is; 1 where it settles nothing."""
+    """For few problems, where the sequence over their first samples is all there is; 1 if it settles nothing."""
     for points in range(1, 100):
         margin = slack + points / 100
         if margin >= accuracy:
@@ -174,7 +174,7 @@ def _settled_by_sequence(accuracy: float, problems: int, error: float, slack: fl
 
 
 def _share(question: Question, rounds: int) -> float:
-    """The error of the look after so many rounds."""
+    """The error of the look after a number of rounds."""
     if rounds == question.repeats:
         return question.error / 2
     return question.error / 4 / (question.repeats - 1)

@@ -105,7 +105,7 @@ def summarize_votes(
 
     Args:
         matrix: correctness, problem-major.
-        answers: the extracted answers, same shape; None where nothing could be extracted.
+        answers: the extracted answers, same shape; None if nothing could be extracted.
         ranks: what chooses the best sample (grading tier, mean token log-probability); higher is better.
         level: nominal coverage.
         maker: how the intervals are made.

@@ -17,7 +17,7 @@ _Classes = tuple[tuple[int, float], ...]
 def maj_at_k(answers: Answers, correct: Sequence[int], k: int) -> float:
     """P(the most frequent answer among k of the n samples is right), ties broken at random, by expectation.
 
-    Over all k-subsets: (number of right modes) / (number of modes), 0 where nothing votes. For each height t of the
+    Over all k-subsets: (number of right modes) / (number of modes), 0 if nothing votes. For each height t of the
     mode a table over (samples taken, number of modes) counts the subsets, one answer class after another.
     """
     _check(answers, correct, k)
@@ -33,7 +33,7 @@ def agreement_at_k(answers: Answers, k: int) -> float:
 
 
 def wrong_consensus(answers: Answers, correct: Sequence[int]) -> int:
-    """1 where more than half of the samples give one and the same wrong answer: a systematic error, not noise."""
+    """1 if more than half of the samples give one and the same wrong answer: a systematic error, not noise."""
     wrong = Counter(a for a, right in zip(answers, correct, strict=True) if a is not None and not right)
     return int(2 * max(wrong.values(), default=0) > len(answers))
 

@@ -55,7 +55,7 @@ def summarize_scores(
 
     Args:
         matrix: correctness, problem-major.
-        answers: the extracted answers, same shape; None where nothing could be extracted.
+        answers: the extracted answers, same shape; None if nothing could be extracted.
         scores: same shape; higher is better, -inf for what is never chosen before another.
         name: what the scores are, part of the figures' names.
         level: nominal coverage.
