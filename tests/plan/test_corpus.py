@@ -87,12 +87,13 @@ def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callab
     assert any(case.fix in f.fix for r in found.results.values() for f in r.findings) or not case.fix
 
 
+QUARTERS = [pytest.param(LATER[at::4], id=f"later-{at}", marks=pytest.mark.slow) for at in range(4)]
+
+
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "cases", [pytest.param(DAILY, id="daily"), pytest.param(LATER, id="later", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("cases", [pytest.param(DAILY, id="daily"), *QUARTERS])
 def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdict]) -> None:
-    """One test for all scripts: a check that is wrong about ordinary ones is one failure, which names them."""
+    """One test for many scripts: a check that is wrong about ordinary ones is one failure, which names them."""
     wrong, passed = defaultdict(list), set()
     for case in reversed(cases):  # another process may be on its way through the cases
         found = verdict(case)
