@@ -23,6 +23,10 @@ def server_root(text: str) -> str:
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
         raise UsageError(f"{text!r} is not the address of a server: write http://HOST:PORT")
+    if "@" in urlsplit(text).netloc:
+        raise UsageError(
+            "the address has a user or a password, which the service does not send: write http://HOST:PORT"
+        )
     return text.rstrip("/").removesuffix("/v1")
 
 

@@ -6,7 +6,7 @@ import ipaddress
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import requests
@@ -14,9 +14,12 @@ import urllib3
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.records import JsonValue
-from healthcheck.wire.chat import Completion, Reader
+from healthcheck.wire.answer import Reply
+from healthcheck.wire.chat import Reader
 from healthcheck.wire.guard import Guard, GuardedAdapter
-from healthcheck.wire.inflate import OFFERED, InflateError, Inflater
+from healthcheck.wire.inflate import InflateError, Inflater
+from healthcheck.wire.request import headers as headers_of
+from healthcheck.wire.request import server_of
 
 _READ_BYTES = 2**16
 _OK = 200
@@ -35,14 +38,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One request and what came back.
+class Exchange(Reply):
+    """One request and the reply to it; `status` is 0 if none came.
 
     Attributes:
-        status: the HTTP status, 0 if no response came.
-        reason: the words after the status: all that the evaluation client keeps of a refusal.
         body: the response's bytes, of a stream too, up to the limit.
-        completion: the folded stream; None if no stream was asked for or the status is not 200.
         arrivals_s: seconds from the request to each arrival of bytes that completed at least one text event.
         error: the transport's error in words, "" if the exchange ended as it should.
         sent: the body of the request, None if it had none or was not a JSON object.
@@ -50,13 +50,9 @@ class Exchange:
     """
 
     status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    completion: Completion | None = None
     arrivals_s: tuple[float, ...] = ()
     error: str = ""
     seconds: float = 0.0
-    reason: str = ""
     sent: Mapping[str, JsonValue] | None = None
     abandoned: bool = False
 
@@ -65,6 +61,12 @@ class Client:
     """Talks to one server. It follows no redirect, and on this host uses no proxy."""
 
     def __init__(self, base_url: str, limits: Limits | None = None) -> None:
+        """`base_url` is the server's root.
+
+        Raises:
+            ValueError: it is not a URL of a server.
+        """
+        server_of(base_url)
         self._base = base_url.rstrip("/")
         self._limits = limits or Limits()
 
@@ -104,13 +106,14 @@ class Client:
         try:
             with guard, _Session() as session:
                 session.trust_env = False
+                session.headers.clear()
                 session.mount("http://", GuardedAdapter(guard))
                 session.mount("https://", GuardedAdapter(guard))
                 with session.request(
                     method,
                     self._base + path,
                     data=data,
-                    headers={"Accept-Encoding": OFFERED} | ({"Content-Type": "application/json"} if data else {}),
+                    headers=headers_of(data or b""),
                     stream=True,
                     allow_redirects=False,
                     proxies=proxies_for(self._base),

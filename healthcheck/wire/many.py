@@ -11,11 +11,12 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote
 
 from healthcheck.wire.answer import Answer, Reply, TooLargeError
 from healthcheck.wire.chat import Reader
-from healthcheck.wire.inflate import OFFERED
+from healthcheck.wire.request import headers as headers_of
+from healthcheck.wire.request import server_of
 
 _IDLE_S = 2.0
 """A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s."""
@@ -65,11 +66,10 @@ class Connections:
         Raises:
             ValueError: it is not a URL of a server.
         """
-        self._url = urlsplit(url)
-        self._host, self._port, self._name = _address(self._url)
-        self._tls = ssl.create_default_context() if self._url.scheme == "https" else None
+        self._server = server_of(url)
+        self._tls = ssl.create_default_context() if self._server.tls else None
         self._waits = waits
-        self._headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        self._headers = {**(headers or {})}
         self._pulse = _Pulse(time.monotonic())
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
@@ -90,7 +90,7 @@ class Connections:
             OSError: no connection, a broken one, or something that is not HTTP.
             TooLargeError: more than is read of one answer.
         """
-        return await self._exchange(Answer(), self._head("GET", path) + b"\r\n")
+        return await self._exchange(Answer(), self._request("GET", path))
 
     async def stream(self, path: str, body: bytes) -> Timed:
         """POST JSON and fold the stream that comes back.
@@ -100,15 +100,14 @@ class Connections:
             OSError: no connection, a broken one, or something that is not HTTP.
             TooLargeError: more than is read of one answer.
         """
-        kind = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
-        return await self._exchange(Answer(Reader()), self._head("POST", path) + kind + body)
+        return await self._exchange(Answer(Reader()), self._request("POST", path, body))
 
-    def _head(self, method: str, path: str) -> bytes:
-        target = quote(self._url.path.rstrip("/") + path, safe=_SAFE)
-        return (
-            f"{method} {target} HTTP/1.1\r\nhost: {self._name}\r\naccept: */*\r\naccept-encoding: {OFFERED}\r\n"
-            f"user-agent: npu-adapter-kit\r\n{self._headers}"
-        ).encode()
+    def _request(self, method: str, path: str, body: bytes = b"") -> bytes:
+        target = quote(self._server.path + path, safe=_SAFE)
+        length = {"content-length": str(len(body))} if body else {}
+        sent = {"host": self._server.name} | headers_of(body) | self._headers | length
+        lines = (f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items()))
+        return "".join(f"{line}\r\n" for line in (*lines, "")).encode() + body
 
     async def _exchange(self, answer: Answer, request: bytes) -> Timed:
         idle = self._idle_one()
@@ -142,7 +141,9 @@ class Connections:
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
         opening = loop.create_task(
-            loop.create_connection(lambda: _Connection(self._open), self._host, self._port, ssl=self._tls)
+            loop.create_connection(
+                lambda: _Connection(self._open), self._server.host, self._server.port, ssl=self._tls
+            )
         )
         try:  # asyncio.wait_for forgets a cancellation that comes in the moment of success, up to Python 3.11
             await asyncio.wait({opening}, timeout=self._waits.connect_s)
@@ -153,17 +154,6 @@ class Connections:
             opening.cancel()
             await asyncio.wait({opening})
             _ = opening.cancelled() or opening.exception()  # it is nobody's any more: asyncio would say so
-
-
-def _address(url: SplitResult) -> tuple[str, int, str]:
-    """Host and port to connect to, and the Host header."""
-    if url.scheme not in {"http", "https"} or not url.hostname:
-        raise ValueError(f"{url.geturl()!r} is not an http:// URL of a server")
-    if "@" in url.netloc:
-        raise ValueError("a user or password in the URL: the service sends none")
-    port = (443 if url.scheme == "https" else 80) if url.port is None else url.port
-    name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname.encode("idna").decode()
-    return url.hostname, port, name if url.port is None else f"{name}:{port}"
 
 
 class _Connection(asyncio.Protocol):

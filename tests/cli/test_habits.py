@@ -367,12 +367,19 @@ def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("verify", "--url", "nonsense"), ("probe", "ftp://somewhere"), ("probe", "http://")]
+    "words",
+    [
+        ("verify", "--url", "nonsense"),
+        ("verify", "--url", "http://me:hunter2@127.0.0.1:8000"),
+        ("probe", "ftp://somewhere"),
+        ("probe", "http://"),
+    ],
 )
 def test_what_is_no_address_is_wrong_usage(words: tuple[str, ...]) -> None:
     ended = ran(*words)
     assert ended.returncode == 2
     assert "http://HOST:PORT" in ended.stderr
+    assert "hunter2" not in ended.stderr
 
 
 def test_ctrl_c_while_the_command_is_still_being_imported_ends_it_without_a_traceback() -> None:
