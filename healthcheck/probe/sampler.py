@@ -18,9 +18,10 @@ from healthcheck.probe.records import EndedBy, ProbeSettings, Sample
 from healthcheck.probe.request import fields, messages
 from healthcheck.probe.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.redact import Redact, beginning
-from healthcheck.wire.answer import Reply, TooLargeError
+from healthcheck.wire.answer import Reply
 from healthcheck.wire.chat import Completion, request_body
 from healthcheck.wire.many import Connections, Timed, Waits
+from healthcheck.wire.response import TooLargeError
 
 _LONGEST_WAIT_S = 30.0
 _SLOWEST_TOKEN_S = 1.0

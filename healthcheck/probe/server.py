@@ -18,8 +18,9 @@ from healthcheck.probe.sampler import connections
 from healthcheck.probe.secret_headers import hiding
 from healthcheck.records import JsonValue
 from healthcheck.redact import redacted
-from healthcheck.wire.answer import Reply, TooLargeError
+from healthcheck.wire.answer import Reply
 from healthcheck.wire.many import Connections
+from healthcheck.wire.response import TooLargeError
 
 VERSION_PATH = "/version"
 _MOST_MODELS = 20

@@ -14,9 +14,10 @@ import urllib3
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.records import JsonValue
+from healthcheck.wire.adapter import GuardedAdapter
 from healthcheck.wire.answer import Reply
 from healthcheck.wire.chat import Reader
-from healthcheck.wire.guard import Guard, GuardedAdapter
+from healthcheck.wire.guard import Guard
 from healthcheck.wire.inflate import InflateError, Inflater
 from healthcheck.wire.request import headers as headers_of
 from healthcheck.wire.request import server_of

@@ -12,11 +12,6 @@ import threading
 import time
 from types import TracebackType
 
-from requests.adapters import HTTPAdapter
-from urllib3 import ProxyManager
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-
 _TICK_S = 0.25
 _STALL_S = 0.5
 """A watcher that wakes later than this had no processor."""
@@ -83,35 +78,3 @@ class Guard:
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-
-
-class GuardedAdapter(HTTPAdapter):
-    """Connections that hand their socket to a guard as soon as they have one."""
-
-    def __init__(self, guard: Guard) -> None:
-        super().__init__()
-
-        class Plain(HTTPConnection):
-            def connect(self) -> None:
-                super().connect()
-                guard.hold(self.sock)
-
-        class Secure(HTTPSConnection):
-            def connect(self) -> None:
-                super().connect()
-                guard.hold(self.sock)
-
-        class PlainPool(HTTPConnectionPool):
-            ConnectionCls = Plain
-
-        class SecurePool(HTTPSConnectionPool):
-            ConnectionCls = Secure
-
-        self._pools = {"http": PlainPool, "https": SecurePool}
-        self.poolmanager.pool_classes_by_scheme = self._pools
-
-    def proxy_manager_for(self, proxy: str, **more: object) -> ProxyManager:
-        """The connections to a proxy hand over their socket too."""
-        manager: ProxyManager = super().proxy_manager_for(proxy, **more)
-        manager.pool_classes_by_scheme = self._pools
-        return manager

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from healthcheck.wire.answer import Answer, Reply, TooLargeError
+from healthcheck.wire.answer import Answer, Reply
 from healthcheck.wire.chat import Reader
 from healthcheck.wire.request import headers as headers_of
 from healthcheck.wire.request import server_of
+from healthcheck.wire.response import TooLargeError
 
 _IDLE_S = 2.0
 """A connection that was idle for longer is not used again: uvicorn, and so vLLM, closes it after 5 s."""

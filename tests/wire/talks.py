@@ -19,15 +19,16 @@ def listens(connection: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def server(talk: Talk) -> Iterator[str]:
-    """Serves one connection: reads the request, then talks."""
+def server(talk: Talk, *, reads: bool = True) -> Iterator[str]:
+    """Serves one connection: reads the request unless the talk does, then talks."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
         with contextlib.suppress(OSError):
             connection, _ = listener.accept()
             with connection:
-                connection.recv(2**16)
+                if reads:
+                    connection.recv(2**16)
                 talk(connection)
                 connection.shutdown(socket.SHUT_WR)  # unread bytes of the request would turn a close into a reset
                 connection.settimeout(5)

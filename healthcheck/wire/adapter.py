@@ -1,0 +1,119 @@
+"""How requests and urllib3 talk for us: a guard gets the socket, and httptools reads the response.
+
+http.client reads what aiohttp, under the evaluation client, refuses: a header without a colon, a length beside
+chunks. And it takes 103 Early Hints for the response.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPResponse, ProxyManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from healthcheck.wire.guard import Guard
+from healthcheck.wire.response import Response, TooLargeError
+
+_READ_BYTES = 2**16
+
+
+class GuardedAdapter(HTTPAdapter):
+    """Connections that hand their socket to a guard as soon as they have one."""
+
+    def __init__(self, guard: Guard) -> None:
+        super().__init__()
+
+        class Plain(HTTPConnection):
+            def connect(self) -> None:
+                super().connect()
+                guard.hold(self.sock)
+
+            def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3's class comes by two names
+                return _response(self.sock)
+
+        class Secure(HTTPSConnection):
+            def connect(self) -> None:
+                super().connect()
+                guard.hold(self.sock)
+
+            def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as above
+                return _response(self.sock)
+
+        class PlainPool(HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        self._pools = {"http": PlainPool, "https": SecurePool}
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, proxy: str, **more: object) -> ProxyManager:
+        """The connections to a proxy hand over their socket too."""
+        manager: ProxyManager = super().proxy_manager_for(proxy, **more)
+        manager.pool_classes_by_scheme = self._pools
+        return manager
+
+
+def _response(connection: socket.socket) -> HTTPResponse:
+    """The response that comes over a connection, read up to the end of its head.
+
+    Raises:
+        ConnectionError: it is not an HTTP response.
+    """
+    connection.settimeout(None)  # the guard ends it: it knows when this process ran
+    body = _Body(connection)
+    response = body.begin()
+    return HTTPResponse(
+        body=body,
+        headers=response.headers,
+        status=response.status,
+        reason=response.reason,
+        preload_content=False,
+        decode_content=False,
+        enforce_content_length=False,
+    )
+
+
+class _Body(io.RawIOBase):
+    """The body of a response as its bytes come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._response = connection, Response()
+        self._broken: ConnectionError | None = None
+
+    def begin(self) -> Response:
+        """Read up to the end of the head, and what came with it.
+
+        Raises:
+            ConnectionError: it is not an HTTP response.
+        """
+        while not self._response.status:
+            self._receive()
+            if self._broken and not self._response.status:
+                raise self._broken
+        return self._response
+
+    def read1(self, _size: int = -1) -> bytes:
+        """What came since the last call, as soon as there is any; b"" at the end.
+
+        Raises:
+            ConnectionError: it breaks off here.
+        """
+        while not (data := self._response.take()) and not self._response.ended:
+            if self._broken:
+                raise self._broken
+            self._receive()
+        return data
+
+    def _receive(self) -> None:
+        try:
+            if data := self._connection.recv(_READ_BYTES):
+                self._response.feed(data)
+            else:
+                self._response.close()
+        except (OSError, TooLargeError) as error:
+            self._broken = error if isinstance(error, ConnectionError) else ConnectionError(str(error))

@@ -1,0 +1,127 @@
+"""One HTTP/1.1 response without any I/O: bytes in, head and body out, whatever the split. httptools' one user.
+
+Both clients read with it: what it refuses, aiohttp under the evaluation client refuses as well.
+"""
+
+from __future__ import annotations
+
+import httptools
+
+_MAX_BARREN_BYTES = 2**16
+"""In the head, between chunks, after the last: a parser goes over what is still open with each arrival."""
+_MAX_HEADERS, _MAX_FIELD_BYTES = 128, 8190
+"""aiohttp, under the evaluation client, refuses more headers and longer ones (3.14)."""
+_OK = 200
+
+
+class TooLargeError(Exception):
+    """An answer beyond what is read of one."""
+
+
+class Response:
+    """A response as far as it has come.
+
+    Attributes:
+        status: 0 up to the end of the head.
+        headers: names in lower case; of those sent twice, the last.
+        begun: the first byte of the body came.
+        ended: the response is whole.
+        reusable: the connection may carry another request.
+        untaken_bytes: of the body, as it was sent, that `take` has not given yet.
+    """
+
+    def __init__(self) -> None:
+        self.status = self.untaken_bytes = 0
+        self.headers: dict[str, str] = {}
+        self.begun = self.ended = self.reusable = False
+        self._parser = httptools.HttpResponseParser(self)
+        # What aiohttp, under the evaluation client, lets pass in a response.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+        self._reason = b""
+        self._in_body = False
+        self._barren = self._fields = 0
+        self._excess = ""
+        self._untaken: list[bytes] = []
+
+    @property
+    def reason(self) -> str:
+        """The words after the status."""
+        return self._reason.decode("latin-1")
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the connection. Bytes after a complete response are ignored.
+
+        Raises:
+            ConnectionError: they are not an HTTP response.
+            TooLargeError: 64 KiB without a byte of the body, or more headers than the evaluation client takes.
+        """
+        self._barren += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as error:
+            raise ConnectionError("the server switched to another protocol") from error
+        except httptools.HttpParserError as error:
+            raise ConnectionError(f"no HTTP/1.1 response: {error}") from error
+        if self._excess:
+            raise TooLargeError(f"{self._excess} in one answer")
+        if self._barren > _MAX_BARREN_BYTES:
+            raise TooLargeError(f"more than {_MAX_BARREN_BYTES} bytes without one of the body")
+
+    def take(self) -> bytes:
+        """The body since the last call, as it was sent."""
+        data, self._untaken, self.untaken_bytes = b"".join(self._untaken), [], 0
+        return data
+
+    def close(self) -> None:
+        """The server closed the connection.
+
+        Raises:
+            ConnectionError: before the answer or in the middle of it.
+        """
+        if not self._in_body:
+            raise ConnectionError("the server closed the connection before it answered")
+        chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
+        if not self.ended and (chunked or "content-length" in self.headers):
+            raise ConnectionError("the server closed the connection in the middle of its answer")
+        self.ended = True
+
+    # What httptools calls, in the order of a response. A second response nobody asked for is dropped.
+
+    def on_message_begin(self) -> None:
+        self.reusable = False
+        self._fields = 0
+
+    def on_status(self, status: bytes) -> None:
+        if not self.ended:
+            self._reason += status
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields += 1
+        if self._fields > _MAX_HEADERS:
+            self._excess = f"more than {_MAX_HEADERS} headers"
+        if len(value) > _MAX_FIELD_BYTES:
+            self._excess = f"a header of more than {_MAX_FIELD_BYTES} bytes"
+        if not self._in_body:
+            self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        if not self.ended and not self._excess:
+            status = self._parser.get_status_code()
+            self._in_body = status >= _OK
+            self.status = status if self._in_body else 0
+
+    def on_body(self, data: bytes) -> None:
+        if self._in_body and not self.ended:
+            self.begun = True
+            self._barren = 0
+            self._untaken.append(data)
+            self.untaken_bytes += len(data)
+
+    def on_message_complete(self) -> None:
+        if self._in_body and not self.ended:
+            self.ended = True
+            self.reusable = self._parser.should_keep_alive()
+        elif not self._in_body:  # 100 Continue and the like: the response comes after it
+            self._reason, self.headers = b"", {}
