@@ -37,6 +37,8 @@ BLAMED: tuple[Case, ...] = (
     case("silent-where-under-sh", sh(f"[ -f /srv/models/.token ] && echo token\n{TOKEN}{SERVE}"), NEVER, says="deploy.sh:3"),
     case("silent-with-a-trace-of-its-own", bash(f"echo '+deploy.sh:1: exec vllm serve' >&251\nexit 3{SERVE}"), NEVER,
          says="after: exec vllm serve [deploy.sh:1]"),
+    case("usage-of-a-disk", bash("FREE=$(df -k . | awk 'NR == 2 {print $4}')\n[ \"$FREE\" -gt 999999999999 ] || {\n"
+         f"  echo 'disk usage is too high' >&2\n  exit 1\n}}{SERVE}"), NEVER, says="deploy.sh:3"),
     case("silent-how-sh", sh(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR sh -x deploy.sh shows them)"),
     case("silent-how-bash", bash(f"false || exit 4{SERVE}"), NEVER, fix="(MODEL_PATH=DIR bash -x deploy.sh shows them)"),
     case("silent-substitution", bash(f'set -e\nTP=1\nQUANT=$(grep -o no-such-key "$MODEL_PATH/config.json"){SERVE}'),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.plan.records import LaunchPlan, TracedCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.repo import shell
-from healthcheck.repo.shell import Node, Script
+from healthcheck.repo.shell import Node
 
 _TRACED = re.compile(r"\++(?P<file>[^:\n]+):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
 """A command as stubs/trace.sh has bash show it. The script can write such lines too: they only choose a line."""
@@ -26,7 +24,8 @@ _RUNS_MORE = re.compile(r"(?:(?:exec|env|time|\.|source)\s+)*(?:\S*/|(?:ba|da)?s
 _NAME = re.compile(r"(?<![\w-])[A-Za-z_]\w*|\$\{?#|\$\{?[1-9@*]")
 _LOOPS = ("for_statement", "while_statement")
 _BLOCKS = (*_LOOPS, "c_style_for_statement", "function_definition")
-_GIVES = ("variable_assignment", "for_statement")
+_GIVES = ("variable_assignment", "for_statement", "function_definition")
+_LISTS = ("command", "declaration_command", "variable_assignments", "list", "pipeline", "redirected_statement")
 DEVICES = re.compile(r"npu-smi|/dev/davinci|device_count")
 """What asks a machine for its NPUs."""
 ARGUMENTS = re.compile(r"\$(?:[1-9#]|\{(?:[1-9#]|[1-9]:?-)\})")
@@ -88,67 +87,62 @@ def tested_variable(plan: LaunchPlan) -> str:
     return next((name for name, number in deploy_sh.tested_variables(plan.script) if number == line), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
-    """A line, or the lines of a loop or a function; `loop` if it does not run without arguments."""
-
-    text: str
-    nodes: tuple[Node, ...]
-    loop: bool
-
-    def given(self) -> Iterator[str]:
-        """Names that it gives a value or a body."""
-        for node in self.nodes:
-            if node.kind in {*_GIVES, "function_definition"}:
-                yield node.name
-            elif node.name == "read":
-                words = [child.text for child in node.children if child.kind == "word"]
-                yield from [word for word in words if word[0] != "-"] or ["REPLY"]
-            elif node.name == "set" and any(child.text == "--" for child in node.children):
-                yield "$#"
-
-    def filled(self) -> set[str]:
-        """Names that it gives a value that is not empty, wherever it gives them one."""
-        values = [(node.name, node.part("value")) for node in self.nodes if node.kind in _GIVES]
-        empty = {name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))}
-        return set(self.given()) - empty
-
-
 def _made_of(text: str, source: re.Pattern[str]) -> set[str]:
     """Names that receive the value, directly or through other names."""
+    script = shell.read(text)
+    code = script.without("comment")
+    giving = ((unit, list(nodes)) for unit, nodes in itertools.groupby(filter(_gives, script.nodes), _unit))
+    units = [(code[unit.start : unit.end], _goes_over_arguments(unit), nodes) for unit, nodes in giving]
+    others = {name for _, skipped, nodes in units if not skipped for name in _filled(nodes)}
     names: set[str] = set()
-    blocks = tuple(_blocks(shell.read(text)))
-    others = {name for block in blocks if not block.loop for name in block.filled()}
-    for block in blocks:
-        if block.loop:
-            names |= block.filled() - others if source.search(block.text) else set()
-        elif source.search(block.text) or names & set(_names(block.text)):
-            names |= set(block.given())
+    for part, skipped, nodes in units:
+        if skipped:
+            names |= _filled(nodes) - others if source.search(part) else set()
+        elif source.search(part) or names & set(_names(part)):
+            names |= {name for node in nodes for name in _given(node)}
     return names
 
 
-def _names(line: str) -> Iterator[str]:
-    for name in _NAME.findall(line):
-        yield name.replace("{", "")
+def _gives(node: Node) -> bool:
+    return node.kind in _GIVES or node.name in {"read", "set"}
 
 
-def _blocks(script: Script) -> Iterator[_Block]:
-    first: dict[int, int] = {}
-    for node in script.of(*_BLOCKS):
-        if not node.inside(*_BLOCKS):
-            start = script.line(node.start)
-            first.update(dict.fromkeys(range(start, script.line(node.end) + 1), first.get(start, start)))
-    nodes: dict[int, list[Node]] = defaultdict(list)
-    for node in script.nodes:
-        line = script.line(node.start)
-        nodes[first.get(line, line)].append(node)
-    lines = deploy_sh.code_lines(script.text)
-    for start, own in itertools.groupby(lines, lambda each: first.get(each[0]) or each[0]):
-        loop = any(node.kind in _LOOPS and _ASKS_ARGUMENTS.search(_head(node)) for node in nodes[start])
-        yield _Block(text="\n".join(line for _, line in own), nodes=tuple(nodes[start]), loop=loop)
+def _given(node: Node) -> set[str]:
+    """Names that get a value or a body."""
+    if node.kind in _GIVES:
+        return {node.name}
+    words = [child.text for child in node.children if child.kind == "word"]
+    if node.name == "set":
+        return {"$#"} if "--" in words else set()
+    return {word for word in words if word[0] != "-"} or {"REPLY"}
+
+
+def _filled(nodes: list[Node]) -> set[str]:
+    """Names that get a value that is not empty, wherever they get one."""
+    values = [(node.name, node.part("value")) for node in nodes if node.kind in _GIVES]
+    empty = {name for name, value in values if not value or _EMPTY.fullmatch(value.text.strip("\"'"))}
+    return {name for node in nodes for name in _given(node)} - empty
+
+
+def _unit(node: Node) -> Node:
+    """The outermost loop or function around it, else the whole of its own command."""
+    unit, goes_on = node, True
+    for around in node.around():
+        goes_on = around.kind in _BLOCKS or (goes_on and around.kind in _LISTS)
+        unit = around if around.kind in _BLOCKS or (goes_on and around.kind in _LISTS) else unit
+    return unit
+
+
+def _goes_over_arguments(unit: Node) -> bool:
+    """Whether it is a loop that does not run without arguments."""
+    return any(_ASKS_ARGUMENTS.search(_head(node)) for node in unit.below(*_LOOPS))
 
 
 def _head(loop: Node) -> str:
     """What a loop goes over, or tests."""
     body = loop.part("body")
     return loop.source[loop.start : body.start if body else loop.end]
+
+
+def _names(text: str) -> Iterator[str]:
+    return (name.replace("{", "") for name in _NAME.findall(text))
