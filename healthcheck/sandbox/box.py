@@ -98,23 +98,8 @@ def unavailable(mode: Mode) -> str:
             source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
             weights_name="weights", limits=Limits(),
         )  # fmt: skip
-        _, recording = _once(setting, mode)
+        _, recording = run(setting, mode)
     return "" if recording.ended_by is EndedBy.EXIT else recording.trouble or recording.ended_by.value
-
-
-def run_isolated(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script in namespaces; `ended_by` is SETUP where this system does not allow them."""
-    return _once(setting, Mode.ISOLATED)
-
-
-def run_confined(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script under Landlock; `ended_by` is SETUP where this kernel has none."""
-    return _once(setting, Mode.CONFINED)
-
-
-def run_unconfined(setting: Setting) -> tuple[Job, Recording]:
-    """Run the script with all that its user may do."""
-    return _once(setting, Mode.UNCONFINED)
 
 
 def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
@@ -123,13 +108,14 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     Raises:
         Blocked: there is none any more.
     """
-    job, recording = _once(setting, mode)
+    job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
         raise Blocked(f"the sandbox for deploy.sh could not be started again: {recording.trouble}")
     return job, replace(recording, stricter=reason)
 
 
-def _once(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
+def run(setting: Setting, mode: Mode) -> tuple[Job, Recording]:
+    """Run the script in one kind of sandbox; it ends by SETUP where this system has no such one."""
     scratch = tempfile.mkdtemp(prefix=files.prefix(), dir=None if mode is Mode.ISOLATED else outside.room())
     file = Path(f"{scratch}.json")
     try:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,7 @@ from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox import box
-from healthcheck.sandbox.job import EndedBy, Limits
+from healthcheck.sandbox.job import EndedBy, Limits, Mode
 from tests.plan.conftest import write
 from tests.plan.corpus import bash, case, sh
 from tests.plan.corpus_right import KEPT, WRITTEN
@@ -36,9 +37,9 @@ from tests.service.launching import alive, eventually
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
 SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
 SANDBOXES = {
-    "namespaces": box.run_isolated,
-    "confined": box.run_confined,
-    "unconfined": box.run_unconfined,
+    "namespaces": partial(box.run, mode=Mode.ISOLATED),
+    "confined": partial(box.run, mode=Mode.CONFINED),
+    "unconfined": partial(box.run, mode=Mode.UNCONFINED),
 }
 OUTSIDE = ("confined", "unconfined")
 HOSTILE = {
@@ -350,9 +351,9 @@ import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 from healthcheck.plan.dry_run.machine import ENTRY
 from healthcheck.sandbox import box
-from healthcheck.sandbox.job import Limits
-job, found = box.run_isolated(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh", entry=ENTRY,
-    shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()))
+from healthcheck.sandbox.job import Limits, Mode
+job, found = box.run(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh", entry=ENTRY,
+    shell=("/bin/sh",), weights=pathlib.Path({folder!r}, "w"), weights_name="w", limits=Limits()), Mode.ISOLATED)
 print(found.ended_by.value, *filter(None, [found.trouble]), *(" ".join(record.argv) for record in found.records))
 """
         package = Path(folder) / "package"

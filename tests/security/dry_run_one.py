@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, os.environ["LACKING_PACKAGE"])
@@ -13,13 +14,9 @@ sys.path.insert(0, os.environ["LACKING_PACKAGE"])
 from healthcheck.errors import Blocked
 from healthcheck.plan.dry_run.machine import ENTRY
 from healthcheck.sandbox import box
-from healthcheck.sandbox.job import Limits, RecordKind
+from healthcheck.sandbox.job import Limits, Mode, RecordKind
 
-MODES = {
-    "isolated": box.run_isolated,
-    "confined": box.run_confined,
-    "unconfined": box.run_unconfined,
-}
+MODES = {mode.value: partial(box.run, mode=mode) for mode in Mode}
 
 
 def main() -> None:
