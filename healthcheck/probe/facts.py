@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck.errors import UsageError
+from healthcheck.json_text import plain
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
 from healthcheck.probe.adaptive import Majorities, Wanted, stopping
@@ -36,6 +37,7 @@ _TEMPLATE_MOST_TOKENS = 2048
 """Where the context has so much room beside prompt and max_tokens, nothing is asked."""
 _MEASURED_SPARE = 1.25
 """The longest prompt in bytes need not be the longest in tokens."""
+_SOURCE = ("datasets", "columns", "few_shot", "few_shot_file")
 _IDENTITY = (
     "model",
     "family",
@@ -112,6 +114,7 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
         "server": str(run.server.get("header", "")),
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            **{name: plain(value) for name in _SOURCE if (value := getattr(run.settings, name))},
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
             "drawn_from": run.drawn_from,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
             raise Blocked(f"no server answers at {settings.url} ({_reason(error)}): start it first") from error
-        version = await _version(server)
+        version = await _version(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
     listed = _models(reply.body) if reply.status == 200 else {}
     model = _chosen(listed, reply, settings)
@@ -86,12 +87,12 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     )
 
 
-async def _version(server: Connections) -> str:
-    """The version of vLLM, and of servers that answer as it does."""
+async def _version(server: Connections, wait_s: float) -> str:
+    """The version of vLLM, and of servers that answer as it does; nobody waits long for it."""
     try:
-        reply = (await server.get(VERSION_PATH)).reply
+        reply = (await asyncio.wait_for(server.get(VERSION_PATH), wait_s)).reply
         answer = json_text.load(reply.body) if reply.status == 200 else None
-    except (OSError, TooLargeError, JsonError):
+    except (OSError, asyncio.TimeoutError, TooLargeError, JsonError):
         return ""
     version = answer.get("version") if isinstance(answer, dict) else None
     return version[:_MOST_CHARACTERS] if isinstance(version, str) else ""

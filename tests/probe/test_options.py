@@ -232,13 +232,20 @@ def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) ->
     assert report["server"]["generation_config"] == {"top_k": 20}
 
 
+def test_a_server_need_not_tell_its_version(tmp_path: Path) -> None:
+    with a_server_that_repeats_what_it_hears(tells_version=False) as url:
+        probed(url, tmp_path / "run", "--set", "connect_timeout_s=0.5", "--set", "attempts=1")
+    server = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"]["server"]
+    assert (server["model"], server["version"]) == ("m", "")
+
+
 def test_compare_names_options_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Simulator(behaviour()) as server:
         for name, top_k in (("a", "5"), ("b", "20")):
             probed(server.url, tmp_path / name, "--set", f"top_k={top_k}")
     capsys.readouterr()
-    main(["compare", str(tmp_path / "a"), str(tmp_path / "b")])
-    assert "top_k was 5 in the first run and 20 in the second" in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    assert "top_k was 5 and 20, which moves accuracy by itself" in capsys.readouterr().err
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
@@ -283,8 +290,10 @@ def test_any_setting_is_taken_or_refused_in_words(name: str, value: object, dott
 
 
 @contextmanager
-def a_server_that_repeats_what_it_hears(root: str = "") -> Iterator[str]:
+def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool = True) -> Iterator[str]:
     """An endpoint that puts the key which it was sent into everything that it says."""
+
+    ended = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         calls = 0
@@ -292,6 +301,8 @@ def a_server_that_repeats_what_it_hears(root: str = "") -> Iterator[str]:
         def do_GET(self) -> None:
             said = {"object": "list", "data": [{"id": "m", "max_model_len": 9000, "root": root or self._heard()}]}
             version = {"version": "0.99.1"}
+            if self.path == "/version" and not tells_version:
+                ended.wait()
             self._send(200, json.dumps(version if self.path == "/version" else said).encode())
 
         def do_POST(self) -> None:
@@ -330,6 +341,7 @@ def a_server_that_repeats_what_it_hears(root: str = "") -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
+            ended.set()
             server.shutdown()
             thread.join()
 

@@ -88,6 +88,8 @@ file = "{third}"
         sum(problem.tier == tier for problem in run.problems) for tier in ("first-test", "second-test", "words/a")
     ] == [6, 8, 9]
     assert len({problem.id for problem in run.problems}) == 23
+    kept = json.loads((tmp_path / "run" / "report.json").read_text())["provenance"]["probe"]["datasets"]
+    assert [(each["problems"], each["columns"]) for each in kept] == [(6, {}), (9, {"question": "q"}), (9, {})]
     figures = json.loads((tmp_path / "run" / "results" / "metrics.json").read_text())
     assert set(figures["tiers"]) == {"first-test", "second-test", "words/a"}
 
