@@ -18,7 +18,7 @@ def is_pip(program: str) -> bool:
 
 
 def to_install(program: str, arguments: Sequence[str]) -> Sequence[str] | None:
-    """The words after `install`; None if this is no installation by pip, under whatever name it was called."""
+    """The words after `install`; None if this is not an installation by pip, by any of its names."""
     if "install" in arguments and (is_pip(program) or "pip" in arguments[:3]):
         return arguments[list(arguments).index("install") + 1 :]
     return None

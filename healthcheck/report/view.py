@@ -132,7 +132,7 @@ def _name(path: JsonValue) -> str:
 
 
 def _checks(report: Report) -> list[CheckView]:
-    """The checks in their order; what stood in the way of several in a row is said once."""
+    """The checks in their order; a reason that skipped several in a row is given once."""
     checks = [_check(result) for result in report.results]
     for place in range(len(checks) - 1, 0, -1):
         if checks[place].because and checks[place].because == checks[place - 1].because:

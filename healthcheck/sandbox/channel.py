@@ -100,7 +100,7 @@ class Channel:
         return len(self._peers) + len(self._staying) + self._admitted.qsize() < _AT_ONCE and not self.flooded
 
     def close(self) -> None:
-        """Close all of it; who still waits for an answer waits in vain."""
+        """Close all of it; who still waits for an answer never gets one."""
         for peer in (*self._peers.values(), *self._staying.values()):
             peer.connection.close()
         self._listener.close()

@@ -128,7 +128,7 @@ def watch_parent(parent: int) -> None:
 
 
 def _heard(answer: int, job: Job) -> bytes:
-    """What the worker says, b"" where it ends without a word or does not end."""
+    """The worker's report, b"" if it ends without one or does not end."""
     until, data = time.monotonic() + job.limits.wall_s + _PATIENCE_S, b""
     while (left := until - time.monotonic()) > 0 and len(data) < ANSWER_BYTES:
         if select.select([answer], [], [], left)[0]:

@@ -87,7 +87,7 @@ def leave(path: str, data: bytes = b"") -> None:
 
 
 def names(folder: str, most: int) -> list[str]:
-    """Names in a folder, at most so many; none where it is no folder."""
+    """Names in a folder, at most `most`; none if it is not a folder."""
     try:
         handle = os.open(folder, _FOLDER)
     except OSError:

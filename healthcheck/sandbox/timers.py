@@ -39,7 +39,7 @@ class Timers:
         return True
 
     def ring(self) -> None:
-        """Tell those whose time is up; one that has only just started its program would end without a word."""
+        """Tell those whose time is up; one that has only just started its program would end silently."""
         for pid in [pid for pid in self._due if processes.waits(pid)]:
             self._due.remove(pid)
             _ring(pid)

@@ -74,10 +74,10 @@ class Completion:
         done: `[DONE]` was seen.
         deltas: how many events carried text or reasoning.
         events: how many JSON events there were.
-        usage: token counts, None if none were sent or they are no whole numbers.
+        usage: token counts, None if none were sent or they are not whole numbers.
         usage_sent: the last usage object as it was sent.
         faults: what the evaluation client breaks off at, in words, in order.
-        swallowed: what it drops without a word.
+        swallowed: what it drops silently.
         error: the text of an error event inside the stream, "" if there was none.
         choices: one more than the highest choice index: the client joins the texts of all choices.
         identities: the different `id`s of the events, the first eight.

@@ -1,4 +1,4 @@
-"""Texts for users keep to the words of docs/glossary.md: no turn of phrase that a reader has to translate."""
+"""Texts for users and docstrings keep to the words of docs/glossary.md: no turn of phrase that a reader has to translate."""
 
 from __future__ import annotations
 
@@ -60,6 +60,17 @@ def messages(path: Path) -> Iterator[str]:
             yield text
 
 
+def docstrings(path: Path) -> Iterator[str]:
+    """The docstrings of a module, and the texts below its constants."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            yield node.value.value
+
+
 @pytest.mark.parametrize(
     "text",
     ["it asks again and again", "a.json is no file", "There was a rehearsal.", "see to “x”", "a stand-in for curl"],
@@ -88,6 +99,13 @@ def test_help_of_every_command() -> None:
 def test_messages() -> None:
     texts = ((path.relative_to(ROOT), text) for path in PYTHON for text in messages(path))
     found = [f"{path}: {turn}" for path, text in texts for turn in avoided(text)]
+    assert found == []
+
+
+def test_docstrings() -> None:
+    paths = [path for folder in ("healthcheck", "adapter") for path in sorted((ROOT / folder).rglob("*.py"))]
+    found = [f"{path}: {turn}" for path in paths for text in docstrings(path) for turn in avoided(text)]
+    assert len(paths) > 400
     assert found == []
 
 

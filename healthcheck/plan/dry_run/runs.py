@@ -145,7 +145,7 @@ class _DryRun:
         return second if second.recording.ended_by is EndedBy.SERVER else first
 
     def _other_shells(self, first: _Take, shell: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """sh, if what it makes of a script that starts a server cannot be told from the text."""
+        """sh, if what it makes of a script that starts a server cannot be seen in the text."""
         if first.run.servers and shell[0] != _SH and not bashisms.find(shell_text.read(self.text)):
             yield (_SH,)
 
@@ -250,7 +250,7 @@ def _readable(text: str) -> str:
 
 
 def _limit_s(text: str) -> float | None:
-    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity are no limit."""
+    """A duration as coreutils' timeout reads it, in seconds; 0 and infinity mean no limit."""
     match = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)([smhd]?)", text)
     seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]] if match else 0.0
     return seconds or None

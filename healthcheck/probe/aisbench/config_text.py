@@ -16,7 +16,7 @@ MAX_CHARS = 4_000_000
 
 
 def parse(text: str) -> dict[str, JsonValue]:
-    """The top-level sections of a configuration; empty if the text is no such file."""
+    """The top-level sections of a configuration; empty if the text is not such a file."""
     if len(text) > MAX_CHARS:
         return {}
     try:

@@ -33,7 +33,7 @@ _LOOKS = {
 
 
 def remarks(reading: Reading) -> tuple[Finding, ...]:
-    """Everything worth knowing about a task that its summary does not show, gravest first."""
+    """Everything worth knowing about a task that its summary does not show, the most severe first."""
     return (
         *_failures(reading),
         *_figures(reading),

@@ -90,7 +90,7 @@ class Pictures:
         """The bytes of the pictures of a row.
 
         Raises:
-            UsageError: one cannot be read, is too large, lies outside the folder or is no picture.
+            UsageError: one cannot be read, is too large, is outside the folder or is not an image.
         """
         return tuple(self._one(one, where) for one in named)
 

@@ -45,7 +45,7 @@ def plus_two_centre(values: Sequence[float], level: float = LEVEL) -> tuple[floa
 
 
 def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
-    """Wilson's score interval; for scores in [0, 1] give their sum, whose variance is no larger than a count's."""
+    """Wilson's score interval; for scores in [0, 1] give their sum, whose variance is at most a count's."""
     if trials <= 0:
         return Interval(low=0.0, high=1.0, level=level, method="pooled Wilson")
     z = normal_quantile((1 + level) / 2)

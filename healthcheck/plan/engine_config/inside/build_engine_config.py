@@ -136,7 +136,7 @@ def cli_module() -> ModuleType:
 
 
 def resets(given: dict[str, str], launch: Launch) -> list[dict[str, str]]:
-    """The given options whose value is another in the configuration, or which vllm-ascend says it set back."""
+    """The given options whose value is another in the configuration, or which vllm-ascend says it reset."""
     said = {line.partition("parameter=")[2].partition(",")[0].strip(): line for line in launch.warnings.lines}
     found = []
     for name, option in given.items():
