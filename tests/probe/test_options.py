@@ -81,7 +81,7 @@ def test_what_is_nearer_to_the_user_counts_more(tmp_path: Path) -> None:
     words = [
         "--config", path, "--temperature", "0.6", "--set", "top_k=5", "--set", "top_p=0.5",
         "--set", "chat_template_kwargs.enable_thinking=true", "--set", "chat_template_kwargs.effort=low",
-        "--set", 'stop=["a = b"]', "--set", "system=No = sign is special.",
+        "--set", 'stop=["a = b"]', "--set", r'prompt="Q:\n{question}"', "--set", "system=No = sign is special.",
     ]  # fmt: skip
     with Simulator(behaviour()) as server:
         probed(server.url, tmp_path / "run", *words)
@@ -90,6 +90,7 @@ def test_what_is_nearer_to_the_user_counts_more(tmp_path: Path) -> None:
     assert body["chat_template_kwargs"] == {"enable_thinking": True, "effort": "low"}
     assert body["stop"] == ["a = b"]
     assert body["messages"][0]["content"] == "No = sign is special."
+    assert body["messages"][1]["content"].startswith("Q:\n")
     assert body["min_p"] == 0.05
 
 

@@ -48,6 +48,8 @@ def from_file(path: Path) -> ProbeOptions:
 def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
     """The options with what `--set` says, each KEY=VALUE; KEY.NAME=VALUE sets one value of a table.
 
+    A text needs no quotes; in quotes it is read as TOML reads it, escapes too.
+
     Raises:
         UsageError: one has no "=", an unknown key, or a value that its option does not take.
     """
@@ -116,6 +118,8 @@ def _taken(option: Option, where: str, value: object) -> object:
 
 
 def _read(option: Option, where: str, text: str) -> object:
+    if text.startswith(('"', "'")) and isinstance(quotation := written(text), str):
+        text = quotation
     try:
         _encodable(text)
         return option.kind.read(text)
