@@ -52,6 +52,7 @@ HOSTILE = {
         bash('x=$(head -c 3000000 /dev/zero | tr "\\0" a)\nwhile :; do : "$x"; done'),
         {"time"},
     ),
+    "floods-its-trace": (bash("head -c 3000000 /dev/zero | tr '\\0' + >&251\nexit 3"), {"exit"}),
     "ignores-signals": (sh("trap '' TERM INT HUP QUIT\nwhile :; do sleep 100000; done"), {"time"}),
     "talks": (sh("while :; do echo 0123456789012345678901234567890123456789; done"), {"output", "time"}),
     "yes": (sh("yes"), {"output"}),

@@ -101,8 +101,8 @@ class _DryRun:
         first = self._take(shell, plain_name)
         with ThreadPoolExecutor(max_workers=3) as pool:
             awkward = pool.submit(self._take, shell, AWKWARD_NAME) if first.run.servers else None
-            others = list(pool.map(lambda each: self._take(each, plain_name), self._other_shells(first, shell)))
-            loading = self._loading(first, shell, plain_name)
+            loading = pool.submit(self._loading, first, shell, plain_name)
+            others = [self._take(each, plain_name) for each in self._other_shells(first, shell)]
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
             server=_answering(first.run.servers),
@@ -115,7 +115,7 @@ class _DryRun:
             run=self._traced(first, plain_name) if not first.run.servers else first.run,
             others=tuple(take.run for take in others),
             spaced_run=spaced.run if spaced else None,
-            loading_run=loading,
+            loading_run=loading.result(),
             script=self.text,
             settings=self._settings(),
             unresolved=first.run.unresolved,

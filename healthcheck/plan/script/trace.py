@@ -12,7 +12,7 @@ from healthcheck.plan.script import deploy_sh
 from healthcheck.repo import shell
 from healthcheck.repo.shell import Node
 
-_TRACED = re.compile(r"\++(?P<file>[^:\n]+):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
+_TRACED = re.compile(r"^\+{1,50}(?P<file>[^+:\n][^:\n]*):(?P<line>\d{1,9}): (?P<command>\S.*)$", re.MULTILINE)
 """A command as stubs/trace.sh has bash show it. The script can write such lines too: they only choose a line."""
 _QUOTED_TEST = re.compile(r"'([][!])'")
 """As bash shows the words of a test."""
