@@ -13,7 +13,7 @@ _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’]
 _SMALL = re.compile(r"\s*(?:option\s+)?[(\[\"'“]?([a-j])(?:[)\]\"'”.:：]|\s*$)(?!\w)", re.IGNORECASE)
 _WHOLE = re.compile(r"(?:(?i:option)\s+)?[(\[]?([A-Ja-j])[)\].:：]?")
 _DENIED = re.compile(
-    r"(?:\b(?:not|isn['’]t|cannot\s+be|can['’]t\s+be|eliminate|exclude|rule\s+out|rather\s+than|instead\s+of)"
+    r"(?:\b(?:not|isn['’]t|cannot\s+be|can['’]t\s+be|eliminate|exclude|rule\s+out|rather\s+than|instead\s+of|(?:better|larger|smaller)?\s*\bthan|except|unlike|without)"
     r"|不是|并非|而非|不选|排除)\s*(?:option\s+|the\s+)?[(\[]?[A-J][)\]]?(?![A-Za-z])"
     r"|(?<![A-Za-z'’])[(\[]?[A-J][)\]]?\s*(?:(?:is|are|was|looks|seems)\s+(?:not\b|\w*\s?(?:wrong|incorrect|false|tempting|impossible|too\b))"
     r"|isn['’]t|can(?:not|['’]t)|(?:can|could|may)\s+be\s+(?:ruled|eliminated|excluded)"
@@ -24,6 +24,8 @@ _SEVERAL = re.compile(r"(?:\s*(?:,|，|、|or|and|和|或|/|&)\s*|\s+)+", re.IGN
 _CHOSEN = re.compile(
     r"(?:选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|must\s+be|it\s+is|it['’]s|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
 )
+_REASONED = re.compile(r"[(\[]?([A-J])[)\]]?[.,:]?\s+(?:because|since|as|is\s+(?:correct|right|better|best|the))\b")
+_LISTED = re.compile(r"\s*[(\[]?([A-J])[)\].:：](?!\w)")
 _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
 _QUESTION = re.compile(r"[?？]\s*$")
 
@@ -90,19 +92,23 @@ def _unmarked(text: str, letters: str) -> str:
     if not lines or _QUESTION.search(lines[-1]):
         return ""
     plain = _DENIED.sub(" ", text)
+    opening = (_REASONED.match(plain) if len(lines) == 1 else None) or _LISTED.match(lines[-1])
+    if opening and opening[1] in letters:
+        return opening[1]
     chosen = [match[1] for match in _CHOSEN.finditer(plain) if match[1] in letters]
-    if (match := re.match(r"\s*[(\[]?([A-J])[)\].:：](?!\w)", lines[-1])) and match[1] in letters:
-        return match[1]
-    found = [match for match in _LETTER.finditer(plain) if match[1] in letters and not _article(plain, match)]
-    if not found or (not chosen and len({match[1] for match in found}) > 1 and _BOTH.search(plain)):
+    return _last(plain, letters, chosen[-1] if chosen else "")
+
+
+def _last(text: str, letters: str, chosen: str) -> str:
+    """The letter that is chosen, else the last one, unless another stands beside it: "A or B", "both A and B"."""
+    found = [match for match in _LETTER.finditer(text) if match[1] in letters and not _article(text, match)]
+    if not found or (not chosen and len({match[1] for match in found}) > 1 and _BOTH.search(text)):
         return ""
     last = found[-1]
-    beside = found[-2:-1]
-    if chosen and not any(_SEVERAL.fullmatch(plain[one.end() : last.start()]) for one in beside):
-        return chosen[-1]
-    if any(_SEVERAL.fullmatch(plain[one.end() : last.start()]) and one[1] != last[1] for one in beside):
-        return ""
-    return last[1]
+    beside = [one[1] for one in found[-2:-1] if _SEVERAL.fullmatch(text[one.end() : last.start()])]
+    if not beside:
+        return chosen or last[1]
+    return last[1] if beside == [last[1]] else ""
 
 
 def _article(text: str, match: re.Match[str]) -> bool:

@@ -26,7 +26,11 @@ _REMARK = re.compile(r"\b(?:let|check|that|this|it|is|was|are|i|we|me|should)\b|
 _FEW = 4
 _LONGEST_LINE = 2000
 _DENIED_TAIL = re.compile(r"\s*[,，;；]\s*(?:but\s+)?(?:而)?(?:not\b|不是|并非).*$", re.IGNORECASE)
-_VERB = r"\s(?:won|is|was|has|wins)\b"
+_VERB = re.compile(
+    r"\s(?:won|wins|(?:is|was|has)\s+(?:the|an?|one|located|known|called|correct|right|where|been)\b)",
+    re.IGNORECASE,
+)
+_DENYING_VERB = re.compile(r"\b(?:is|was|are|were)\s+(?:not|wrong|incorrect)\b|n['’]t\b|不是|不对", re.IGNORECASE)
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -96,8 +100,10 @@ def _whole(answer: str) -> Iterator[str]:
     yield lines[-1]
     yield lines[-1].rpartition(":")[2]
     first = lines[0][:_LONGEST_LINE]
+    if _DENYING_VERB.search(_DENIED_TAIL.sub("", first)):
+        return
     yield from _heads(first)
-    if not _DENIED.search(first) and (verb := re.search(_VERB, first)):
+    if verb := _VERB.search(first):
         yield first[: verb.start()]
 
 

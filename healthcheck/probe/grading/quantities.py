@@ -26,7 +26,7 @@ _UNITS = tuple(
 _JOINED = re.compile(r"\s*(?:,|and\b|又|零)?\s*")
 _RESTATED = re.compile(r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*")
 _ABOUT = re.compile(r"[\s,，(（$]*(?:or\s+)?(?:\\?approx|≈|~|about|approximately|roughly|around|大约|约等于|约)\s*")
-_CLOSE = Fraction(1, 50)
+_CLOSE = Fraction(1, 200)
 
 
 def quantities(text: str) -> tuple[Number, ...]:

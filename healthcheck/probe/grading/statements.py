@@ -44,9 +44,16 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _DOUBTED = re.compile(
-    r"(?:thought|think\s+at\s+first|might\s+say|may\s+think|would\s+think|used\s+to\s+be)\s+(?:that\s+)?(?:the\s+)?$",
+    r"(?:thought|think\s+at\s+first|might\s+say|may\s+think|would\s+think|used\s+to\s+be|wonder(?:\s+whether)?|\bif|\bwhether"
+    r"|(?:n['’]t|\bnot)\s+(?:think|believe))\s+(?:that\s+)?(?:the\s+)?(?:\w+\s+)?$|\b(?:wrong|incorrect|false)\s+$"
+    r"|不认为(?:\w{0,4})$|如果(?:\w{0,4})$",
     re.IGNORECASE,
 )
+_UNBELIEVED = re.compile(
+    r"(?:\b(?:(?:don|didn)['’]t|not)\s+(?:think|believe)|\bwonder)\b(?:[^.!?。\n,，;]|\.(?=\d))*|不认为[^。，\n]*",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"\s*(?:[^.!。！\n]*[?？]|[^。！\n]*吗[?？。])")
 _CLAUSE_END = re.compile(r"\n|[。！？?；]|(?<!\\)[!;]|(?<!\bi\.e)(?<!\be\.g)\.(?=\s|\*|$)|\.{3}")
 _NEGATED = re.compile(r"\s*(?:not\b(?!\s+\S+(?:\s+\S+)?\s+but\b)|不是|并非)", re.IGNORECASE)
 _DENYING = re.compile(
@@ -82,7 +89,7 @@ class Statements:
 
 def statements(answer: str) -> Statements:
     """The marked results of an answer (of `reasoning.final_text`), the last correction first."""
-    answer = _without_emphasis(answer[-MAX_CHARS:])
+    answer = _plain(answer[-MAX_CHARS:])
     segments = _segments(answer)
     marked: list[Statement] = []
     for number in range(len(segments) - 1, -1, -1):
@@ -92,7 +99,9 @@ def statements(answer: str) -> Statements:
     return Statements(marked=tuple(marked), rest=answer)
 
 
-def _without_emphasis(text: str) -> str:
+def _plain(text: str) -> str:
+    """Without emphasis, and without what it says that it does not believe."""
+    text = _UNBELIEVED.sub(" ", text)
     return re.sub(r"(?<=\d)\*\*(?=-?\d)", "^", text).replace("**", "").replace("__", "").replace("`", "")
 
 
@@ -132,8 +141,10 @@ def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
         rest = text[cue.end() : cue.end() + MAX_CLAUSE_CHARS]
         rest = rest.lstrip(" :：*_\n\t>-" if rest.lstrip(" *_").startswith("\n") else " ")
         doubted = _DOUBTED.search(text[max(cue.start() - 40, 0) : cue.start()])
-        if not (_NEGATED.match(rest) or doubted or _DENYING.search(cue.group())):
-            yield _clause(rest)
+        clause = _clause(rest)
+        asked = _ASKED.fullmatch(rest[: len(clause) + 1])
+        if not (_NEGATED.match(rest) or doubted or asked or _DENYING.search(cue.group())):
+            yield clause
 
 
 def _clause(text: str) -> str:
