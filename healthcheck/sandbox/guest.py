@@ -8,34 +8,6 @@ from dataclasses import dataclass
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Job, Record
 
-Modules = Callable[[Sequence[str], Mapping[str, str], str, Iterable[str], Sequence[Record]], dict[str, str]]
-
-
-def _install_nothing(_job: Job, _kit: str, _folders: tuple[str, ...]) -> None:
-    pass
-
-
-def _add_nothing(_job: Job, _root: str) -> None:
-    pass
-
-
-def _hide_nothing(_name: str) -> bool:
-    return False
-
-
-def _serve_nothing(_record: Record, model_path: str) -> Served:
-    return Served(ports=frozenset(), names=(model_path,), strict=False)
-
-
-def _read_nothing(_argv: Sequence[str]) -> Iterable[str]:
-    return ()
-
-
-def _find_nothing(
-    _argv: Sequence[str], _env: Mapping[str, str], _cwd: str, _texts: Iterable[str], _earlier: Sequence[Record]
-) -> dict[str, str]:
-    return {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guest:
@@ -53,16 +25,23 @@ class Guest:
         served: what a recorded server serves, given MODEL_PATH.
     """
 
-    install: Callable[[Job, str, tuple[str, ...]], None] = _install_nothing
-    furnish: Callable[[Job, str], None] = _add_nothing
-    is_absent: Callable[[str], bool] = _hide_nothing
+    install: Callable[[Job, str, tuple[str, ...]], None]
+    furnish: Callable[[Job, str], None]
+    is_absent: Callable[[str], bool]
     owned: tuple[str, ...] = ()
     owned_alone: tuple[str, ...] = ()
-    reads: Callable[[Sequence[str]], Iterable[str]] = _read_nothing
+    reads: Callable[[Sequence[str]], Iterable[str]]
     file_variables: frozenset[str] = frozenset()
-    modules: Modules = _find_nothing
-    served: Callable[[Record, str], Served] = _serve_nothing
+    modules: Callable[[Sequence[str], Mapping[str, str], str, Iterable[str], Sequence[Record]], Mapping[str, str]]
+    served: Callable[[Record, str], Served]
 
 
-BARE = Guest()
+BARE = Guest(
+    install=lambda *_: None,
+    furnish=lambda *_: None,
+    is_absent=lambda _: False,
+    reads=lambda _: (),
+    modules=lambda *_: {},
+    served=lambda _, model_path: Served(ports=frozenset(), names=(model_path,), strict=False),
+)
 """A machine without stubs: enough to see whether a sandbox can be started."""
