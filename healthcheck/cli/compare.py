@@ -64,6 +64,7 @@ def as_json(result: TwoRuns) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "shift": result.comparisons[0].shift,
+        "problems_needed": result.comparisons[0].problems_needed,
         "comparisons": result.comparisons,
         "flips": short,
         "caveats": result.caveats,
@@ -124,7 +125,8 @@ def _verdict(whole: Comparison) -> str:
     return (
         f"undecided: neither a loss nor its absence is shown (p {_p(whole.loss_p)}, a loss needs {LOSS_ERROR:g} or "
         f"less; 95 % interval {between}, margin {margin})"
-        f"{changed if test.changed_p < _SMALL else ''}; use more problems"
+        f"{changed if test.changed_p < _SMALL else ''}; if the difference stays, about {whole.problems_needed} "
+        "problems in both runs settle it"
     )
 
 

@@ -98,6 +98,16 @@ class Comparison:
         return self.loss_p <= LOSS_ERROR and not self.too_few
 
     @property
+    def problems_needed(self) -> int | None:
+        """About how many problems would settle it in nine of ten cases, if the difference is what was measured."""
+        if self.difference is None or self.too_few or self.shift is not Shift.UNDECIDED:
+            return None
+        spread = (self.difference.high - self.difference.low) / 2 / normal_quantile((1 + self.difference.level) / 2)
+        distance = max(self.difference.value + self.margin, -self.difference.value)
+        enough = (normal_quantile(1 - LOSS_ERROR) + normal_quantile(0.9)) * spread / distance
+        return max(self.problems + 1, math.ceil(self.problems * enough**2))
+
+    @property
     def beyond_margin(self) -> bool:
         """Whether the interval excludes a loss within the margin."""
         return bool(self.loss_shown and self.difference and self.difference.high < -self.margin)

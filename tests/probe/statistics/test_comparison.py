@@ -142,7 +142,17 @@ def test_each_word_says_what_was_shown(
 
 def test_few_problems_decide_nothing() -> None:
     result = compare([(5, 5)] * 8, [(5, 0)] * 8, margin=0.05)
-    assert (result.too_few, result.shift) == (True, Shift.UNDECIDED)
+    assert (result.too_few, result.shift, result.problems_needed) == (True, Shift.UNDECIDED, None)
+
+
+def test_so_many_problems_as_it_says_settle_it_if_the_difference_stays() -> None:
+    first, second = [(5, 4)] * 30, [(5, 4)] * 14 + [(5, 3)] * 8 + [(5, 5)] * 8
+    result = compare(first, second, margin=0.03)
+    assert result.shift is Shift.UNDECIDED
+    assert result.problems_needed is not None
+    times = math.ceil(result.problems_needed / 30)
+    assert times < 20
+    assert compare(first * times, second * times, margin=0.03).shift is Shift.NO_WORSE
 
 
 def test_runs_that_agree_everywhere_are_not_certain() -> None:
