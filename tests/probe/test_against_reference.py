@@ -168,6 +168,12 @@ def test_less_than_a_constant_answer_reaches_is_inconclusive(
     assert ("--reference with a run" in told(result)) is inconclusive
 
 
+def test_the_baseline_is_of_these_problems_and_so_is_the_interval(tmp_path: Path) -> None:
+    few = replace(SETTINGS, problems=24)  # a constant answer reaches 4 of 24; five times 24 samples reach 5 %
+    result = accuracy_of(load(recorded(tmp_path / "run", 0.05, settings=few)))
+    assert not result.settled
+
+
 def test_a_few_right_answers_to_few_problems_stay_unjudged(tmp_path: Path) -> None:
     few = replace(SETTINGS, problems=3, samples=1)
     run = load(recorded(tmp_path / "run", {"easy": 1.0, "medium": 0.0, "hard": 0.0}, settings=few))

@@ -12,7 +12,7 @@ from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
 from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun
 from healthcheck.probe.statistics.gate import Decision
-from healthcheck.probe.statistics.records import Estimate
+from healthcheck.probe.statistics.records import THIS_BANK, Estimate
 from healthcheck.probe.statistics.reference import Look
 from healthcheck.probe.statistics.summary import ALL, accuracy_name
 from healthcheck.probe.verdict import Judgement
@@ -96,7 +96,9 @@ def accuracy(run: ProbeRun) -> Findings:
     if run.settings.threshold is not None:
         yield from _against_threshold(reached, run.settings.threshold)
     if not run.settings.references and run.settings.threshold is None:
-        yield from _unjudged(run, reached)
+        again = summary.estimate(reached.name, THIS_BANK)
+        assert again
+        yield from _unjudged(run, again)
 
 
 def _leaning(ended_by: EndedBy | None) -> str:
@@ -111,7 +113,10 @@ def _leaning(ended_by: EndedBy | None) -> str:
 
 
 def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
-    """Without a reference and a threshold: a model reaches what a constant answer or one key word does."""
+    """Without a reference and a threshold: a model reaches what a constant answer or one key word does.
+
+    `reached` is for these problems again, because what those reach is known for these problems.
+    """
     said = [sample for sample in run.samples if not sample.error]
     shares = _without_model(run)
     floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
@@ -125,7 +130,7 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
     )
     yield unsettled(
         expected="more right answers than a program gives that does not read the question",
-        seen=f"{_said(reached)}: {below}; the first answer is {excerpt(client_text(said[0]))}",
+        seen=f"{_said(reached)} on these problems: {below}; the first answer is {excerpt(client_text(said[0]))}",
         fix="read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
         "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems",
         evidence={"high": reached.high, "without_model": floor},
