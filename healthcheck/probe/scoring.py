@@ -141,7 +141,11 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
         given.seek(0)
         try:
             process = subprocess.Popen(
-                (program, *words[1:]), stdin=given, stdout=subprocess.PIPE, start_new_session=True
+                (program, *words[1:]),
+                stdin=given,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                cwd=Path.cwd(),  # the files that the user names are beside the user
             )
         except OSError as error:
             raise UsageError(f"the scoring command cannot be run: {words[0]}: {error.strerror}") from error

@@ -127,11 +127,13 @@ def test_what_the_parser_refuses_fails_unless_another_release_takes_it(ask: Ask)
 
 
 def test_an_option_of_another_release_warns(ask: Ask):
-    from healthcheck.plan.vllm_cli.catalogue import catalogue
+    from healthcheck.plan.vllm_cli.catalogue import Kind, catalogue
 
     here = {flag for option in catalogue("0.23.0").options for flag in option.flags}
     newer = next(
-        option for option in catalogue("0.32.0").options if option.kind == "switch" and not here & set(option.flags)
+        option
+        for option in catalogue("0.32.0").options
+        if option.kind is Kind.SWITCH and not here & set(option.flags)
     )
     result = ask.result(newer.name)
     assert result.outcome is Outcome.WARN

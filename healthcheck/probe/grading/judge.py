@@ -12,12 +12,12 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from functools import lru_cache
 from pathlib import Path
 
+from healthcheck import programs
 from healthcheck.errors import UsageError
 from healthcheck.probe.grading import math_child
 
@@ -94,9 +94,13 @@ class Child:
     def _start(self) -> subprocess.Popen[bytes]:
         specs = [importlib.util.find_spec(module) for module in _MODULES]
         folders = dict.fromkeys(str(Path(spec.origin).parents[1]) for spec in specs if spec and spec.origin)
-        command = [sys.executable, "-I", "-S", math_child.__file__, ":".join(folders)]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/"
+            programs.isolated(math_child.__name__, folders=folders),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
         )
         self._process = process
         if _exchange(process, b"", START_S) != math_child.READY:

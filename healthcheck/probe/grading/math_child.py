@@ -1,10 +1,8 @@
-"""Compares mathematical expressions with math-verify, in a process of its own.
+"""Compares mathematical expressions with math-verify, in a process of its own, for `judge`.
 
-    python -I -S math_child.py FOLDERS
-
-Reads lines of {"gold", "answer"} and writes a line each: equal, different, or unreadable (of the gold). It imports
-nothing of the kit. A comparison that takes too much time of the processor ends the process, by the kernel's timer:
-Python's own signal handlers do not reach sympy where it is busy in C. Whoever asks starts another.
+Reads lines of {"gold", "answer"} and writes a line each: equal, different, or unreadable (of the gold). A
+comparison that takes too much time of the processor ends the process, by the kernel's timer: Python's own signal
+handlers do not reach sympy while it is busy in C. Whoever asks starts another.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (ALL_CPU_S, ALL_CPU_S))
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(limit, (0, 0))
-    sys.path += sys.argv[1].split(":")
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     logging.disable()
@@ -47,7 +44,7 @@ def main() -> None:
 
 def compared(gold: str, answer: str) -> str:
     """One of EQUAL, DIFFERENT, UNREADABLE."""
-    from math_verify import verify  # type: ignore[import-untyped] # noqa: PLC0415 - its path is set by then
+    from math_verify import verify  # type: ignore[import-untyped] # noqa: PLC0415 - after the limits are set
 
     expected = parsed(gold)
     if not expected:
@@ -78,7 +75,3 @@ def close(one: Any, other: Any) -> bool:
         return True
     first, second = complex(one), complex(other)
     return first == second or abs(first - second) <= CLOSE * max(abs(first), abs(second))
-
-
-if __name__ == "__main__":
-    main()
