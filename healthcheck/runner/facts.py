@@ -96,7 +96,7 @@ def _smi(machine: Machine, *, expected: bool) -> Smi:
         codes=npu_smi.error_codes(text),
         mapping=npu_smi_queries.mapping(machine.run(command, "info", "-m").stdout),
         boards={npu: _board(machine.run(command, "info", "-t", "board", "-i", str(npu))) for npu in cards},
-        holders=_holders(machine, command, table) if table.holders is None else table.holders,
+        memory_holders=_memory_holders(machine, command, table) if table.holders is None else table.holders,
     )
 
 
@@ -104,7 +104,7 @@ def _board(output: Output) -> Fields:
     return npu_smi_queries.fields(output.stdout)
 
 
-def _holders(machine: Machine, command: str, table: Table) -> tuple[Holder, ...]:
+def _memory_holders(machine: Machine, command: str, table: Table) -> tuple[Holder, ...]:
     """The processes with memory on the chips, queried one by one if the table of chips does not list them."""
     found: list[Holder] = []
     for chip in table.chips[:MAX_BOARDS]:
@@ -146,7 +146,7 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
         speed=machine.read_speed(folder) if exists and (measured or weights) else None,
         shm=machine.space("/dev/shm"),  # noqa: S108 - the very thing that is looked at
         open_files=_open_files(machine),
-        holders=machine.holders(contract.PORT),
+        port_holders=machine.port_holders(contract.PORT),
         variables=variables,
         accelerators=_accelerators(machine),
         gpus=tuple(entry.path for entry in (*machine.paths("/dev/nvidia[0-9]*"), *machine.paths("/dev/kfd"))),

@@ -8,7 +8,7 @@ from healthcheck.runner.records import RunnerFacts
 
 def holders_on(facts: RunnerFacts, npu: int, chip: int) -> list[Holder]:
     """The processes on one chip."""
-    return [holder for holder in facts.smi.holders if (holder.npu, holder.chip) == (npu, chip)]
+    return [holder for holder in facts.smi.memory_holders if (holder.npu, holder.chip) == (npu, chip)]
 
 
 def holder_words(holder: Holder) -> str:

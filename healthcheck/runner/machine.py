@@ -128,5 +128,5 @@ class Machine(Protocol):
     def variable(self, name: str) -> str | None:
         """One environment variable. One by one, so that a recording has no others."""
 
-    def holders(self, port: int) -> tuple[Listener, ...]:
+    def port_holders(self, port: int) -> tuple[Listener, ...]:
         """Who keeps a server from listening on the port."""

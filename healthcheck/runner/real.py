@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import grp
 import os
@@ -49,14 +50,13 @@ class RealMachine:
         command = (_interpreter(), script, *arguments)
         if sourced:
             command = ("bash", "-c", _SOURCE_THEN_RUN, "bash", *sourced, "--", *command)
-        with tempfile.TemporaryDirectory(
-            prefix="npu-adapter-"
-        ) as folder:  # the driver's logs go to the working folder
+        # The driver writes its logs into the working directory.
+        with tempfile.TemporaryDirectory(prefix="npu-adapter-") as folder:
             return _run(command, timeout_s, folder=folder, environment={"PYTHONDONTWRITEBYTECODE": "1"})
 
     def read(self, path: str) -> str | None:
         try:
-            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            with open(path, "rb", opener=_without_waiting) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     return None
                 return file.read(OUTPUT_BYTES).decode("utf-8", "replace")
@@ -95,8 +95,17 @@ class RealMachine:
     def variable(self, name: str) -> str | None:
         return os.environ.get(name)
 
-    def holders(self, port: int) -> tuple[Listener, ...]:
+    def port_holders(self, port: int) -> tuple[Listener, ...]:
         return processes.holders(port)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a pipe without a writer at once, and no directory: `open` would refuse its descriptor, unclosed."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return descriptor
 
 
 def _interpreter() -> str:

@@ -23,14 +23,16 @@ from healthcheck.secret_shapes import REMOVED
 
 SCHEMA = 1
 _PLAIN_HOSTS = {"localhost", "127.0.0.1", "::1", "0.0.0.0", "::", "*", ""}  # noqa: S104 - names of no machine
+# Of /proc/*/cgroup: the ids of containers and pods, which name nothing outside their host.
 _IDS = re.compile(r"[0-9a-f]{8,}(?:[-_][0-9a-f]{4,})*")
+# Of `id`: the names in parentheses, except those that the checks look for.
 _NAMES = re.compile(r"(?<=\()(?!(?:root|HwHiAiUser|docker)\))[^()]*(?=\))")
 MAX_FILE_BYTES = 16 * 2**20
 Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class RecordedOutput:
     """An Output, its texts as lines."""
 
     status: int | None = None
@@ -62,8 +64,8 @@ class Recording:
     schema: int = SCHEMA
     kit: str = ""
     about: str = ""
-    commands: dict[str, Said] = field(default_factory=dict)
-    children: dict[str, Said] = field(default_factory=dict)
+    commands: dict[str, RecordedOutput] = field(default_factory=dict)
+    children: dict[str, RecordedOutput] = field(default_factory=dict)
     files: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     paths: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     spaces: dict[str, Space | None] = field(default_factory=dict)
@@ -81,7 +83,7 @@ def load(path: Path) -> Recording:
     try:
         data = read_bounded(path, MAX_FILE_BYTES)
         recording = json_text.load_as(data, Recording)
-        if _has_a_number_of_no_machine(json_text.load(data)):
+        if _has_number_beyond_64_bits(json_text.load(data)):
             raise UsageError(f"{path} is not a recorded machine: it has a number beyond 64 bits")
     except JsonError as error:
         raise UsageError(f"{path} is not a recorded machine: {error}") from error
@@ -90,11 +92,11 @@ def load(path: Path) -> Recording:
     return recording
 
 
-def _has_a_number_of_no_machine(value: JsonValue) -> bool:
+def _has_number_beyond_64_bits(value: JsonValue) -> bool:
     if isinstance(value, dict):
-        return any(map(_has_a_number_of_no_machine, value.values()))
+        return any(map(_has_number_beyond_64_bits, value.values()))
     if isinstance(value, list):
-        return any(map(_has_a_number_of_no_machine, value))
+        return any(map(_has_number_beyond_64_bits, value))
     return isinstance(value, int | float) and abs(value) >= 2**63
 
 
@@ -130,15 +132,19 @@ class RecordedMachine:
     def variable(self, name: str) -> str | None:
         return self._recording.variables.get(name)
 
-    def holders(self, port: int) -> tuple[Listener, ...]:
+    def port_holders(self, port: int) -> tuple[Listener, ...]:
         return self._recording.ports.get(str(port), ())
 
 
-_UNKNOWN = Said(trouble=NOT_RECORDED)
+_UNKNOWN = RecordedOutput(trouble=NOT_RECORDED)
 
 
 class Recorder:
-    """Passes every question on, and keeps the answers, redacted."""
+    """Passes every question on, and keeps the answers, redacted.
+
+    Questions are redacted too. A replay asks for the same paths, because it makes them from the redacted variables
+    and texts of the recording.
+    """
 
     def __init__(self, machine: Machine, redact: Callable[[str], str] | None = None) -> None:
         self._machine = machine
@@ -158,7 +164,7 @@ class Recorder:
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)
-        said = self._said(output)
+        said = self._recorded(output)
         if command == ("id",):
             said = replace(said, stdout=tuple(_NAMES.sub(REMOVED, line) for line in said.stdout))
         self.recording.commands[self._redact(" ".join(command))] = said
@@ -168,14 +174,14 @@ class Recorder:
         self, child: Child, *arguments: str, sourced: tuple[str, ...] = (), timeout_s: float = 20.0
     ) -> Output:
         output = self._machine.python(child, *arguments, sourced=sourced, timeout_s=timeout_s)
-        self.recording.children[" ".join((child.value, *arguments))] = self._said(output)
+        self.recording.children[" ".join((child.value, *arguments))] = self._recorded(output)
         return output
 
     def read(self, path: str) -> str | None:
         text = self._machine.read(path)
         shown = _IDS.sub(REMOVED, text) if text and path.endswith("/cgroup") else text
         lines = None if shown is None else self._lines(shown)
-        return _kept(self.recording.files, self._redact(path), lines, text)
+        return _store(self.recording.files, self._redact(path), lines, text)
 
     def paths(self, pattern: str) -> tuple[Entry, ...]:
         found = self._machine.paths(pattern)
@@ -189,25 +195,25 @@ class Recorder:
             )
             for e in found
         )
-        return _kept(self.recording.paths, self._redact(pattern), redacted, found)
+        return _store(self.recording.paths, self._redact(pattern), redacted, found)
 
     def space(self, path: str) -> Space | None:
         found = self._machine.space(path)
-        return _kept(self.recording.spaces, self._redact(path), found, found)
+        return _store(self.recording.spaces, self._redact(path), found, found)
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
         found = self._machine.read_speed(folder)
         redacted = replace(found, of=self._redact(found.of)) if found else None
-        return _kept(self.recording.read_speeds, self._redact(folder), redacted, found)
+        return _store(self.recording.read_speeds, self._redact(folder), redacted, found)
 
     def variable(self, name: str) -> str | None:
         value = self._machine.variable(name)
         kept = None if value is None else self._redact(_without_hosts(name, value))
-        return _kept(self.recording.variables, name, kept, value)
+        return _store(self.recording.variables, name, kept, value)
 
-    def holders(self, port: int) -> tuple[Listener, ...]:
-        found = self._machine.holders(port)
-        return _kept(self.recording.ports, str(port), tuple(map(self._listener, found)), found)
+    def port_holders(self, port: int) -> tuple[Listener, ...]:
+        found = self._machine.port_holders(port)
+        return _store(self.recording.ports, str(port), tuple(map(self._listener, found)), found)
 
     def _listener(self, listener: Listener) -> Listener:
         address = listener.address if listener.loopback else _host(listener.address)
@@ -216,8 +222,8 @@ class Recorder:
             owner = replace(owner, command=self._redact(owner.command), user=self._redact(owner.user))
         return replace(listener, address=address, process=owner)
 
-    def _said(self, output: Output) -> Said:
-        return Said(
+    def _recorded(self, output: Output) -> RecordedOutput:
+        return RecordedOutput(
             status=output.status,
             stdout=self._lines(output.stdout),
             stderr=self._lines(output.stderr),
@@ -240,9 +246,9 @@ def _host(text: str) -> str:
     return text if text.strip().lower() in _PLAIN_HOSTS else REMOVED
 
 
-Kept = TypeVar("Kept")
+Stored = TypeVar("Stored")
 
 
-def _kept(answers: dict[str, Kept], question: str, kept: Kept, answer: Answer) -> Answer:
-    answers[question] = kept
+def _store(answers: dict[str, Stored], question: str, redacted: Stored, answer: Answer) -> Answer:
+    answers[question] = redacted
     return answer

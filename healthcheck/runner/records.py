@@ -39,7 +39,7 @@ class Smi:
         table: None if it printed none; `complaint` is its message instead.
         codes: the error codes in its output, whatever its exit status.
         boards: `info -t board` by NPU.
-        holders: the processes that have memory on a chip.
+        memory_holders: the processes that have memory on a chip.
     """
 
     command: str
@@ -49,7 +49,7 @@ class Smi:
     codes: tuple[int, ...] = ()
     mapping: tuple[Mapped, ...] = ()
     boards: Mapping[int, Fields]
-    holders: tuple[Holder, ...] = ()
+    memory_holders: tuple[Holder, ...] = ()
 
     @property
     def chips(self) -> tuple[Chip, ...]:
@@ -201,7 +201,7 @@ class Host:
     speed: ReadSpeed | None = None
     shm: Space | None = None
     open_files: tuple[int | None, int | None] = (None, None)
-    holders: tuple[Listener, ...] = ()
+    port_holders: tuple[Listener, ...] = ()
     variables: Mapping[str, str]
     accelerators: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()

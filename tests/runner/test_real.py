@@ -137,7 +137,7 @@ def test_who_holds_a_port():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        (holder,) = MACHINE.holders(server.getsockname()[1])
+        (holder,) = MACHINE.port_holders(server.getsockname()[1])
         assert holder.process.pid == os.getpid()
 
 
@@ -163,3 +163,9 @@ def test_environment_scripts_are_sourced_before_the_python_runs(tmp_path, monkey
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     scripts = (str(tmp_path / "a b.sh"), str(tmp_path / "atb.sh"))
     assert MACHINE.python(Child.HCCL, "2", sourced=scripts).stdout == "1- hccl_probe.py 2\n"
+
+
+def test_reading_a_directory_leaves_no_descriptor_open(tmp_path):
+    before = os.listdir("/proc/self/fd")
+    assert MACHINE.read(str(tmp_path)) is None
+    assert os.listdir("/proc/self/fd") == before

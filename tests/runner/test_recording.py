@@ -40,7 +40,7 @@ def test_what_was_not_asked_is_unknown():
     assert machine.read("/etc/passwd") is None
     assert machine.paths("/dev/*") == ()
     assert machine.space("/") is machine.read_speed("/") is machine.variable("HOME") is None
-    assert machine.holders(8000) == ()
+    assert machine.port_holders(8000) == ()
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,16 @@ def test_a_recorder_removes_it_from_every_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("MODEL_PATH", secret)
     machine = RealMachine()
     monkeypatch.setattr(
-        RealMachine, "holders", lambda *_: (Listener(address="::", port=1, process=Process(pid=1, command=secret)),)
+        RealMachine,
+        "port_holders",
+        lambda *_: (Listener(address="::", port=1, process=Process(pid=1, command=secret)),),
     )
     recorder = Recorder(machine)
     assert recorder.run("echo", secret).stdout == f"{secret}\n"
     assert recorder.read(str(tmp_path / secret)) == secret
     assert recorder.paths(f"{tmp_path}/*")[0].path.endswith(secret)
     assert recorder.variable("MODEL_PATH") == secret
-    assert recorder.holders(1)[0].process.command == secret
+    assert recorder.port_holders(1)[0].process.command == secret
     recorder.save(tmp_path / "saved.json")
     assert secret not in (tmp_path / "saved.json").read_text()
 
@@ -115,7 +117,7 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
     holders = (Listener(address="10.1.2.3", port=8000), Listener(address="0.0.0.0", port=8000))
     group = "0::/kubepods/pod1234abcd_1234_abcd_5678_1234567890ab/cri-containerd-" + "0f" * 32
     monkeypatch.setattr(RealMachine, "paths", lambda *_: (entry,))
-    monkeypatch.setattr(RealMachine, "holders", lambda *_: holders)
+    monkeypatch.setattr(RealMachine, "port_holders", lambda *_: holders)
     monkeypatch.setattr(RealMachine, "read", lambda *_: group)
     known = Output(status=0, stdout="uid=1000(wang) gid=7(corp team) groups=7(corp team),1000(HwHiAiUser)")
     monkeypatch.setattr(RealMachine, "run", lambda *_, **__: known)
@@ -124,7 +126,7 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
     for name in ("no_proxy", "http_proxy", "KUBERNETES_SERVICE_HOST"):
         recorder.variable(name)
     assert recorder.paths("/dev/*") == (entry,)
-    assert recorder.holders(8000) == holders
+    assert recorder.port_holders(8000) == holders
     assert recorder.read("/proc/1/cgroup") == group
     recorder.save(tmp_path / "saved.json")
     text = (tmp_path / "saved.json").read_text()
@@ -134,7 +136,7 @@ def test_addresses_and_names_of_groups_and_containers_are_removed(tmp_path, monk
     assert (replayed.variable("http_proxy"), replayed.variable("KUBERNETES_SERVICE_HOST")) == ("removed", "removed")
     assert replayed.run("id").stdout == "uid=1000(removed) gid=7(removed) groups=7(removed),1000(HwHiAiUser)"
     assert "kubepods" in replayed.read("/proc/1/cgroup")
-    assert [holder.address for holder in replayed.holders(8000)] == ["removed", "0.0.0.0"]
+    assert [holder.address for holder in replayed.port_holders(8000)] == ["removed", "0.0.0.0"]
 
 
 @pytest.mark.parametrize(

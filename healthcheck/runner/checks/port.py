@@ -36,7 +36,7 @@ def port(facts: RunnerFacts) -> Findings:
     State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process
     ```
     """
-    for holder in facts.host.holders:
+    for holder in facts.host.port_holders:
         owner = holder.process
         yield fail(
             expected=f"port {contract.PORT} free",
