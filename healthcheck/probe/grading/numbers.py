@@ -19,8 +19,8 @@ MAX_CHARS = 20_000
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS = dict.fromkeys(map(ord, "−﹣‐‑‒–"), "-")
 _SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
-_DOTS = dict.fromkeys(map(ord, "·⋅∙×"), "*")
-_TABLE: dict[int, int | str] = {**_WIDE, **_SIGNS, **_SPACES, **_DOTS}
+_TIMES_SIGNS = dict.fromkeys(map(ord, "·⋅∙×"), "*")
+_TABLE: dict[int, int | str] = {**_WIDE, **_SIGNS, **_SPACES, **_TIMES_SIGNS}
 _VULGAR = {
     "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
     "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
@@ -98,7 +98,7 @@ def normalise(text: str) -> str:
 
 
 def _root(found: re.Match[str]) -> str:
-    """A root of a square as a number; any other root is none, and its digits are not read."""
+    """A root of a square as a number; other roots are not numbers, and their digits are not read."""
     under = int(found["under"])
     root = math.isqrt(under)
     return f" {int(found['times'] or 1) * root} " if root * root == under else " √ "
@@ -160,7 +160,7 @@ def _read(text: str, match: re.Match[str]) -> Number | None:
     elif match["sign"]:
         start += len(match["sign"])
     readings = [value * _scale(match)]
-    if _scale(match) == _SCALES["dozen"]:
+    if _scale(match) == _SCALES["dozen"]:  # "3 dozen" also answers "how many dozen?"
         readings.append(value)
     if match["percent"]:
         readings.append(readings[0] / 100)
