@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from healthcheck.probe.adaptive import Majorities, Wanted, stopping
 from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.probe.drawing import drawn, shared
 from healthcheck.probe.folder import JOURNAL, Outcome
-from healthcheck.probe.grading import grade
+from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics as compute
 from healthcheck.probe.problems import Problem
@@ -165,14 +165,22 @@ async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: 
     if not longest.images and settings.max_tokens + guessed + _TEMPLATE_MOST_TOKENS <= length:
         return settings
     async with connections(settings) as line:
-        measured = await Sampler(settings, problems, lambda _: True).prompt_tokens(line, longest)
+        measured = await Sampler(settings, problems, _ignore).prompt_tokens(line, longest)
     room = length - int(measured * _MEASURED_SPARE) if measured else max(length - guessed, length // 2)
     return replace(settings, max_tokens=max(min(settings.max_tokens, room), 1))
 
 
+async def _ignore(_: Sample) -> bool:
+    return True
+
+
 @dataclass(slots=True)
 class _Keeper:
-    """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed."""
+    """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed.
+
+    Samples are graded in the order of the journal, and outside the event loop: an expression can take seconds, and
+    meanwhile the arrival times of other streams are measured.
+    """
 
     journal: Journal
     problems: Sequence[Problem]
@@ -181,14 +189,22 @@ class _Keeper:
     majorities: Majorities | None
     full: bool
     decided: bool = False
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def keep(self, sample: Sample) -> bool:
+    async def keep(self, sample: Sample) -> bool:
         self.journal.append(sample)
-        self.take(sample)
+        async with self.turn:
+            self._count(sample, await asyncio.to_thread(self._graded, sample))
         return self.full or not self.decided
 
     def take(self, sample: Sample) -> None:
-        graded = grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+        """Count a sample that is on record already."""
+        self._count(sample, self._graded(sample))
+
+    def _graded(self, sample: Sample) -> Grade:
+        return grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+
+    def _count(self, sample: Sample, graded: Grade) -> None:
         self.meter.take(sample, graded)
         if self.majorities:
             self.majorities.take(sample, graded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ class Sampler:
     """Sends the slots in their order with a fixed number in flight, and hands every sample to `keep`."""
 
     def __init__(
-        self, settings: ProbeSettings, problems: Sequence[Problem], keep: Callable[[Sample], bool]
+        self, settings: ProbeSettings, problems: Sequence[Problem], keep: Callable[[Sample], Awaitable[bool]]
     ) -> None:
         """`keep` takes each sample as it arrives, and answers whether to go on."""
         self._settings = settings
@@ -86,11 +86,11 @@ class Sampler:
                 sample = self._without_secrets(await self._sample(server, slot))
             finally:
                 self.in_flight -= 1
-            self._strikes = self._strikes + 1 if sample.error else 0
-            if not self._keep(sample):
+            self._strikes = strikes = self._strikes + 1 if sample.error else 0
+            if not await self._keep(sample):
                 return False
-            if self._strikes >= self._settings.patience.strikes:
-                self.gave_up = f"{EndedBy.FAILURES.value} {self._strikes} times in a row; the last: {sample.error}"
+            if strikes >= self._settings.patience.strikes:
+                self.gave_up = f"{EndedBy.FAILURES.value} {strikes} times in a row; the last: {sample.error}"
                 return False
         return True
 

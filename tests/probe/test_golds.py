@@ -147,3 +147,10 @@ def test_a_judge_that_gives_no_verdict_is_named(tmp_path: Path) -> None:
     assert graded.by.endswith("(no end)")
     assert grade(problem("x^2+1"), r"\boxed{1+x^2}").by.startswith("math-verify ")
     assert grade(problem("x^2+1"), r"\boxed{x^2 + 1}").by == ""
+
+
+def test_after_too_many_comparisons_without_an_end_nothing_is_judged() -> None:
+    child = judge.Child(max_no_end=1)
+    assert child.ask("x^2+1", "1+x^2") is Verdict.EQUAL
+    assert child.ask("x^2", "9^{9^{9^9}}") is Verdict.NO_END
+    assert child.ask("x^2+1", "1+x^2") is Verdict.NOT_JUDGED

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from healthcheck.errors import Blocked, UsageError
-from healthcheck.probe import figures
+from healthcheck.probe import facts, figures, grading
 from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure, resume
 from healthcheck.probe.folder import load
 from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import metrics
+from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome
@@ -369,3 +371,18 @@ def test_a_sample_reads_back_as_it_was_written(tmp_path: Path) -> None:
     journal.append(sample)
     journal.close()
     assert (tmp_path / "j").read_bytes().count(b"\n") == 1
+
+
+def test_no_answer_is_graded_in_the_event_loop_that_reads_the_streams(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops: list[asyncio.AbstractEventLoop | None] = []
+
+    def graded(problem: Problem, text: str, *, finish_reason: str) -> grading.Grade:
+        loops.append(asyncio._get_running_loop())
+        return grading.grade(problem, text, finish_reason=finish_reason)
+
+    monkeypatch.setattr(facts, "grade", graded)
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        run = probe(server.url)
+    assert loops == [None] * len(run.samples)

@@ -152,7 +152,7 @@ def _graders(run: ProbeRun) -> Findings:
     """Who judged the answers, where it was not the kit alone."""
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
-        told = "; ".join(f"{name} compared {count}" for name, count in sorted(counts.items()))
+        told = "; ".join(f"{name} for {count}" for name, count in sorted(counts.items()))
         yield note(f"graded by {THE_KIT} {__version__}; {told} of {len(run.samples)} answers")
 
 

@@ -28,6 +28,8 @@ MAX_CHARS = 400
 DEADLINE_S = 60.0
 """Beyond the child's own limit, which counts its time on the processor."""
 START_S = 120.0
+MAX_NO_END = 20
+"""Comparisons without an end, after which a process judges no more: each costs seconds, and a new child."""
 _TOOK_TOO_LONG = {-signal.SIGVTALRM, -signal.SIGKILL}
 _MODULES = ("math_verify", "latex2sympy2_extended", "sympy", "mpmath", "antlr4")
 
@@ -40,6 +42,7 @@ class Verdict(enum.Enum):
     UNREADABLE = math_child.UNREADABLE
     TOO_LONG = "too long"
     NO_END = "no end"
+    NOT_JUDGED = f"not judged, after {MAX_NO_END} comparisons without an end"
 
 
 def installed() -> bool:
@@ -69,14 +72,18 @@ def compare(gold: str, answer: str) -> Verdict:
 class Child:
     """The process that compares; started when it is first asked, and again after it was killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_no_end: int = MAX_NO_END) -> None:
+        """`max_no_end` comparisons may have no end; then nothing is judged any more."""
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._no_ends_left = max_no_end
 
     def ask(self, gold: str, answer: str) -> Verdict:
         """Compare within the limits. A child that ended at another limit, for what came before, is asked again."""
         line = json.dumps({"gold": gold, "answer": answer}).encode() + b"\n"
         with self._lock:
+            if not self._no_ends_left:
+                return Verdict.NOT_JUDGED
             for _ in range(2):
                 process = self._process or self._start()
                 reply = _exchange(process, line, DEADLINE_S)
@@ -84,6 +91,7 @@ class Child:
                     return Verdict(reply)
                 if self._end() in _TOOK_TOO_LONG:
                     break
+            self._no_ends_left -= 1
             return Verdict.NO_END
 
     def close(self) -> None:
