@@ -49,7 +49,7 @@ def isolated(module: str, *arguments: str, folders: Iterable[str] = ()) -> tuple
     """The command that runs `module.main()` of the kit in a new interpreter, blind to variables and folders.
 
     It imports from the standard library, the kit and `folders`, in that order; nothing is read from
-    PYTHONPATH, the working folder, or site-packages.
+    PYTHONPATH, the working directory, or site-packages.
     """
     places = os.pathsep.join((str(PACKAGE_FOLDER), *folders))
     return (python(), "-I", "-S", "-X", "utf8", str(_BOOTSTRAP), places, module, *arguments)

@@ -62,7 +62,7 @@ class ServerCommand:
         missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
         missing_variables: environment variables ("NAME=value") that name files which were not there either.
         missing_code: options with the Python modules that they name and that are in no folder of the server's
-            search path; those that only its working folder has are in beside_code.
+            search path; those that only its working directory has are in beside_code.
         hub_names: options with the models beside the weights that they name as a hub does ("--tokenizer org/name").
         options: every option of the command line and of its configuration file by long name without dashes in
             front, underscores as dashes; "" for a bare switch, the last one where it is given repeatedly.

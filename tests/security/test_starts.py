@@ -1,4 +1,4 @@
-"""Every place in the kit that starts a process names its program and its working folder, and no folder decides them."""
+"""Every place in the kit that starts a process names its program and its working directory, and no folder decides them."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _ended(command: list[str], path: dict[str, str], folder: Path) -> bool:
 
 
 class AISBench:
-    """The client, set up for one list of problems in one working folder."""
+    """The client, set up for one list of problems in one working directory."""
 
     def __init__(self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1) -> None:
         assert (ENVIRONMENT / "ready").is_file(), "there is no .venv-aisbench: run `make test-slow`, which makes it"

@@ -15,7 +15,7 @@ NAMED = re.compile(rf"{_WORD}(?:\.{_WORD})*(?:\.|:){_WORD}")
 _IN_TEXT = re.compile(rf"(?<![\w./-])({NAMED.pattern})(?![\w./-])")
 _MOST = 400
 BESIDE = "beside"
-"""In the working folder, where the program `vllm` does not look unless PYTHONPATH says so."""
+"""In the working directory, where the program `vllm` does not look unless PYTHONPATH says so."""
 
 
 def found(
