@@ -19,6 +19,12 @@ from healthcheck.sandbox.job import Limits, Mode, RecordKind
 MODES = {mode.value: partial(box.run, mode=mode) for mode in Mode}
 
 
+def own_peak_kib() -> int:
+    """The most memory that this program had; getrusage counts what its process had before it, as a copy of the tests."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
+
 def main() -> None:
     asked = json.loads(sys.argv[1])
     setting = box.Setting(
@@ -43,7 +49,7 @@ def main() -> None:
     except Blocked as error:
         print(json.dumps({"blocked": str(error)}))
         return
-    used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    used = max(own_peak_kib(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     servers = [record for record in found.records if record.kind is RecordKind.SERVER]
     told = {
         "mode": job.mode.value,
