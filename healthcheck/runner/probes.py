@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,10 +10,16 @@ from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.records import JsonValue
 from healthcheck.runner.machine import Output
-from healthcheck.runner.records import Device, Hccl, Product, Software, Torch
+from healthcheck.runner.records import Device, Hccl, Product, Software, Torch, TrialError, TrialStep
 
 MARK = "@npu-adapter "
 Step = dict[str, JsonValue]
+_IN_WORDS = re.compile(
+    r"(?P<import>import )|(?P<count>device count)|(?P<bfloat16>bfloat16)"
+    r"|(?:(?P<memory>memory of )|(?P<name>name of )|(?P<product>product on ))?device (?P<device>\d{1,4})\b"
+    r"|rank (?P<rank>\d{1,4})\b"
+)
+"""Where an error came, in recordings of kits that printed no `during`."""
 
 
 def steps(output: Output) -> Iterator[Step]:
@@ -48,6 +55,8 @@ def torch(output: Output) -> Torch:
     return Torch(
         output=output,
         last=_place(said[-1]) if said else "its start",
+        last_device=_device_of(said[-1]) if said else None,
+        at_end=bool(said) and said[-1].get("step") == "end",
         errors=_errors(said),
         imported="torch_npu" in imports,
         count=_whole(counts[0], "count") if counts else None,
@@ -100,8 +109,33 @@ def _devices(said: tuple[Step, ...]) -> Iterator[Device]:
     yield from found.values()
 
 
-def _errors(said: tuple[Step, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((_text(step, "at"), _text(step, "text")) for step in said if step.get("step") == "error")
+def _errors(said: tuple[Step, ...]) -> tuple[TrialError, ...]:
+    return tuple(_error(step) for step in said if step.get("step") == "error")
+
+
+def _error(step: Step) -> TrialError:
+    at, text, during = _text(step, "at"), _text(step, "text"), _text(step, "during")
+    if not during:
+        return _error_in_words(at, text)
+    known = next((one for one in TrialStep if one.value == during), None)
+    return TrialError(at=at, text=text, step=known, device=_whole(step, "device"))
+
+
+def _error_in_words(at: str, text: str) -> TrialError:
+    found = _IN_WORDS.match(at)
+    if not found:
+        return TrialError(at=at, text=text)
+    device = found["device"] or found["rank"]
+    named = next(
+        (TrialStep(name) for name in ("import", "count", "bfloat16", "memory", "name", "product") if found[name]),
+        None,
+    )
+    step = named or (TrialStep.SET_DEVICE if found["device"] else TrialStep.ALL_REDUCE)
+    return TrialError(at=at, text=text, step=step, device=int(device) if device else None)
+
+
+def _device_of(step: Step) -> int | None:
+    return _error(step).device if step.get("step") == "error" else _whole(step, "index")
 
 
 def _place(step: Step) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -87,6 +88,36 @@ class Device:
         return bool(self.products) and not any(product.wrong for product in self.products)
 
 
+class TrialStep(enum.Enum):
+    """What the programs in `children` were doing when an error came; the values are theirs."""
+
+    IMPORT = "import"
+    COUNT = "count"
+    SET_DEVICE = "set device"
+    MEMORY = "memory"
+    NAME = "name"
+    BFLOAT16 = "bfloat16"
+    PRODUCT = "product"
+    ALL_REDUCE = "all-reduce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialError:
+    """An error in a trial of the devices.
+
+    Attributes:
+        at: what failed, in words.
+        text: the error's text.
+        step: None if it is not known.
+        device: the index of the device, None if the error is of none.
+    """
+
+    at: str
+    text: str
+    step: TrialStep | None = None
+    device: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Torch:
     """The results of a trial of torch_npu.
@@ -94,13 +125,16 @@ class Torch:
     Attributes:
         output: of the child that tried; None if it was not tried, because the package is not there.
         last: the step at which it ended, in words.
-        errors: what failed, and the error's text.
+        last_device: the index of the device that it tried then, None if it tried none.
+        at_end: whether that step was its regular end.
         count: devices that it counts.
     """
 
     output: Output | None = None
     last: str = ""
-    errors: tuple[tuple[str, str], ...] = ()
+    last_device: int | None = None
+    at_end: bool = False
+    errors: tuple[TrialError, ...] = ()
     imported: bool = False
     count: int | None = None
     devices: tuple[Device, ...] = ()
@@ -114,7 +148,7 @@ class Hccl:
     world: int
     right: tuple[int, ...] = ()
     wrong: tuple[int, ...] = ()
-    errors: tuple[tuple[str, str], ...] = ()
+    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

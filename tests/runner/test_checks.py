@@ -120,6 +120,8 @@ CASES = [
     (HOST, both(at("children|torch_probe|status", -11), lambda m: m["children"]["torch_probe"]["stdout"].pop()), "compute", FAIL, "status -11, at the product on device 7"),
     (HOST, lambda m: m["children"]["torch_probe"]["stdout"].append('@npu-adapter {"step": "error", "at": "bfloat16", "text": "AttributeError: x"}'), "compute", WARN, "AttributeError"),
     (HOST, lambda m: m["children"]["torch_probe"]["stdout"].append('@npu-adapter {"step": "error", "at": "product on device 1 in float16", "text": "EZ9999"}'), "compute", FAIL, "EZ9999"),
+    (HOST, lambda m: m["children"]["torch_probe"]["stdout"].append('@npu-adapter {"step": "error", "at": "a", "during": "set device", "device": 1, "text": "EZ9999"}'), "compute", FAIL, "EZ9999"),
+    (HOST, lambda m: m["children"]["torch_probe"]["stdout"].append('@npu-adapter {"step": "error", "at": "product", "during": "name", "device": 1, "text": "EZ9999"}'), "compute", WARN, "EZ9999"),
     (HOST, lambda m: only(m, m["children"]["torch_probe"]["stdout"][:10]), "compute", SKIP, "without a result for 7 of 8 devices"),
     # memory, with torch and without
     (HOST, lambda m: edit(m, PROBE, '"free_bytes": 64', '"free_bytes": 9'), "memory", FAIL, "device 7"),

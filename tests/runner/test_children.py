@@ -10,6 +10,7 @@ import pytest
 from healthcheck.runner import probes
 from healthcheck.runner.machine import Child
 from healthcheck.runner.real import RealMachine
+from healthcheck.runner.records import TrialStep
 from tests.runner import torch_stubs
 
 
@@ -68,8 +69,9 @@ def test_an_error_on_one_device_leaves_the_others_tried(told):
     found = torch()
     assert found.devices[1].right
     assert not found.devices[0].right
-    assert "561103" in found.errors[0][1]
-    assert found.errors[0][0] == "product on device 0 in float16"
+    assert "561103" in found.errors[0].text
+    assert found.errors[0].at == "product on device 0 in float16"
+    assert (found.errors[0].step, found.errors[0].device) == (TrialStep.PRODUCT, 0)
 
 
 def test_a_hang_and_a_crash_show_where(told):
@@ -82,6 +84,8 @@ def test_a_hang_and_a_crash_show_where(told):
     crashed = torch()
     assert crashed.output.status == -6
     assert crashed.last == "the product on device 1"
+    assert crashed.last_device == 1
+    assert not crashed.at_end
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_an_import_that_fails(told, behaviour, text):
     told(**behaviour)
     found = torch()
     assert not found.imported
-    assert text in found.errors[0][1]
+    assert text in found.errors[0].text
     assert found.count is None
 
 
@@ -104,7 +108,7 @@ def test_devices_that_cannot_be_counted(told):
     found = torch()
     assert found.imported
     assert found.count is None
-    assert "drvRetCode=87" in found.errors[0][1]
+    assert "drvRetCode=87" in found.errors[0].text
 
 
 def hccl(world, timeout_s=60):
@@ -132,6 +136,6 @@ def test_a_rank_that_is_lost_keeps_nobody_waiting(told, tmp_path):
     told(meeting=str(tmp_path / "meeting"), lost_rank=1)
     found = hccl(2)
     assert not found.right
-    assert found.errors[0][0] == "rank 1"
-    assert "EI0006" in found.errors[0][1]
+    assert (found.errors[0].step, found.errors[0].device) == (TrialStep.ALL_REDUCE, 1)
+    assert "EI0006" in found.errors[0].text
     assert not found.output.trouble

@@ -122,8 +122,19 @@ def printed(old: str, new: str) -> Callable[[Machine, str], None]:
 
 
 def product(machine: Machine, text: str) -> None:
-    wrong = {"True": 0, "False": 7}[text.splitlines()[-1]]
-    edit(machine, "children|torch_probe|stdout", '"wrong": 0', f'"wrong": {wrong}')
+    """Device 3 computes wrong. A process counts the devices of ASCEND_RT_VISIBLE_DEVICES from 0."""
+    listed = re.findall(r"ASCEND_RT_VISIBLE_DEVICES=([\d,]+)", text)
+    machine["variables"]["ASCEND_RT_VISIBLE_DEVICES"] = listed[0] if listed else None
+    visible = listed[0].split(",") if listed else list("01234567")
+    steps = []
+    for line in machine["children"]["torch_probe"]["stdout"]:
+        index = re.search(r'"index": (\d)', line)
+        if index is None:
+            steps.append(line.replace('"count": 8', f'"count": {len(visible)}'))
+        elif index[1] in visible:
+            renumbered = line.replace(index[0], f'"index": {visible.index(index[1])}')
+            steps.append(renumbered.replace('"wrong": 0', '"wrong": 7') if index[1] == "3" else renumbered)
+    machine["children"]["torch_probe"]["stdout"] = steps
 
 
 def free_memory(machine: Machine, text: str) -> None:

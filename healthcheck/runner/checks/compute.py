@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
-from healthcheck.runner.records import Device, RunnerFacts
+from healthcheck.runner.records import Device, RunnerFacts, TrialStep
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.wording import needs_npu, unanswered
 
-_ENDED = "end"
+_MATTERS = frozenset({TrialStep.SET_DEVICE, TrialStep.PRODUCT})
+"""A server does these too; without a name or the free memory it still computes."""
 
 
 @check(
@@ -33,16 +33,14 @@ def compute(facts: RunnerFacts) -> Findings:
     Example:
     ```pycon
     >>> a, b = (torch.randint(-4, 5, (64, 64)).half() for _ in range(2))
-    >>> (a.npu() @ b.npu()).cpu().equal(a @ b)
+    >>> (a.to("npu:3") @ b.to("npu:3")).cpu().equal(a @ b)
     False
     ```
 
-    Use instead:
+    Use instead, before the server starts:
 
-    ```pycon
-    >>> a, b = (torch.randint(-4, 5, (64, 64)).half() for _ in range(2))
-    >>> (a.npu() @ b.npu()).cpu().equal(a @ b)
-    True
+    ```console
+    $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
     ```
     """
     needs_npu(facts)
@@ -51,13 +49,15 @@ def compute(facts: RunnerFacts) -> Findings:
         raise NotApplicable("torch_npu counts no device, see runner/torch-npu")
     for device in seen.devices:
         yield from _wrong(device, used=facts.wanted.npus is None or device.index < facts.wanted.npus)
-    for at, text in seen.errors:
-        fix = known_repair(text, RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
-        say = fail if at.startswith(("product", "device")) and not _spare(facts, at) else warn
-        yield say(expected="no error of the runtime", seen=text[:400], fix=fix, where=at)
+    for error in seen.errors:
+        fix = (
+            known_repair(error.text, RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
+        )
+        say = fail if error.step in _MATTERS and not _spare(facts, error.device) else warn
+        yield say(expected="no error of the runtime", seen=error.text[:400], fix=fix, where=error.at)
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
-        say = warn if seen.last == _ENDED or _spare(facts, seen.last) else fail
+        say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
         yield say(
             expected="a product on every device, and a clean end",
             seen=f"{seen.output.trouble or f'it ended with status {seen.output.status}'}, at {seen.last}",
@@ -69,10 +69,9 @@ def compute(facts: RunnerFacts) -> Findings:
         yield note("no bfloat16 on this device: serve with --dtype float16")
 
 
-def _spare(facts: RunnerFacts, place: str) -> bool:
-    """Whether a place in the trial ("the product on device 6") is on a device beyond those that are wanted."""
-    number = re.search(r"\bdevice (\d{1,4})\b", place)
-    return bool(number and facts.wanted.npus is not None and int(number[1]) >= facts.wanted.npus)
+def _spare(facts: RunnerFacts, device: int | None) -> bool:
+    """Whether a device is beyond those that are wanted."""
+    return device is not None and facts.wanted.npus is not None and device >= facts.wanted.npus
 
 
 def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:

@@ -52,10 +52,10 @@ def hccl(facts: RunnerFacts) -> Findings:
             fix=f"replace or exclude device {rank}, and run it again",
         )
     done = len(seen.right) == seen.world
-    for at, text in seen.errors[:2]:
+    for error in seen.errors[:2]:
         fix = "read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links"
         say = warn if done else fail
-        yield say(expected="an all-reduce without errors", seen=text[:400], fix=fix, where=at)
+        yield say(expected="an all-reduce without errors", seen=error.text[:400], fix=fix, where=error.at)
     if not done and not seen.wrong and not seen.errors:
         how = seen.output.trouble or f"it ended with status {seen.output.status}"
         yield fail(

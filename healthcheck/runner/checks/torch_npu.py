@@ -8,7 +8,7 @@ from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
-from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.records import RunnerFacts, TrialError
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_npu, npus, unanswered
 
@@ -65,7 +65,7 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     elif not seen.imported:
         yield _no_import(facts)
     elif not seen.count:
-        lines = [text for _, text in seen.errors] + seen.output.text.splitlines()
+        lines = [error.text for error in seen.errors] + seen.output.text.splitlines()
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
         fix = known_repair(" ".join(told), RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
         said = (told or lines[: len(seen.errors)] or [last_line(seen.output) or "nothing"])[0]
@@ -107,7 +107,8 @@ def _no_import(facts: RunnerFacts) -> Finding:
             seen=f"{output.trouble}, at {facts.torch.last}",
             fix="run it again: the first import from a slow disk can take minutes",
         )
-    at, text = facts.torch.errors[0] if facts.torch.errors else ("import torch_npu", last_line(output))
+    errors = facts.torch.errors or (TrialError(at="import torch_npu", text=last_line(output)),)
+    at, text = errors[0].at, errors[0].text
     if output.status and output.status < 0:
         text = f"ended by signal {-output.status}: {text}"
     fix = (

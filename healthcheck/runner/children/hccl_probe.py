@@ -41,7 +41,13 @@ def rank_main(rank: int, world: int, port: int) -> None:
         say("reduced", rank=rank, right=seen == [world * (world + 1) / 2] * 256, seen=seen[0])
         distributed.destroy_process_group()
     except BaseException as error:
-        say("error", at=f"rank {rank}", text=f"{type(error).__name__}: {error}"[:2000])
+        say(
+            "error",
+            at=f"rank {rank}",
+            during="all-reduce",
+            device=rank,
+            text=f"{type(error).__name__}: {error}"[:2000],
+        )
         raise SystemExit(1) from error
 
 

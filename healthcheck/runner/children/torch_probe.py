@@ -20,25 +20,29 @@ def say(step: str, **fields: object) -> None:
     sys.stdout.flush()
 
 
-def attempt(what: str, action: Any) -> Any:
-    """The action's value, or None after its error was printed; a device that fails at one action may do another."""
+def attempt(what: str, action: Any, during: str, index: "int | None" = None) -> Any:
+    """The action's value, or None after its error was printed; a device that fails at one action may do another.
+
+    `what` is for people; `during`, a value of TrialStep, and the device's index decide how much the error matters.
+    """
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - whatever a driver raises is the finding
-        say("error", at=what, text=f"{type(error).__name__}: {error}"[:4000])
+        say("error", at=what, during=during, device=index, text=f"{type(error).__name__}: {error}"[:4000])
         return None
 
 
 def device(torch: Any, index: int) -> None:
     say("begin", index=index)
-    attempt(f"device {index}", lambda: torch.npu.set_device(index))
-    memory = attempt(f"memory of device {index}", lambda: torch.npu.mem_get_info(index))
-    name = attempt(f"name of device {index}", lambda: str(torch.npu.get_device_name(index)))
-    bfloat16 = attempt("bfloat16", lambda: bool(torch.npu.is_bf16_supported()))
+    attempt(f"device {index}", lambda: torch.npu.set_device(index), "set device", index)
+    memory = attempt(f"memory of device {index}", lambda: torch.npu.mem_get_info(index), "memory", index)
+    name = attempt(f"name of device {index}", lambda: str(torch.npu.get_device_name(index)), "name", index)
+    bfloat16 = attempt("bfloat16", lambda: bool(torch.npu.is_bf16_supported()), "bfloat16", index)
     free, total = memory or (None, None)
     say("device", index=index, name=name, free_bytes=free, total_bytes=total, bfloat16=bfloat16)
     for kind in ("float16", "bfloat16") if bfloat16 else ("float16",):
-        wrong = attempt(f"product on device {index} in {kind}", lambda kind=kind: product(torch, index, kind))
+        what = f"product on device {index} in {kind}"
+        wrong = attempt(what, lambda kind=kind: product(torch, index, kind), "product", index)
         if wrong is not None:
             say("product", index=index, kind=kind, wrong=wrong, of=SIZE * SIZE)
 
@@ -60,11 +64,11 @@ def main() -> None:
             module = importlib.import_module(name)
         except BaseException as error:  # noqa: BLE001 - a broken driver raises anything, SystemExit too
             last = traceback.format_exception_only(type(error), error)[-1].strip()
-            say("error", at=f"import {name}", text=last[:4000])
+            say("error", at=f"import {name}", during="import", text=last[:4000])
             return
         say("imported", module=name, version=str(getattr(module, "__version__", "")))
     torch: Any = importlib.import_module("torch")
-    count = attempt("device count", lambda: int(torch.npu.device_count()))
+    count = attempt("device count", lambda: int(torch.npu.device_count()), "count")
     say("count", count=count and min(count, MOST_DEVICES))
     for index in range(min(count or 0, MOST_DEVICES)):
         device(torch, index)
