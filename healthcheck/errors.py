@@ -1,13 +1,28 @@
-"""The tree of errors that the kit raises on purpose.
+"""The tree of errors that the kit raises on purpose, and the exit statuses of its commands.
 
 KitError            what went wrong, in a sentence for the person who ran the command
-├── UsageError      wrong arguments or unreadable input: exit status 2
-├── Blocked         something outside the submission was in the way: exit status 3
-└── KitFailure      the kit itself could not do its work: exit status 4
+├── UsageError      wrong arguments or unreadable input: ExitStatus.WRONG_USAGE
+├── Blocked         something outside the submission was in the way: ExitStatus.INCONCLUSIVE
+└── KitFailure      the kit itself could not do its work: ExitStatus.KIT_FAILED
 """
 
-KIT_FAILED = 4
-"""Exit status of a command that could not do its own work, or could not write its output."""
+import enum
+
+
+class ExitStatus(enum.IntEnum):
+    """How a command of the kit ends; a command without a verdict says in its help what its own mean.
+
+    Attributes:
+        READY: also what a command without a verdict ends with when it did its work.
+        INCONCLUSIVE: the evidence does not settle it, or something else was in the way.
+        KIT_FAILED: the kit could not do its own work, or could not write its output.
+    """
+
+    READY = 0
+    NOT_READY = 1
+    WRONG_USAGE = 2
+    INCONCLUSIVE = 3
+    KIT_FAILED = 4
 
 
 class KitError(Exception):

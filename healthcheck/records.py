@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from healthcheck.contract import Rule
-from healthcheck.errors import KIT_FAILED
+from healthcheck.errors import ExitStatus
 
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
@@ -134,10 +134,11 @@ def verdict_of(results: tuple[CheckResult, ...], *, stopped: str = "", uncommitt
     return Verdict.READY
 
 
-def exit_status(report: Report) -> int:
-    """0 ready, 1 not ready, 3 inconclusive, 4 if only the kit's own failure prevents a verdict."""
+def exit_status(report: Report) -> ExitStatus:
+    """That of the verdict; KIT_FAILED if only the kit's own failure prevents one."""
     if report.verdict is Verdict.READY:
-        return 0
+        return ExitStatus.READY
     if report.verdict is Verdict.NOT_READY:
-        return 1
-    return KIT_FAILED if any(result.outcome is Outcome.ERROR for result in report.results) else 3
+        return ExitStatus.NOT_READY
+    failed = any(result.outcome is Outcome.ERROR for result in report.results)
+    return ExitStatus.KIT_FAILED if failed else ExitStatus.INCONCLUSIVE

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli import outlets
 from healthcheck.cli.parsing import Parser, Version
-from healthcheck.errors import KIT_FAILED, Blocked, KitError, UsageError
+from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError
 
 COMMANDS = {
     "new": "make a new adapter repository from the template",
@@ -49,12 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Errors that a user can cause never become a traceback."""
     with outlets.lasting():
         if sys.flags.optimize > 1:
-            return _say("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)", 2)
+            return _say(
+                "the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)",
+                ExitStatus.WRONG_USAGE,
+            )
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         except Exception:  # noqa: BLE001 - Python's own exit status would be 1, which is "not ready"
             print(_shown(traceback.format_exc()), end="", file=sys.stderr)
-            return KIT_FAILED
+            return ExitStatus.KIT_FAILED
 
 
 def _run(arguments: list[str]) -> int:
@@ -69,13 +72,13 @@ def _run(arguments: list[str]) -> int:
     try:
         status: int = options.run(options)
     except UsageError as error:
-        return _say(error, 2)
+        return _say(error, ExitStatus.WRONG_USAGE)
     except Blocked as error:
-        return _say(error, 3)
+        return _say(error, ExitStatus.INCONCLUSIVE)
     except KitError as error:
-        return _say(error, KIT_FAILED)
+        return _say(error, ExitStatus.KIT_FAILED)
     except KeyboardInterrupt:
-        return _say("interrupted", 3)
+        return _say("interrupted", ExitStatus.INCONCLUSIVE)
     except OSError as error:
         return _of_the_system(error)
     return status
@@ -84,9 +87,10 @@ def _run(arguments: list[str]) -> int:
 def _of_the_system(error: OSError) -> int:
     """A folder that was removed, or a path without permission, is not a failure of the kit."""
     if not error.filename and _removed_from_under_us():
-        return _say("the folder that this runs in was removed: change to one that is there", 2)
+        return _say("the folder that this runs in was removed: change to one that is there", ExitStatus.WRONG_USAGE)
     where = f" ({error.filename})" if error.filename else ""
-    status = 2 if where and isinstance(error, PermissionError) else KIT_FAILED
+    denied = bool(where) and isinstance(error, PermissionError)
+    status = ExitStatus.WRONG_USAGE if denied else ExitStatus.KIT_FAILED
     return _say(f"cannot go on: {error.strerror or error}{where}", status)
 
 
@@ -115,7 +119,7 @@ def _ended_at_once_by_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _say(error: KitError | str, status: int) -> int:
+def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
     print(f"npu-adapter: {_shown(str(error))}", file=sys.stderr)
     return status
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from healthcheck.cli import numbers, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.errors import UsageError
+from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.probe.folder import load
 from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
@@ -18,7 +18,11 @@ from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
 
 MARGIN = 0.05
-_STATUS = {Shift.NO_WORSE: 0, Shift.WORSE: 1, Shift.UNDECIDED: 3}
+_STATUS = {
+    Shift.NO_WORSE: ExitStatus.READY,
+    Shift.WORSE: ExitStatus.NOT_READY,
+    Shift.UNDECIDED: ExitStatus.INCONCLUSIVE,
+}
 _COLUMNS = 80
 _SMALL = 0.05
 _FLIPS_SHOWN = 10

@@ -10,10 +10,9 @@ from pathlib import Path
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.errors import ExitStatus
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, Hit, diagnose, diagnose_stream
-
-FOUND, NOTHING = 0, 3
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
     text = _text(found, "standard input" if name == "-" else name)
     output.show(text, options.json, lambda: _record(found))
-    return FOUND if found.cause else NOTHING
+    return ExitStatus.READY if found.cause else ExitStatus.INCONCLUSIVE
 
 
 def _text(found: Diagnosis, name: str) -> Iterable[str]:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from healthcheck.errors import KIT_FAILED
+from healthcheck.errors import ExitStatus
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -96,8 +96,8 @@ def lasting() -> Iterator[None]:
     """While it lasts, no write to the two streams of the process fails; replacements by a test stay.
 
     Raises:
-        SystemExit: at its end, with `KIT_FAILED`, if standard output could not be written. A reader that ends
-            early, as `head` does, is not an error.
+        SystemExit: at its end, with `ExitStatus.KIT_FAILED`, if standard output could not be written. A reader that
+            ends early, as `head` does, is not an error.
     """
     out, err = sys.stdout, sys.stderr
     if out is not sys.__stdout__ or err is not sys.__stderr__:
@@ -118,7 +118,7 @@ def lasting() -> Iterator[None]:
         for text in outlets:
             text.close()
         if lost:
-            raise SystemExit(KIT_FAILED)
+            raise SystemExit(ExitStatus.KIT_FAILED)
 
 
 def _outlet(stream: TextIO | None) -> Outlet:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from healthcheck.cli.places import new_place
-from healthcheck.errors import KIT_FAILED, KitFailure, UsageError
+from healthcheck.errors import ExitStatus, KitFailure, UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
 
@@ -45,7 +45,7 @@ class Published:
     """The result of writing a report."""
 
     status: int
-    """The exit status: that of the verdict, or `KIT_FAILED` if an output could not be written."""
+    """The exit status: that of the verdict, or `ExitStatus.KIT_FAILED` if an output could not be written."""
     folder: Path | None
     """The report folder, if one was requested and written."""
 
@@ -187,7 +187,7 @@ def publish(
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report)
-    return Published(status=exit_status(report) if all(kept) else KIT_FAILED, folder=written)
+    return Published(status=exit_status(report) if all(kept) else ExitStatus.KIT_FAILED, folder=written)
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from healthcheck import __version__, programs
-from healthcheck.errors import KIT_FAILED
+from healthcheck.errors import ExitStatus
 from healthcheck.nearest import hint
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.DOTALL)
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
             known = [word.strip(" '") for word in wrong["known"].split(",")]
             said = f"{wrong['given']!r} is not one of {', '.join(known)}{hint(wrong['given'], known)}"
             message = message[: wrong.start()] + said
-        self.exit(2, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+        self.exit(ExitStatus.WRONG_USAGE, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse what no option or argument takes."""
@@ -38,8 +38,8 @@ class Parser(argparse.ArgumentParser):
 
 def exit_statuses(meanings: Mapping[int, str]) -> str:
     """The end of a command's help: what each of its exit statuses means; any command can end with 4."""
-    said = {**meanings, KIT_FAILED: "the kit itself failed"}
-    return "\n".join(["exit status:", *(f"  {status}  {meaning}" for status, meaning in said.items())])
+    said = {**meanings, ExitStatus.KIT_FAILED: "the kit itself failed"}
+    return "\n".join(["exit status:", *(f"  {status:d}  {meaning}" for status, meaning in said.items())])
 
 
 def version() -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.errors import UsageError
+from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_task
 from healthcheck.probe.aisbench.remarks import remarks
@@ -49,7 +49,11 @@ def run(options: argparse.Namespace) -> int:
         )
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
     output.show(lines, options.json, lambda: as_json(readings))
-    return 0 if any(reading.truth or reading.regraded for reading in readings) else 3
+    return (
+        ExitStatus.READY
+        if any(reading.truth or reading.regraded for reading in readings)
+        else ExitStatus.INCONCLUSIVE
+    )
 
 
 def as_json(readings: list[Reading]) -> dict[str, JsonValue]:
