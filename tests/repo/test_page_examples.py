@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,14 @@ def tree(files: dict[str, str]) -> dict[str, str]:
 
 
 def repaired(shown: Example) -> dict[str, str]:
-    """The files after the repair: one that has moved is not at its old place any more."""
+    """The files after the repair, without those that moved or that its .gitignore names."""
     names = {Path(name).name for name in shown.right if name not in shown.wrong}
-    return {name: text for name, text in shown.right.items() if "/" not in name or Path(name).name not in names}
+    ignored = shown.right.get(".gitignore", "").split()
+    return {
+        name: text
+        for name, text in shown.right.items()
+        if not ("/" in name and Path(name).name in names) and not any(fnmatch(name, each) for each in ignored)
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id.removeprefix("repo/"))
