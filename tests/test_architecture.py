@@ -12,7 +12,7 @@ import pytest
 
 from healthcheck import catalogue
 from healthcheck.check import Check
-from healthcheck.plan.dry_run.machine import SHARED
+from healthcheck.plan.dry_run.stubbed_machine import SHARED
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
 LAYERS = (

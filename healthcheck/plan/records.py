@@ -119,7 +119,7 @@ class ShellRun:
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands of a run that ended by itself with an error, or because its server did not get
             ready; empty where they are unknown.
-        slept_s: how long it meant to sleep in total. `asked`: it asked the server whether it is ready.
+        slept_s: how long it meant to sleep in total. `polled`: it asked a server whether it is ready.
     """
 
     shell: str
@@ -133,7 +133,7 @@ class ShellRun:
     traced: tuple[TracedCommand, ...] = ()
     unresolved: tuple[str, ...] = ()
     slept_s: float = 0.0
-    asked: bool = False
+    polled: bool = False
     seconds: float = 0.0
 
 
@@ -176,7 +176,8 @@ class LaunchPlan:
     """What deploy.sh would launch.
 
     Attributes:
-        server: the one that would answer the service; None where none would.
+        server: the server nearest to what the service reaches, although its port, its API or its end may be wrong;
+            None only if none was started.
         servers: all of them in the order in which they were started.
         commands: everything that was recorded.
         spaced: the server of a second run, in which MODEL_PATH has spaces and characters beyond ASCII.

@@ -8,7 +8,13 @@ from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.nearest import hint
-from healthcheck.plan.dry_run.machine import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, is_stubbed, stubbed
+from healthcheck.plan.dry_run.stubbed_machine import (
+    IMAGE_FOLDERS,
+    IMAGE_PACKAGES,
+    IMAGE_SOURCES,
+    is_stubbed,
+    stubbed,
+)
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from healthcheck.plan.dry_run.machine import FOLDER
+from healthcheck.plan.dry_run.stubbed_machine import FOLDER
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.repo import pip_words
 

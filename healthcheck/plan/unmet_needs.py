@@ -34,7 +34,7 @@ def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
     Other checks report refused changes of the weights (plan/starts-server), line ends and first lines.
     """
     seen: set[tuple[Need, str]] = set()
-    for each in _needs(plan):
+    for each in _reportable(plan):
         if each.kind in kinds and (each.kind, each.name) not in seen:
             seen.add((each.kind, each.name))
             yield from _missing(plan, each)
@@ -42,10 +42,10 @@ def findings(plan: LaunchPlan, *kinds: Need) -> Findings:
 
 def any_of(plan: LaunchPlan, *kinds: Need) -> bool:
     """Whether something of these kinds is missing."""
-    return any(each.kind in kinds for each in _needs(plan))
+    return any(each.kind in kinds for each in _reportable(plan))
 
 
-def _needs(plan: LaunchPlan) -> Iterator[Complaint]:
+def _reportable(plan: LaunchPlan) -> Iterator[Complaint]:
     for each in reported(plan):
         of_the_file = "#!" in each.name or r"\r" in each.name
         if not (of_the_file or refused_weights(plan, each.text) or refused(plan, each.text)):
@@ -82,7 +82,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
     if plan.servers or plan.run.ended_by is not EndedBy.EXIT:
         return
     said = f"{plan.run.stdout}\n{plan.run.stderr}".strip()
-    what, line = _need(plan, said)
+    what, line = _silent_demand(plan, said)
     if what.startswith(beginnings):
         yield fail(
             expected=EXPECTED,
@@ -95,7 +95,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
         )
 
 
-def _need(plan: LaunchPlan, said: str) -> tuple[str, int]:
+def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
     """What a script that ended seems to need, and the line; ("", 0) where nothing tells it."""
     arguments = deploy_sh.argument_line(plan.script)
     if arguments and re.search(r"\busage\b|用法|\barguments?\b", said, re.IGNORECASE):

@@ -350,7 +350,7 @@ def test_an_unprivileged_user_has_namespaces_too(tmp_path_factory: pytest.TempPa
         script = f"""
 import os, pathlib, shutil
 os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-from healthcheck.plan.dry_run.machine import ENTRY
+from healthcheck.plan.dry_run.stubbed_machine import ENTRY
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import Limits, Mode
 job, found = box.run(box.Setting(source=pathlib.Path({folder!r}, "repo"), script="deploy.sh", entry=ENTRY,

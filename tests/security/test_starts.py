@@ -89,7 +89,7 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
         "programs.py",
         "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
         "sandbox/box.py",  # its real place is shown inside the sandbox
-        "plan/dry_run/machine.py",  # which programs the machine lacks; none is started
+        "plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
         "runner/children/hccl_probe.py",
         "runner/children/versions.py",
     }

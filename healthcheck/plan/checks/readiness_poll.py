@@ -51,7 +51,7 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     if (
         run is None
         or run.ended_by is not EndedBy.EXIT
-        or not (run.slept_s or run.asked)
+        or not (run.slept_s or run.polled)
         or run.slept_s >= PATIENCE_S
     ):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import stacks
 from healthcheck.hardware import MIB, Devices, Family
-from healthcheck.plan.dry_run.machine import Image, ShownDevices
+from healthcheck.plan.dry_run.stubbed_machine import Image, ShownDevices
 from healthcheck.repo import packages
 from healthcheck.stacks import Row
 

@@ -14,7 +14,7 @@ from healthcheck.files import read_bounded
 from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.image import image_of
-from healthcheck.plan.dry_run.machine import ENTRY, Image
+from healthcheck.plan.dry_run.stubbed_machine import ENTRY, Image
 from healthcheck.plan.records import (
     Api,
     LaunchPlan,
@@ -105,10 +105,10 @@ class _DryRun:
             others = [self._take(each, plain_name) for each in self._other_shells(first, shell)]
         spaced = awkward.result() if awkward else None
         return LaunchPlan(
-            server=_answering(first.run.servers),
+            server=_nearest(first.run.servers),
             servers=first.run.servers,
             commands=first.run.commands,
-            spaced=_answering(spaced.run.servers) if spaced else None,
+            spaced=_nearest(spaced.run.servers) if spaced else None,
             model_path=first.job.model_path,
             spaced_model_path=spaced.job.model_path if spaced else "",
             root=first.job.root,
@@ -211,7 +211,7 @@ class _DryRun:
             servers=servers,
             unresolved=tuple(_unresolved(commands)),
             slept_s=recording.slept_s,
-            asked=recording.asked,
+            polled=recording.asked,
             seconds=recording.seconds,
         )
 
@@ -263,8 +263,8 @@ def _own_shell(text: str) -> tuple[str, ...]:
     return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
 
 
-def _answering(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
-    """The server that the service would reach: on its port, with chat, staying, the latest."""
+def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
+    """The server nearest to what the service reaches: by port, API, foreground, a known engine, and the latest."""
     ranked = sorted(
         enumerate(servers),
         key=lambda pair: (

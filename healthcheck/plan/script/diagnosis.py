@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
-from healthcheck.plan.dry_run.machine import IMAGE_PACKAGES
+from healthcheck.plan.dry_run.stubbed_machine import IMAGE_PACKAGES
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, remedy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.dry_run.machine import is_stubbed
+from healthcheck.plan.dry_run.stubbed_machine import is_stubbed
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script.last_lines import last_lines
