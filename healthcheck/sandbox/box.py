@@ -176,7 +176,7 @@ def _cache_root(weights: Path) -> Path | None:
 def _interpreter(*, for_strangers: bool) -> str:
     """The interpreter behind the stubs; where another user is to run it, one that everyone can reach."""
     base = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
-    if for_strangers and not outside.open_to_all(base):
+    if for_strangers and not outside.is_world_readable(base):
         return programs.find("python3", STANDARD_PATH) or base
     return base
 

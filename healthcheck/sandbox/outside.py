@@ -55,12 +55,12 @@ def build(job: Job, guest: Guest, copy: safely.Copy) -> None:
     guest.install(job, job.kit, (f"{job.kit}/bin",))
     if job.stranger >= 0:
         for folder in job.script_folders:
-            safely.give(folder, job.stranger)
+            safely.chown_tree(folder, job.stranger)
 
 
 def copies_weights(job: Job) -> bool:
     """Whether another user is to read weights that only their owner may."""
-    return job.stranger >= 0 and not open_to_all(job.weights)
+    return job.stranger >= 0 and not is_world_readable(job.weights)
 
 
 def has_roots_rights() -> bool:
@@ -84,10 +84,10 @@ def stranger() -> int:
     return last - 2 - os.getpid() % 10_000 if last > 60_000 else -1
 
 
-def open_to_all(path: str) -> bool:
+def is_world_readable(path: str) -> bool:
     """Whether a user without any rights can read the file or folder."""
     place = Path(os.path.realpath(path))
-    if place.is_dir() and not safely.readable_by_all(str(place)):
+    if place.is_dir() and not safely.is_readable_by_all(str(place)):
         return False
     return bool(place.stat().st_mode & stat.S_IROTH) and passable(place.parent)
 

@@ -75,22 +75,22 @@ def fill(job: Job, new_root: str, copy: safely.Copy) -> None:
     os.makedirs(place)
     if copies_weights(job):
         copy.tree(job.weights, place)
-        safely.open_to_all(place)
+        safely.make_world_readable(place)
     else:
         kernel.bind_read_only(job.weights, place)
 
 
 def copies_weights(job: Job) -> bool:
     """Whether others than their owner may not read the weights, so that the program sees a sparse copy."""
-    return os.geteuid() == 0 and not safely.readable_by_all(job.weights)
+    return os.geteuid() == 0 and not safely.is_readable_by_all(job.weights)
 
 
 def give_away(job: Job, guest: Guest, new_root: str) -> None:
     """Give the program's user what root may change in an image."""
     for tree in (job.root, *guest.owned):
-        safely.give(new_root + tree.rstrip("/"), job.stranger)
+        safely.chown_tree(new_root + tree.rstrip("/"), job.stranger)
     for place in (*guest.owned_alone, *(f"/{name}" for name in OF_ROOT)):
-        safely.give_one(new_root + place.rstrip("/"), job.stranger)
+        safely.chown_one(new_root + place.rstrip("/"), job.stranger)
 
 
 def show_processes(new_root: str) -> None:

@@ -1,6 +1,8 @@
-"""Files in folders that somebody else arranged: no link is followed, nothing is waited for, all is bounded.
+"""Files in folders that somebody else arranged: nothing is waited for, and all is bounded.
 
-The rest of the sandbox touches such folders through these functions alone.
+A folder is named by a path whose last component may not be a link; links before it are followed. Below the folder
+no link is followed: what is there is reached by handles. The exceptions, `read_through_links`,
+`sizes_through_links` and `is_readable_by_all`, say so.
 """
 
 from __future__ import annotations
@@ -14,21 +16,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _LARGE_FILE_BYTES = 16 * 1024**2
 _HEAD_BYTES = 1024**2
+_MOST_NAMES = 100_000
 MAX_DEPTH = 200
 """Folders in folders: a submission has a dozen, and a path may not be longer than 4096 bytes."""
 
 
 class TooMuch(Exception):  # noqa: N818 - says what it is
     """A tree has more than may be copied; the text says what."""
-
-
-def read(path: str, limit: int) -> bytes:
-    """The first bytes of a regular file, b"" where there is none at that very place."""
-    try:
-        handle = os.open(path, _LOOK)
-    except (OSError, ValueError):
-        return b""
-    return _content(handle, limit)
 
 
 def read_through_links(path: str, limit: int) -> bytes | None:
@@ -47,22 +41,6 @@ def read_through_links(path: str, limit: int) -> bytes | None:
     return _content(handle, limit)
 
 
-def last(path: str, limit: int) -> bytes:
-    """The last bytes of a regular file, b"" where there is none at that very place."""
-    try:
-        handle = os.open(path, _LOOK)
-    except (OSError, ValueError):
-        return b""
-    try:
-        size = os.fstat(handle).st_size
-        if stat.S_ISREG(os.fstat(handle).st_mode) and size > limit:
-            os.lseek(handle, size - limit, os.SEEK_SET)
-    except OSError:
-        os.close(handle)
-        return b""
-    return _content(handle, limit)
-
-
 def _content(handle: int, limit: int) -> bytes:
     with open(handle, "rb", buffering=0) as file:
         try:
@@ -76,14 +54,20 @@ def _content(handle: int, limit: int) -> bytes:
     return data
 
 
-def leave(path: str, data: bytes = b"") -> None:
-    """Make a new file at that very place; where there is something already, it stays."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError:
-        return
-    with open(handle, "wb", buffering=0) as file:
-        file.write(data)
+def sizes_through_links(folder: str, most: int) -> dict[str, int]:
+    """The sizes of a folder's own regular files, links followed, of at most `most` names; nothing is opened but it.
+
+    Only for who has no more rights than the sandboxed program.
+    """
+    found = {}
+    for name in sorted(names(folder, _MOST_NAMES))[:most]:
+        try:
+            status = os.stat(f"{folder}/{name}")
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found[name] = status.st_size
+    return found
 
 
 def names(folder: str, most: int) -> list[str]:
@@ -101,14 +85,13 @@ def names(folder: str, most: int) -> list[str]:
         os.close(handle)
 
 
-def exists(path: str) -> bool:
-    """Whether something is at that very place, a link included."""
-    return os.path.lexists(path)
-
-
 @contextmanager
-def opened(folder: str, above: int | None = None) -> Iterator[int]:
-    """A handle on a folder, or on one of that name in the folder of a handle."""
+def open_folder(folder: str, above: int | None = None) -> Iterator[int]:
+    """A handle on a folder, or on one of that name in the folder of a handle.
+
+    Raises:
+        OSError: there is none, or a link.
+    """
     handle = os.open(folder, _FOLDER, dir_fd=above)
     try:
         yield handle
@@ -118,7 +101,7 @@ def opened(folder: str, above: int | None = None) -> Iterator[int]:
 
 def for_each(folder: str, act: Callable[[int, str, os.stat_result], None], *, depth: int = MAX_DEPTH) -> None:
     """Call `act` with (handle of the folder, name, what is there) for all below a folder, inner ones first."""
-    with opened(folder) as handle:
+    with open_folder(folder) as handle:
         _for_each(handle, act, depth)
 
 
@@ -129,23 +112,23 @@ def _for_each(handle: int, act: Callable[[int, str, os.stat_result], None], dept
         except FileNotFoundError:
             continue
         if stat.S_ISDIR(found.st_mode) and depth:
-            with opened(name, handle) as inner:
+            with open_folder(name, handle) as inner:
                 _for_each(inner, act, depth - 1)
         act(handle, name, found)
 
 
-def give(folder: str, owner: int) -> None:
+def chown_tree(folder: str, owner: int) -> None:
     """Give a tree to a user; links themselves, never what they lead to."""
-    for_each(folder, lambda handle, name, _: give_one(name, owner, handle))
-    give_one(folder, owner)
+    for_each(folder, lambda handle, name, _: chown_one(name, owner, handle))
+    chown_one(folder, owner)
 
 
-def give_one(path: str, owner: int, folder: int | None = None) -> None:
+def chown_one(path: str, owner: int, folder: int | None = None) -> None:
     """Give one file, folder or link to a user."""
     os.chown(path, owner, owner, dir_fd=folder, follow_symlinks=False)
 
 
-def open_to_all(folder: str) -> None:
+def make_world_readable(folder: str) -> None:
     """Let every user read a tree, as far as it has files and folders of its own."""
 
     def act(handle: int, name: str, found: os.stat_result) -> None:
@@ -158,13 +141,13 @@ def open_to_all(folder: str) -> None:
                 os.close(inner)
 
     for_each(folder, act)
-    with opened(folder) as handle:
+    with open_folder(folder) as handle:
         os.fchmod(handle, 0o755)
 
 
-def readable_by_all(folder: str) -> bool:
-    """Whether every user may read a folder and the files right in it."""
-    with opened(os.path.realpath(folder)) as handle:
+def is_readable_by_all(folder: str) -> bool:
+    """Whether every user may read the folder that a path leads to, links followed, and the files right in it."""
+    with open_folder(os.path.realpath(folder)) as handle:
         if os.fstat(handle).st_mode & 0o5 != 0o5:
             return False
         found = (os.stat(name, dir_fd=handle, follow_symlinks=False) for name in os.listdir(handle))
@@ -174,7 +157,8 @@ def readable_by_all(folder: str) -> bool:
 class Copy:
     """Copies trees: links as links, large files as sparse ones of their size, special files not at all.
 
-    What is copied is counted over all trees, and refused above the limits.
+    `measure` counts what is to be copied over all trees and refuses what is above the limits. `tree` counts
+    nothing: a tree is measured first.
     """
 
     def __init__(self, most_files: int, most_bytes: int) -> None:
@@ -188,7 +172,7 @@ class Copy:
             TooMuch: it is more than may be copied.
             OSError: it cannot be read.
         """
-        with opened(source) as handle:
+        with open_folder(source) as handle:
             self._measure(handle, MAX_DEPTH)
 
     def _measure(self, handle: int, depth: int) -> None:
@@ -197,9 +181,8 @@ class Copy:
                 found = entry.stat(follow_symlinks=False)
                 self._count(found)
                 if stat.S_ISDIR(found.st_mode):
-                    if not depth:
-                        raise TooMuch(f"folders more than {MAX_DEPTH} deep")
-                    with opened(entry.name, handle) as inner:
+                    _refuse_below(depth)
+                    with open_folder(entry.name, handle) as inner:
                         self._measure(inner, depth - 1)
 
     def _count(self, found: os.stat_result) -> None:
@@ -215,10 +198,11 @@ class Copy:
         """Copy a folder to a place where there is nothing, or an empty folder.
 
         Raises:
+            TooMuch: its folders are too deep.
             OSError: it cannot be read or written.
         """
         os.makedirs(target, exist_ok=True)
-        with opened(source) as reader, opened(target) as writer:
+        with open_folder(source) as reader, open_folder(target) as writer:
             self._tree(reader, writer, MAX_DEPTH)
 
     def _tree(self, reader: int, writer: int, depth: int) -> None:
@@ -226,12 +210,18 @@ class Copy:
             found = os.stat(name, dir_fd=reader, follow_symlinks=False)
             if stat.S_ISLNK(found.st_mode):
                 os.symlink(os.readlink(name, dir_fd=reader), name, dir_fd=writer)
-            elif stat.S_ISDIR(found.st_mode) and depth:
+            elif stat.S_ISDIR(found.st_mode):
+                _refuse_below(depth)
                 os.mkdir(name, 0o755, dir_fd=writer)
-                with opened(name, reader) as inner, opened(name, writer) as copy:
+                with open_folder(name, reader) as inner, open_folder(name, writer) as copy:
                     self._tree(inner, copy, depth - 1)
             elif stat.S_ISREG(found.st_mode):
                 _file(reader, writer, name)
+
+
+def _refuse_below(depth: int) -> None:
+    if not depth:
+        raise TooMuch(f"folders more than {MAX_DEPTH} deep")
 
 
 def _file(reader: int, writer: int, name: str) -> None:

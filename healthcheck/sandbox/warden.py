@@ -18,7 +18,7 @@ from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import EndedBy, Job, Recording
 from healthcheck.sandbox.protocol import HOST_NAME, RUN
-from healthcheck.sandbox.records import Records
+from healthcheck.sandbox.recorder import Recorder
 from healthcheck.sandbox.watch import Output, Watch
 
 Started = Callable[[], None]
@@ -48,7 +48,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
         return nothing(EndedBy.SETUP, str(error))
     try:
         _fill(job, guest, copy, real_root=real_root)
-    except (OSError, RecursionError) as error:
+    except (safely.TooMuch, OSError, RecursionError) as error:
         return nothing(EndedBy.COPY, str(error))
     try:
         channel = Channel(f"{job.scratch if job.isolated else ''}{job.kit}/{RUN}", job.limits.records)
@@ -122,9 +122,9 @@ class _Running:
         kept = job.limits.kept_output_bytes
         self._outputs = (Output(out_reader, kept), Output(err_reader, kept))
         self._trace = Output(trace_reader, kept)
-        self._watch = Watch(job, self._child, self._outputs, self._trace, Records(job, channel, guest))
+        self._watch = Watch(job, self._child, self._outputs, self._trace, Recorder(job, channel, guest))
         if listener is not None:
-            supervise.Supervisor(listener, job.script_folders, self._watch.records.port_of, channel.admit)
+            supervise.Supervisor(listener, job.script_folders, self._watch.recorder.port_of, channel.admit)
         self._network = not job.isolated and listener is None
 
     def _map(self, proc: int | None) -> None:
@@ -162,7 +162,7 @@ class _Running:
         ending = watch.until_known()
         said = (self._outputs[0].text(), self._outputs[1].text())
         records = tuple(
-            replace(record, alive=watch.records.is_there(record, ending.pids)) for record in watch.records.found
+            replace(record, alive=watch.recorder.is_there(record, ending.pids)) for record in watch.recorder.found
         )
         after = watch.afterwards() if ending.ended_by is EndedBy.SERVER else ""
         processes.end_all(os.getpid())
@@ -175,10 +175,10 @@ class _Running:
             records=records,
             seconds=time.monotonic() - self._began,
             stderr_after=after,
-            asked=watch.records.notes.asked,
+            asked=watch.recorder.notes.asked,
             slept_s=watch.slept_s(),
             network=self._network,
-            marks=tuple(sorted(watch.records.notes.marks)),
-            refused_ports=watch.records.refused_ports(),
-            unknown_models=tuple(sorted(watch.records.unknown_models)),
+            marks=tuple(sorted(watch.recorder.notes.marks)),
+            refused_ports=watch.recorder.refused_ports(),
+            unknown_models=tuple(sorted(watch.recorder.unknown_models)),
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from healthcheck.sandbox import outside, processes
 from healthcheck.sandbox.job import EndedBy, Job, Limits
-from healthcheck.sandbox.records import Records
+from healthcheck.sandbox.recorder import Recorder
 
 _POLL_S = 0.01
 _LOOK_S = 0.1
@@ -96,11 +96,11 @@ class Watch:
     """One sandboxed program and everything that it started."""
 
     def __init__(
-        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, records: Records
+        self, job: Job, child: int, outputs: tuple[Output, Output], trace: Output, recorder: Recorder
     ) -> None:
         self._job, self._child, self._outputs = job, child, outputs
         self._drained = (*outputs, trace)
-        self.records = records
+        self.recorder = recorder
         self._status: int | None = None
         self._exited_at = self._served_at = 0.0
         self._slept_before_s = self._measured_s = 0.0
@@ -112,7 +112,7 @@ class Watch:
     def until_known(self) -> Ending:
         """Wait until it is clear how the program ends."""
         while True:
-            new = self.records.listen(_POLL_S)
+            new = self.recorder.listen(_POLL_S)
             for output in self._drained:
                 output.drain()
             self._reap()
@@ -120,8 +120,8 @@ class Watch:
             self._clock.look(family)
             now = self._clock.now_s
             self._note_calm(family, now, busy=new > 0)
-            if self.records.servers() and not self._served_at:
-                self._served_at, self._slept_before_s = now, self.records.notes.slept_s
+            if self.recorder.servers() and not self._served_at:
+                self._served_at, self._slept_before_s = now, self.recorder.notes.slept_s
             why = self._exceeded(family, now) or self._settled(family, now)
             if why:
                 for output in self._drained:
@@ -130,7 +130,7 @@ class Watch:
 
     def afterwards(self) -> str:
         """End the server, and hear what is said next: lines that were meant to be options show themselves."""
-        servers = {record.pid for record in self.records.servers()}
+        servers = {record.pid for record in self.recorder.servers()}
         if self._child in servers:
             return ""
         self._outputs[1].forget()
@@ -139,24 +139,24 @@ class Watch:
                 processes.end(process.pid)
         until = time.monotonic() + _AFTERWARDS_S
         while time.monotonic() < until and self._status is None:
-            self.records.listen(_POLL_S)
+            self.recorder.listen(_POLL_S)
             self._reap()
         self._outputs[1].drain()
         return self._outputs[1].text()
 
     def slept_s(self) -> float:
         """How long the program meant to sleep, or to wait under a limit that time was made to reach."""
-        return self.records.notes.slept_s + self.records.notes.timers.passed_s
+        return self.recorder.notes.slept_s + self.recorder.notes.timers.passed_s
 
     def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
         if self.slept_s() - self._slept_before_s >= PATIENCE_S:
             return True
         if calm_s <= _CALM_S:
             return False
-        noted = {record.env.get("DRY_RUN_TIMER", "") for record in self.records.servers()}
+        noted = {record.env.get("DRY_RUN_TIMER", "") for record in self.recorder.servers()}
         limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
         self._calm_since = self._clock.now_s
-        return not self.records.notes.timers.next_is_over(pids, limited)
+        return not self.recorder.notes.timers.next_is_over(pids, limited)
 
     def _reap(self) -> None:
         try:
@@ -171,7 +171,7 @@ class Watch:
 
     def _note_calm(self, family: tuple[processes.Process, ...], now: float, *, busy: bool) -> None:
         processes_now = sorted((process.pid, process.cpu_ticks) for process in family)
-        notes = self.records.notes
+        notes = self.recorder.notes
         signature = (notes.slept_s, *processes_now)
         notes.forget_all_but({process.pid for process in family})
         running = any(p.state in "RD" or p.pid in notes.napping for p in family)
@@ -186,7 +186,7 @@ class Watch:
             return EndedBy.MEMORY
         if sum(output.count for output in self._outputs) > limits.output_bytes:
             return EndedBy.OUTPUT
-        if self.records.flooded:
+        if self.recorder.flooded:
             return EndedBy.RECORDS
         if self._disk_is_full(elapsed_s):
             return EndedBy.DISK
@@ -207,12 +207,12 @@ class Watch:
         if self._status is not None:
             gone_s = now - self._exited_at
             return EndedBy.EXIT if not family or calm_s > _CALM_S or gone_s > _ORPHANS_S else None
-        servers = self.records.serving()
+        servers = self.recorder.serving()
         # Twice: one that has just ended may have killed the other, which dies between two reads of /proc.
         if pids == {self._child} and self._child in servers and calm_s > 0:
             return EndedBy.SERVER
         if pids & servers:
-            supervised_s = self.records.notes.slept_s - self._slept_before_s
+            supervised_s = self.recorder.notes.slept_s - self._slept_before_s
             if not self._job.answers:
                 return EndedBy.SERVER if self._waits_for_long(pids, calm_s) else None
             if calm_s > _CALM_S or now - self._served_at > _SERVED_S or supervised_s > _SUPERVISED_S:

@@ -24,7 +24,7 @@ from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import BARE
 from healthcheck.sandbox.job import Job, Mode
-from healthcheck.sandbox.records import Records
+from healthcheck.sandbox.recorder import Recorder
 from healthcheck.weights.folder import list_folder
 from healthcheck.weights.pickles import calls_of, inspect
 from healthcheck.weights.safetensors import FormatError, parse_header
@@ -75,7 +75,7 @@ def test_records_and_notes_of_any_bytes(records: list[tuple[bool, bytes]], notes
         (kit / "py/bin/python3").symlink_to(sys.executable)
         with contextlib.ExitStack() as sent:
             channel = sent.enter_context(contextlib.closing(Channel(str(kit / "run"), 100)))
-            found = Records(job(scratch), channel, BARE)
+            found = Recorder(job(scratch), channel, BARE)
             for framed, data in records:
                 client = sent.enter_context(socket.socket(socket.AF_UNIX))
                 client.connect(str(kit / "run/recorder"))

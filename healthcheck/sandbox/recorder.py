@@ -24,7 +24,7 @@ _CONFIG_NAME = re.compile(r"\.(ya?ml|json|toml|cfg|conf|ini)$", re.IGNORECASE)
 _UNKNOWN_MODELS, _NAME_CHARACTERS = 20, 200
 
 
-class Records:
+class Recorder:
     """The records of a dry run so far; a recorded server answers on its port from then on."""
 
     def __init__(self, job: Job, channel: Channel, guest: Guest) -> None:
@@ -146,16 +146,20 @@ class Records:
         self._channel.shown.add(SERVING, "1")
 
 
+_COMPARED_FILES = 1000
 _TENSORS = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
 """What a copy of the weights has unchanged; a program may change the configuration beside them."""
 
 
 class Weights:
-    """Tells the weights apart from other folders, also where a program made a copy of them or links to them."""
+    """Tells the weights apart from other folders, also where a program made a copy of them or links to them.
+
+    Links are followed, with the rights of the sandboxed program: what they lead to is named and measured, not read.
+    """
 
     def __init__(self, model_path: str) -> None:
         self._path, self._real = model_path, os.path.realpath(model_path)
-        files = _sizes(self._real)
+        files = safely.sizes_through_links(self._real, _COMPARED_FILES)
         self._files = {name: size for name, size in files.items() if name.endswith(_TENSORS)} or files
 
     def resolve(self, cwd: str, values: set[str]) -> dict[str, str]:
@@ -170,22 +174,9 @@ class Weights:
     def _known(self, real: str) -> str:
         if real == self._real or real.startswith(f"{self._real}/"):
             return self._path + real[len(self._real) :]
-        if self._files and self._files.items() <= _sizes(real).items():
+        if self._files and self._files.items() <= safely.sizes_through_links(real, _COMPARED_FILES).items():
             return self._path
         return real
-
-
-def _sizes(folder: str) -> dict[str, int]:
-    """The sizes of a folder's own files, links followed; of at most a thousand."""
-    found = {}
-    try:
-        for name in sorted(os.listdir(folder))[:1000]:
-            place = os.path.join(folder, name)
-            if os.path.isfile(place):
-                found[name] = os.path.getsize(place)
-    except OSError:
-        return found
-    return found
 
 
 _QUOTED = re.compile(r'"([^"]*/[^"]*)"')
