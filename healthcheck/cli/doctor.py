@@ -12,6 +12,7 @@ from importlib import metadata
 from healthcheck import contract, programs, scaffold
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses, version
+from healthcheck.errors import Blocked
 from healthcheck.plan.engine_config.environment import MAKE, find_python
 from healthcheck.processes import holders
 from healthcheck.sandbox.box import unavailable
@@ -72,10 +73,7 @@ def look() -> Iterator[Part]:
         use="reading deploy.sh as its own shell does",
     )  # fmt: skip
     yield from _shells()
-    yield Part(
-        name="namespaces", found=_namespaces(), without="not allowed here; the plan stage says so",
-        use="a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)",
-    )  # fmt: skip
+    yield _namespaces()
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
     yield Part(
         name=f"port {contract.PORT}", found="" if taken else "free",
@@ -149,6 +147,14 @@ def _distribution(name: str) -> str:
         return ""
 
 
-def _namespaces() -> str:
+def _namespaces() -> Part:
     """Try the sandbox on a script that does nothing."""
-    return "" if unavailable(Mode.ISOLATED) else "allowed"
+    without = "not allowed here; the plan stage says so"
+    try:
+        found = "" if unavailable(Mode.ISOLATED) else "allowed"
+    except Blocked as error:
+        found, without = "", str(error)
+    return Part(
+        name="namespaces", found=found, without=without,
+        use="a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)",
+    )  # fmt: skip

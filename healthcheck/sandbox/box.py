@@ -32,6 +32,7 @@ from healthcheck.sandbox.job import (
 )
 
 _ROOT = "/srv/submission"
+_TRIALS = 3
 _STARVED_S, _ENDS_S = 60.0, 10.0
 """The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
 NO_SANDBOX = (
@@ -73,7 +74,7 @@ def chosen(*, consent: bool = False) -> Box:
         consent: where there is neither namespaces nor Landlock, run it with all that this user may do.
 
     Raises:
-        Blocked: there is neither, and no consent.
+        Blocked: there is neither, and no consent; or a stricter one can be set up and fails its trial.
         KitFailure: no sandbox can be started at all.
     """
     leftovers.remove_abandoned()
@@ -90,7 +91,30 @@ def chosen(*, consent: bool = False) -> Box:
 
 
 def unavailable(mode: Mode) -> str:
-    """Why this system has no such sandbox, "" where it has one."""
+    """Why this system has no such sandbox, "" where it has one.
+
+    Only a sandbox that cannot be set up is missing. One that ends otherwise may have had too little processor or
+    memory: it is tried again, and no weaker one takes its place.
+
+    Raises:
+        Blocked: it can be set up, and no trial came to its end.
+    """
+    ends: list[str] = []
+    while len(ends) < _TRIALS:
+        recording = _tried(mode)
+        if recording.ended_by is EndedBy.EXIT:
+            return ""
+        if recording.ended_by is EndedBy.SETUP:
+            return recording.trouble or recording.ended_by.value
+        ends.append(": ".join(filter(None, (recording.ended_by.value, recording.trouble))))
+    raise Blocked(
+        f"{mode.value} mode failed its trial: {'; '.join(dict.fromkeys(ends))} (tried {len(ends)} times). "
+        "The machine may be overloaded, for which no weaker mode is chosen. Try again"
+    )
+
+
+def _tried(mode: Mode) -> Recording:
+    """What a script that does nothing brings back."""
     with tempfile.TemporaryDirectory(prefix=files.prefix(), dir=outside.room()) as folder:
         os.chmod(folder, 0o755)  # noqa: S103 - the sandboxed program may be another user
         Path(folder, "deploy.sh").write_text("true\n", encoding="ascii")
@@ -98,8 +122,7 @@ def unavailable(mode: Mode) -> str:
             source=Path(folder), script="deploy.sh", shell=("/bin/sh",), weights=Path(folder),
             weights_name="weights", limits=Limits(),
         )  # fmt: skip
-        _, recording = run(setting, mode)
-    return "" if recording.ended_by is EndedBy.EXIT else recording.trouble or recording.ended_by.value
+        return run(setting, mode)[1]
 
 
 def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:

@@ -6,17 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from healthcheck.engine import Ledger
+from healthcheck.errors import Blocked
 from healthcheck.plan.checks import CHECKS
 from healthcheck.plan.dry_run import runs
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
-from healthcheck.sandbox.job import CONSENT_VARIABLE, EndedBy, Limits, Mode
+from healthcheck.sandbox import box, safely
+from healthcheck.sandbox.job import CONSENT_VARIABLE, EndedBy, Job, Limits, Mode, Recording
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 HERE = Path(__file__).parent
@@ -86,6 +89,16 @@ def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weigh
     assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
 
 
+def test_a_copy_leaves_no_deep_folder_out_in_silence(tmp_path: Path) -> None:
+    source = tmp_path / "s"
+    source.joinpath(*("f" for _ in range(safely.MAX_DEPTH + 1))).mkdir(parents=True)
+    copy = safely.Copy(most_files=10**6, most_bytes=10**9)
+    with pytest.raises(safely.TooMuch, match="deep"):
+        copy.measure(str(source))
+    with pytest.raises(safely.TooMuch, match="deep"):
+        copy.tree(str(source), str(tmp_path / "t"))
+
+
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
     folder = tmp_path / "weights"
@@ -110,3 +123,37 @@ def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> No
     plan = runs.dry_run(submission, weights, Limits())
     assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
     assert private.stat().st_mode & 0o777 == 0o600
+
+
+def starved(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
+    """The real sandbox on a machine that gives it no time: it ends by TIME after it was set up."""
+    return REAL_RUN(replace(setting, limits=Limits(wall_s=0)), mode)
+
+
+REAL_RUN = box.run
+
+
+def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Mode] = []
+
+    def always_starved(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
+        tried.append(mode)
+        return starved(setting, mode)
+
+    monkeypatch.setattr(box, "run", always_starved)
+    with pytest.raises(Blocked, match="isolated mode failed its trial: time"):
+        box.chosen(consent=True)
+    assert set(tried) == {Mode.ISOLATED}
+
+
+def test_a_trial_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, weights: Path) -> None:
+    trials = iter((starved,))
+
+    def starved_once(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
+        return next(trials, REAL_RUN)(setting, mode)
+
+    monkeypatch.setattr(box, "run", starved_once)
+    submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
+    plan = runs.dry_run(submission, weights, Limits(), consent=True)
+    assert next(trials, None) is None
+    assert (plan.observed.mode, plan.observed.stricter) == (Mode.ISOLATED, "")
