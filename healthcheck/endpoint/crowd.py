@@ -11,6 +11,8 @@ from healthcheck.wire.client import Exchange
 
 _TELLING_CHARACTERS = 24
 MOST_ALONE = 4
+LINE_AFTER_DISCONNECTS, LINE_AFTER_MALFORMED = 0, 1
+"""The numbers of the lines that are sent again, after disconnects and after malformed requests."""
 
 
 def undisturbed(crowd: Crowd) -> bool:

@@ -22,7 +22,13 @@ from healthcheck.endpoint.answers import (
 )
 from healthcheck.endpoint.arrivals import doubtful
 from healthcheck.endpoint.asking import SHORT_TOKENS, Asker, together
-from healthcheck.endpoint.crowd import MOST_ALONE, doubtful_copies, undisturbed
+from healthcheck.endpoint.crowd import (
+    LINE_AFTER_DISCONNECTS,
+    LINE_AFTER_MALFORMED,
+    MOST_ALONE,
+    doubtful_copies,
+    undisturbed,
+)
 from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.prompts import GREETING, STORY, copying, line
 from healthcheck.endpoint.records import (
@@ -190,7 +196,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     if not any(texts(exchange)[0] for exchange in every_stream(facts)):
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
-    return _afterwards(rest, facts)
+    return _recovery(rest, facts)
 
 
 def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
@@ -208,8 +214,8 @@ def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:
     )  # fmt: skip
 
 
-def _afterwards(rest: Rest, facts: Interview) -> Interview:
-    """After clients that went away, and after requests that are none; both with the lines of the crowd, alone."""
+def _recovery(rest: Rest, facts: Interview) -> Interview:
+    """A line of the crowd alone after disconnects, and another after malformed requests."""
     crowd = facts.crowd
     assert crowd
     left = SIDE_BY_SIDE * LEFT_TOKENS
@@ -220,21 +226,23 @@ def _afterwards(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
-    asker.say("a client that goes away", 4)
+    asker.say("disconnects after the first chunk", 4)
     abandoned = _left(rest, facts)
+    facts = replace(facts, abandoned=abandoned)
+    if facts.unanswered_abandoned:
+        return facts
     time.sleep(_NOTICE_S)
-    stuck = next((exchange for exchange in abandoned if not exchange.status), None)
-    after = stuck or asker.stream(copying(crowd.lines[0]))
-    crowd = replace(crowd, alone=(*crowd.alone, (0, after)))
-    facts = replace(facts, abandoned=abandoned, after_abandoned=after)
+    after = asker.stream(copying(crowd.lines[LINE_AFTER_DISCONNECTS]))
+    crowd = replace(crowd, alone=(*crowd.alone, (LINE_AFTER_DISCONNECTS, after)))
+    facts = replace(facts, after_abandoned=after)
     if not answered(after):
         return facts
     facts = replace(facts, crowd=crowd)
-    asker.say("requests that are none", 5)
+    asker.say("malformed requests", 5)
     malformed = _malformed(asker)
-    last = asker.stream(copying(crowd.lines[1]))
+    last = asker.stream(copying(crowd.lines[LINE_AFTER_MALFORMED]))
     if answered(last):
-        facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (1, last))))
+        facts = replace(facts, crowd=replace(crowd, alone=(*crowd.alone, (LINE_AFTER_MALFORMED, last))))
     return replace(facts, malformed=malformed, after_malformed=last)
 
 
@@ -255,7 +263,7 @@ def _left(rest: Rest, facts: Interview) -> tuple[Exchange, ...]:
 
 
 def _malformed(asker: Asker) -> tuple[Exchange, ...]:
-    """Requests that are none, until one is not answered."""
+    """Malformed requests, until one is not answered."""
     exchanges: list[Exchange] = []
     for data in _MALFORMED:
         exchanges.append(asker.within(_MALFORMED_S).client.chat_bytes(data))

@@ -136,8 +136,9 @@ class Interview:
         stopped: the prompt of `streams` with the stop string `stop_word`.
         steps: one prompt with more and more units of filler, to count the tokens of a unit and to find a cut.
         to_the_end: a greeting with room for reasoning, sent if no answer had text.
-        abandoned: streams from which the kit disconnected. after_abandoned: the first line of the crowd after that.
-        malformed: bodies that are not chat requests. after_malformed: the second line of the crowd after that.
+        abandoned: streams from which the kit disconnected. after_abandoned: a line of the crowd after that; None
+            if one of the streams got no response.
+        malformed: bodies that are not chat requests. after_malformed: another line of the crowd after that.
     """
 
     base_url: str
@@ -173,6 +174,11 @@ class Interview:
     @property
     def opening(self) -> Opening:
         return self.openings[-1]
+
+    @property
+    def unanswered_abandoned(self) -> Exchange | None:
+        """The first stream that got no response before the kit could disconnect from it."""
+        return next((exchange for exchange in self.abandoned if not exchange.status), None)
 
     @property
     def steady(self) -> bool:

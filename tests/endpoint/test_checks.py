@@ -393,3 +393,13 @@ def test_pictures_are_what_an_image_library_reads() -> None:
 
     with image.open(io.BytesIO(png(lambda x, y: (x, y, 7), side=8))) as opened:
         assert opened.convert("RGB").getpixel((3, 5)) == (3, 5, 7)
+
+
+def test_a_server_that_answers_none_of_the_clients_that_leave_is_told_from_one_that_fails_after_them() -> None:
+    left = Exchange(status=200, abandoned=True, sent={"stream": True})
+    silent = Exchange(error="no answer within 9 s", sent={"stream": True})
+    during = checks.disconnect.judge(interview(streamed(), abandoned=(left, silent)))
+    after = checks.disconnect.judge(interview(streamed(), abandoned=(left, left), after_abandoned=silent))
+    assert (during.outcome, after.outcome) == (Outcome.FAIL, Outcome.FAIL)
+    assert during.findings[0].expected == "a response while other clients disconnect"
+    assert after.findings[0].expected == "after 2 disconnects: an answer as before"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, warn
-from healthcheck.endpoint.afterwards import still_right
+from healthcheck.endpoint.crowd import LINE_AFTER_MALFORMED
 from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.recovery import still_right
 from healthcheck.endpoint.wording import response_of
 from healthcheck.records import Stage
 
@@ -53,7 +54,7 @@ def bad_request(interview: Interview) -> Findings:
     fix = "check the body before it reaches the model, and answer 400"
     wrong = 0
     last = interview.after_malformed
-    for finding in still_right(interview, last, index=1, after="malformed requests", fix=fix):
+    for finding in still_right(interview, last, line=LINE_AFTER_MALFORMED, after="malformed requests", fix=fix):
         wrong += 1
         yield finding
     unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from healthcheck import contract
-from healthcheck.check import Findings, NotApplicable, check
-from healthcheck.endpoint.afterwards import still_right
+from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.endpoint.crowd import LINE_AFTER_DISCONNECTS
 from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.recovery import still_right
+from healthcheck.endpoint.wording import request_of, response_of
 from healthcheck.records import Stage
 
 
@@ -18,7 +20,8 @@ from healthcheck.records import Stage
     requires=("endpoint/stream-finish",),
 )
 def disconnect(interview: Interview) -> Findings:
-    """The kit disconnects from eight streams after their first chunk. The next request must be answered as before.
+    """The kit disconnects from eight streams after their first chunk, and from eight more if those chunks came
+    late. Each of them, and the next request, must be answered as before.
 
     Repair: end the generation when its client disconnects, and release its slot.
     Simulated by: npu-adapter simulate --fault stuck-after-disconnect
@@ -41,12 +44,17 @@ def disconnect(interview: Interview) -> Findings:
                 yield token
     ```
     """
-    if interview.after_abandoned is None:
+    fix = "end the generation when its client disconnects, and release its slot"
+    stuck, after = interview.unanswered_abandoned, interview.after_abandoned
+    if stuck:
+        yield fail(
+            expected="a response while other clients disconnect",
+            seen=response_of(stuck),
+            fix=fix,
+            where=request_of(stuck),
+        )
+    elif after:
+        disconnects = f"{len(interview.abandoned)} disconnects"
+        yield from still_right(interview, after, line=LINE_AFTER_DISCONNECTS, after=disconnects, fix=fix)
+    else:
         raise NotApplicable("no stream was abandoned")
-    yield from still_right(
-        interview,
-        interview.after_abandoned,
-        index=0,
-        after="eight disconnects",
-        fix="end the generation when its client disconnects, and release its slot",
-    )

@@ -1,4 +1,4 @@
-"""Is the server as it was, after clients that went away and requests that are none?"""
+"""Whether the server answers as before, after disconnects and malformed requests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from healthcheck.endpoint.wording import request_of, response_of, shown
 from healthcheck.wire.client import Exchange
 
 
-def still_right(interview: Interview, exchange: Exchange, *, index: int, after: str, fix: str) -> Findings:
-    """A request of the concurrent ones, sent again, must be answered, and with text if it had some before."""
+def still_right(interview: Interview, exchange: Exchange, *, line: int, after: str, fix: str) -> Findings:
+    """A line of the crowd, by its number and sent again, must be answered, and with text if it had some before."""
     crowd = interview.crowd
-    before = [said(exchanges[index]) for exchanges in crowd.rounds if len(exchanges) > index] if crowd else []
+    before = [said(exchanges[line]) for exchanges in crowd.rounds if len(exchanges) > line] if crowd else []
     if not answered(exchange) or (before and all(before) and not said(exchange)):
         yield fail(
             expected=f"after {after}: an answer as before",
