@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import signal
 import subprocess
@@ -49,8 +50,8 @@ class Setting:
     """What a dry run executes: a script of the tree `source`, under a shell, with weights shown by a chosen name.
 
     `entry` is the module that becomes the sandbox: its main() calls `jail.main` with a guest, which knows `shown`.
-    Without `answers`, a server that is started never gets ready. `marks` are the words that a stub may leave as a
-    note of its own.
+    Without `answers`, a server that is started never gets ready, and the run ends when the script has waited
+    `patience_s` for it. `marks` are the words that a stub may leave as a note of its own.
     """
 
     source: Path
@@ -61,6 +62,7 @@ class Setting:
     limits: Limits
     entry: str = "healthcheck.sandbox.jail"
     answers: bool = True
+    patience_s: float = math.inf
     shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
 
@@ -169,6 +171,7 @@ def _job(setting: Setting, scratch: str, mode: Mode) -> Job:
         packages=tuple(_packages()),
         mode=mode,
         answers=setting.answers,
+        patience_s=setting.patience_s,
         shown=setting.shown,
         marks=setting.marks,
         limits=setting.limits,

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.sandbox.answers import Served
 from healthcheck.sandbox.job import Job, Record
+
+
+class Role(enum.Enum):
+    """What a stub in Python may record beside commands.
+
+    SERVES_ITS_WORDS: a server with the arguments on its own command line. SERVES_ANYTHING: a server with arguments
+    that a program told it. TELLS_FOR_ITS_PARENT: what the shell stub that started it has to say.
+    """
+
+    SERVES_ITS_WORDS = enum.auto()
+    SERVES_ANYTHING = enum.auto()
+    TELLS_FOR_ITS_PARENT = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +28,11 @@ class Guest:
 
     Attributes:
         install: writes the stubs to a folder, seen by the script as `job.kit`, and links their names into others.
+        scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
+        roles: those of them, by name, that may do more than record a command.
         furnish: adds the files of the image to the root of an isolated machine.
         is_absent: whether a program of this machine is hidden from an isolated script.
+        readable: files of this machine, beside the system's own, that a confined script may read.
         owned, owned_alone: trees and single folders of the image that root may change there.
         reads: files of a command's own that are recorded whatever their names end with.
         file_variables: environment variables that name a file.
@@ -28,6 +44,9 @@ class Guest:
     install: Callable[[Job, str, tuple[str, ...]], None]
     furnish: Callable[[Job, str], None]
     is_absent: Callable[[str], bool]
+    scripts: str = ""
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    readable: tuple[str, ...] = ()
     owned: tuple[str, ...] = ()
     owned_alone: tuple[str, ...] = ()
     reads: Callable[[Sequence[str]], Iterable[str]]

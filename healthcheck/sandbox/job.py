@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -81,6 +82,7 @@ class Job:
         libraries: folders of shared libraries that it needs; packages: folders of Python packages to show.
         stranger: the user id that it runs under where the kit has root's rights, else -1.
         answers: a recorded server answers who asks it; without, it is one that loads for ever.
+        patience_s: where none answers, a script that waited so long for its server has waited long enough.
         shown: what the guest knows of the machine that the script sees, as JSON.
         marks: the words that a stub may leave as a note of its own.
     """
@@ -100,6 +102,7 @@ class Job:
     mode: Mode
     stranger: int = -1
     answers: bool = True
+    patience_s: float = math.inf
     shown: Mapping[str, Any] = field(default_factory=dict)
     marks: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)

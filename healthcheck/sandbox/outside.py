@@ -29,7 +29,7 @@ _READ = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
 _ETC = (
     "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld.so.preload", "localtime", "nsswitch.conf",
     "os-release", "mime.types", "protocols", "services", "terminfo", "inputrc", "passwd", "group", "hosts",
-    "hostname", "resolv.conf", "environment", "profile", "profile.d", "bash.bashrc", "ascend_install.info",
+    "hostname", "resolv.conf", "environment", "profile", "profile.d", "bash.bashrc",
     "ssl/certs", "ca-certificates", "timezone", "locale.alias", "default/locale", "gai.conf", "host.conf",
     "lsb-release", "debian_version", "openEuler-release", "system-release",
 )  # fmt: skip
@@ -114,7 +114,7 @@ def environment(job: Job) -> dict[str, str]:
     }
 
 
-def confine(job: Job) -> None:
+def confine(job: Job, guest: Guest) -> None:
     """Keep this process and all that it starts to the scratch folder, and to reading what belongs to the system.
 
     Another user may also write where every user may: what it leaves there is told by its owner, and removed.
@@ -128,7 +128,7 @@ def confine(job: Job) -> None:
         raise OSError(38, "this kernel has no Landlock")
     own = [job.weights, job.python, *job.stdlib, *job.libraries, str(_KIT_ITSELF)]
     etc = [f"/etc/{name}" for name in _ETC] if os.geteuid() == 0 and job.stranger < 0 else ["/etc"]
-    rights = dict.fromkeys(landlock.existing([*_READ, *etc, *own]), False)
+    rights = dict.fromkeys(landlock.existing([*_READ, *etc, *guest.readable, *own]), False)
     shared = SHARED if job.stranger >= 0 else ()
     rights |= dict.fromkeys(landlock.existing([job.scratch]), False)
     changed = (*shared, *(f"/dev/{name}" for name in _DEVICES), *job.script_folders, f"{job.kit}/{RUN}/{NOTES}")

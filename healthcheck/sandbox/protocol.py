@@ -12,6 +12,8 @@ RUN, RECORDER, NOTES, NOTED = "run", "recorder", "notes", "noted"
 """The folder that a stub may only read, its socket, the FIFO of notes, and the one of answers to them."""
 SERVING, PORTS, PASSED, WAITED, DONE = "serving", "ports", "passed", "waited", "done"
 """Files there in which who watches tells the stubs what is so by now; an empty one tells nothing."""
+TIMER, TIME_LIMIT = "DRY_RUN_TIMER", "DRY_RUN_TIME_LIMIT"
+"""Variables of what runs under a limit of time: the process that keeps it, and the limit as timeout reads it."""
 BETWEEN, END = "\x1f", "\x1e"
 """Between the words of a note or of a record, and behind a record: no word of a command has them."""
 RECORD_BYTES = 512 * 1024

@@ -30,7 +30,7 @@ class Recorder:
     def __init__(self, job: Job, channel: Channel, guest: Guest) -> None:
         self._channel, self._isolated, self._answers = channel, job.isolated, job.answers
         self._guest = guest
-        self._stubs, self._most = Stubs(job.kit), job.limits.records
+        self._stubs, self._most = Stubs(job.kit, guest), job.limits.records
         self._weights, self._model_path = Weights(job.model_path), job.model_path
         self._listening: set[int] = set()
         self._real_ports: dict[int, int] = {}

@@ -6,11 +6,10 @@ import os
 from collections.abc import Sequence
 
 from healthcheck.sandbox import processes
+from healthcheck.sandbox.guest import Guest, Role
 
 _COMMAND_BYTES = 1 << 20
 _OPTIONS = ["-I", "-S", "-B", "-X", "utf8"]
-_FOLDER = "lib/healthcheck/plan/dry_run/stubs"
-_SAYS_WHAT_IT_SERVES, _SERVES_ITS_WORDS, _TELLS_FOR_ANOTHER = "python.py", "server.py", "tell.py"
 
 
 class Stubs:
@@ -18,10 +17,11 @@ class Stubs:
 
     Args:
         kit: the folder of the stubs, before the script starts.
+        guest: names the scripts below it and their roles.
     """
 
-    def __init__(self, kit: str) -> None:
-        self._kit = kit
+    def __init__(self, kit: str, guest: Guest) -> None:
+        self._kit, self._folder, self._roles = kit, guest.scripts and f"{kit}/{guest.scripts}", guest.roles
         self._python = os.stat(f"{kit}/py/bin/python3")
 
     def author(self, pid: int) -> int:
@@ -29,7 +29,7 @@ class Stubs:
         words = self._words(pid)
         if not words:
             return 0
-        return processes.parent(pid) if words[0] == _TELLS_FOR_ANOTHER else pid
+        return processes.parent(pid) if self._roles.get(words[0]) is Role.TELLS_FOR_ITS_PARENT else pid
 
     def is_a_server(self, pid: int, argv: Sequence[str]) -> bool:
         """Whether this process of the dry run serves with these arguments.
@@ -40,7 +40,8 @@ class Stubs:
         script, *arguments = self._words(pid) or [""]
         if pid not in processes.family(os.getpid()):
             return False
-        return script == _SAYS_WHAT_IT_SERVES or (script == _SERVES_ITS_WORDS and arguments == list(argv))
+        role = self._roles.get(script)
+        return role is Role.SERVES_ANYTHING or (role is Role.SERVES_ITS_WORDS and arguments == list(argv))
 
     def _words(self, pid: int) -> list[str]:
         """The script and the arguments of a process that runs one of ours in our interpreter; none of another's."""
@@ -50,5 +51,5 @@ class Stubs:
             return []
         words = processes.command(pid, _COMMAND_BYTES)
         folder, _, script = words[6].rpartition("/") if len(words) > 7 else ("", "", "")
-        ours = words[1:6] == _OPTIONS and folder == f"{self._kit}/{_FOLDER}" and words[7] == self._kit
+        ours = folder and folder == self._folder and words[1:6] == _OPTIONS and words[7] == self._kit
         return [script, *words[8:]] if ours and os.path.samestat(program, self._python) else []

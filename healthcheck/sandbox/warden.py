@@ -58,7 +58,7 @@ def work(job: Job, guest: Guest, started: Started) -> Recording:
             kernel.enter_root(job.scratch)
         else:
             kernel.adopt_orphans()
-            outside.confine(job)
+            outside.confine(job, guest)
         running = _Running(job, guest, proc, channel, real_root=real_root)
     except OSError as error:
         return nothing(EndedBy.SETUP, str(error))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from healthcheck.sandbox import outside, processes
 from healthcheck.sandbox.job import EndedBy, Job, Limits
+from healthcheck.sandbox.protocol import TIMER
 from healthcheck.sandbox.recorder import Recorder
 
 _POLL_S = 0.01
@@ -21,8 +22,6 @@ _SERVED_S = 2.0
 """A script that is still busy so long after its server came up stays, as a supervising loop does."""
 _SUPERVISED_S = 3600.0
 """Or one that meant to sleep for an hour since then."""
-PATIENCE_S = 600.0
-"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
 _ORPHANS_S = 2.0
 _STUCK_S = 3.0
 _AFTERWARDS_S = 0.2
@@ -149,11 +148,11 @@ class Watch:
         return self.recorder.notes.slept_s + self.recorder.notes.timers.passed_s
 
     def _waits_for_long(self, pids: set[int], calm_s: float) -> bool:
-        if self.slept_s() - self._slept_before_s >= PATIENCE_S:
+        if self.slept_s() - self._slept_before_s >= self._job.patience_s:
             return True
         if calm_s <= _CALM_S:
             return False
-        noted = {record.env.get("DRY_RUN_TIMER", "") for record in self.recorder.servers()}
+        noted = {record.env.get(TIMER, "") for record in self.recorder.servers()}
         limited = {int(number) for number in noted if number.isdecimal() and len(number) < 10}
         self._calm_since = self._clock.now_s
         return not self.recorder.notes.timers.next_is_over(pids, limited)

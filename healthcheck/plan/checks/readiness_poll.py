@@ -5,12 +5,12 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan import readiness_polls
+from healthcheck.plan.dry_run.runs import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers.served import STARTED, served
 from healthcheck.records import Stage
 from healthcheck.sandbox.job import EndedBy
-from healthcheck.sandbox.watch import PATIENCE_S
 
 
 @check(

@@ -6,10 +6,17 @@ from healthcheck.plan.dry_run import answering, stubbed_machine
 from healthcheck.plan.servers import python_path
 from healthcheck.plan.servers.named_files import FILE_VARIABLES
 from healthcheck.sandbox import jail
-from healthcheck.sandbox.guest import Guest
+from healthcheck.sandbox.guest import Guest, Role
 
 _GUEST = Guest(
     install=stubbed_machine.install,
+    scripts=stubbed_machine.SCRIPTS,
+    roles={
+        "server.py": Role.SERVES_ITS_WORDS,
+        "python.py": Role.SERVES_ANYTHING,
+        "tell.py": Role.TELLS_FOR_ITS_PARENT,
+    },
+    readable=("/etc/ascend_install.info",),
     furnish=stubbed_machine.furnish,
     is_absent=stubbed_machine.is_absent,
     owned=("/usr/local/Ascend", stubbed_machine.IMAGE_PACKAGES, *stubbed_machine.IMAGE_FOLDERS),

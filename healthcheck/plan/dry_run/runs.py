@@ -33,12 +33,13 @@ from healthcheck.repo.facts import Submission, export
 from healthcheck.repo.installs import entries
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
+from healthcheck.sandbox.protocol import TIME_LIMIT
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
 SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
-TIME_LIMIT = "DRY_RUN_TIME_LIMIT"
-"""The variable in which the stubs tell a server how long it may run."""
+PATIENCE_S = 600.0
+"""How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LINE = 2000
@@ -179,6 +180,7 @@ class _DryRun:
             weights_name=name,
             limits=self.limits,
             answers=answers,
+            patience_s=PATIENCE_S,
             entry=ENTRY,
             shown=asdict(self.image),
             marks=tuple(each.value for each in Sourced),

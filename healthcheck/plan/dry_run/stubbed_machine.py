@@ -12,9 +12,11 @@ from pathlib import Path
 
 from healthcheck.plan.dry_run.stubs.image import IMAGE, UNKNOWN_VERSION
 from healthcheck.sandbox.job import HOST, KIT, Job
-from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING
+from healthcheck.sandbox.protocol import ADDRESS, BETWEEN, LOADING, TIME_LIMIT, TIMER
 
 FOLDER = Path(__file__).resolve().parent / "stubs"
+SCRIPTS = "lib/healthcheck/plan/dry_run/stubs"
+"""The same folder in the sandbox, below that of the stubs."""
 ENTRY = "healthcheck.plan.dry_run.inside"
 """The module that becomes the sandbox; not imported here."""
 _PACKAGE = FOLDER.parents[2]
@@ -152,7 +154,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
         Path(f"{lib}/{package}/__init__.py").touch()
     for module in SHARED:
         shutil.copyfile(f"{_PACKAGE}/{module}", f"{lib}/{module}")
-    shutil.copytree(FOLDER, f"{lib}/plan/dry_run/stubs")
+    shutil.copytree(FOLDER, f"{kit}/{SCRIPTS}")
     _libraries(job.packages, f"{kit}/site")
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
@@ -168,6 +170,8 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
             .replace("@ADDRESS@", ADDRESS)
             .replace("@VLLM@", image.versions.get("vllm", UNKNOWN_VERSION))
             .replace("@BETWEEN@", BETWEEN)
+            .replace("@TIMER@", TIMER)
+            .replace("@TIME_LIMIT@", TIME_LIMIT)
         )
         Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
         os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user

@@ -14,7 +14,7 @@ from typing import Any
 
 from healthcheck.plan.dry_run.stubs import calls, image, note
 from healthcheck.plan.dry_run.stubs.pip import SITE
-from healthcheck.sandbox.protocol import ADDRESS
+from healthcheck.sandbox.protocol import ADDRESS, TIME_LIMIT
 
 _LOCAL = {"", "localhost", "127.0.0.1", "0.0.0.0", "::1", "::"}  # noqa: S104 - what is compared with
 
@@ -120,7 +120,7 @@ def _subprocess(module: ModuleType) -> None:
     def limited(really: Any) -> Any:
         def start(*words: Any, timeout: float | None = None, env: Any = None, **options: Any) -> Any:
             if timeout is not None:
-                env = {**(os.environ if env is None else env), "DRY_RUN_TIME_LIMIT": str(timeout)}
+                env = {**(os.environ if env is None else env), TIME_LIMIT: str(timeout)}
             return really(*words, timeout=timeout, env=env, **options)
 
         return start

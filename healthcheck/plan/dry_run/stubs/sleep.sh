@@ -8,7 +8,7 @@ case $seconds in
 esac
 naps=
 [ -s @KIT@/run/serving ] || naps=$$
-note "slept@BETWEEN@$seconds@BETWEEN@$naps@BETWEEN@$$@BETWEEN@${DRY_RUN_TIMER:-}@BETWEEN@${DRY_RUN_TIME_LIMIT:-}" && [ -e @KIT@/loading ] && read -r answer <@KIT@/run/noted
+note "slept@BETWEEN@$seconds@BETWEEN@$naps@BETWEEN@$$@BETWEEN@${@TIMER@:-}@BETWEEN@${@TIME_LIMIT@:-}" && [ -e @KIT@/loading ] && read -r answer <@KIT@/run/noted
 real=
 for place in @HOST@/usr/bin/sleep @HOST@/bin/sleep /usr/bin/sleep /bin/sleep; do
     if [ -z "$real" ] && [ -x $place ] && [ ! -L $place ]; then real=$place; fi

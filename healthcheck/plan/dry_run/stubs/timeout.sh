@@ -8,7 +8,7 @@ for argument; do
         :-*) ;;
         value:*) after= ;;
         *)
-            export DRY_RUN_TIME_LIMIT="$argument" DRY_RUN_TIMER=$$
+            export @TIME_LIMIT@="$argument" @TIMER@=$$
             if [ -e @KIT@/loading ]; then printf '%s\n' "limit@BETWEEN@$$@BETWEEN@$argument" >>@KIT@/run/notes; fi
             break ;;
     esac
