@@ -15,7 +15,7 @@ from pathlib import Path
 from healthcheck import contract, files, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.repo import git, requirements, shells, tree
-from healthcheck.repo.card import Card, read_card
+from healthcheck.repo.model_card import Card, read_card
 from healthcheck.repo.shells import Parse
 from healthcheck.repo.tree import read_inside
 

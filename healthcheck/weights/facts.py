@@ -8,8 +8,8 @@ from pathlib import Path
 
 from healthcheck import contract, stacks
 from healthcheck.plan.records import LaunchPlan
-from healthcheck.repo.card import Card, read_card
 from healthcheck.repo.facts import Submission
+from healthcheck.repo.model_card import Card, read_card
 from healthcheck.weights import registry, safetensors
 from healthcheck.weights.documents import Document, JsonObject, child, read_document, text_of
 from healthcheck.weights.folder import Entry, Folder, Unreadable, list_folder

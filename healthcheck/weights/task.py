@@ -13,10 +13,12 @@ def task_of(facts: WeightsFacts) -> tuple[str, str]:
     """The task code and its source: --task, the weights' card, the repository's card, or the architecture."""
     if facts.task is not None:
         return (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
-    if facts.weights.card.pipeline_tag:
-        return facts.weights.card.pipeline_tag, "pipeline_tag in the weights' README.md"
-    if facts.submission and facts.submission.card.pipeline_tag:
-        return facts.submission.card.pipeline_tag, "the task in the repository's README.md"
+    card = facts.weights.card
+    if card.task:
+        return card.task, f"{card.task_key} in the weights' README.md"
+    if facts.submission and facts.submission.card.task:
+        card = facts.submission.card
+        return card.task, f"{card.task_key} in the repository's README.md"
     nature = facts.nature()
     return (usual_task(nature).value, "the architecture") if nature.family is Family.GENERATES else ("", "")
 

@@ -11,6 +11,7 @@ import pytest
 from healthcheck.errors import UsageError
 from healthcheck.repo import git as git_module
 from healthcheck.repo.facts import Kind, Uncommitted, export, read_submission
+from healthcheck.repo.model_card import MAX_FRONT_MATTER_CHARS
 from tests.support.repositories import GOOD_SCRIPT, folder, git, repository
 
 
@@ -223,7 +224,11 @@ def test_what_stands_at_deploy_sh(tmp_path: Path, files: dict[str, str], link: s
 def test_the_model_card(tmp_path: Path):
     card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nbase_model:\n- a/b\n---\n# x\n"
     found = read_submission(folder(tmp_path / "a", {"README.md": card})).card
-    assert (found.present, found.pipeline_tag, found.error) == (True, "text-generation", "")
+    assert (found.present, found.task, found.task_key, found.error) == (True, "text-generation", "pipeline_tag", "")
+    other = read_submission(folder(tmp_path / "e", {"README.md": "---\ntask: any-to-any\n---\n"})).card
+    assert (other.task, other.task_key) == ("any-to-any", "task")
+    long = f"---\n# {'x' * MAX_FRONT_MATTER_CHARS}\ntask: any-to-any\n---\n"
+    assert "longer than" in read_submission(folder(tmp_path / "f", {"README.md": long})).card.error
     broken = read_submission(folder(tmp_path / "b", {"README.md": "---\na: [\n---\n"})).card
     assert broken.present
     assert broken.error

@@ -65,11 +65,11 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
 
 def _card(facts: WeightsFacts) -> Findings:
     """Warns if the weights' model card names a task other than chat."""
-    tag = facts.weights.card.pipeline_tag
-    if tag in NOT_GENERATING_TAGS:
+    card = facts.weights.card
+    if card.task in NOT_GENERATING_TAGS:
         yield warn(
             expected="a model card of a chat model",
-            seen=f"pipeline_tag: {tag}, though the architecture generates text",
+            seen=f"{card.task_key}: {card.task}, though the architecture generates text",
             fix="check that these are the weights that you mean: ranking models may keep the architecture",
             where="README.md",
         )

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from healthcheck import yaml_text
 
 FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-MAX_FRONT_MATTER = 64 * 1024
+MAX_FRONT_MATTER_CHARS = 64 * 1024
+
+_TASK_KEYS = ("pipeline_tag", "task")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +20,24 @@ class Card:
     Attributes:
         present: whether README.md has front matter.
         error: why it cannot be read, "" if it can.
+        task: the value of `pipeline_tag`, or else of `task`; "" if neither is a text.
+        task_key: the key that the task came from.
     """
 
     present: bool = False
     error: str = ""
-    pipeline_tag: str = ""
+    task: str = ""
+    task_key: str = ""
 
 
 def read_card(readme: bytes | None) -> Card:
     """The card of a README.md; an unreadable one is a card with an error, never an exception."""
     text = (readme or b"").decode("utf-8", "replace")
-    found = FRONT_MATTER.match(text[:MAX_FRONT_MATTER])
+    found = FRONT_MATTER.match(text)
     if not found:
         return Card()
+    if found.end(1) > MAX_FRONT_MATTER_CHARS:
+        return Card(present=True, error=f"the front matter is longer than {MAX_FRONT_MATTER_CHARS} characters")
     try:
         data = yaml_text.load(found.group(1))
     except yaml_text.YamlError as error:
@@ -39,7 +46,8 @@ def read_card(readme: bytes | None) -> Card:
         return Card(present=True)
     if not isinstance(data, dict):
         return Card(present=True, error="the front matter is not a mapping")
-    return Card(present=True, pipeline_tag=_word(data.get("pipeline_tag")) or _word(data.get("task")))
+    key = next((key for key in _TASK_KEYS if _word(data.get(key))), "")
+    return Card(present=True, task=_word(data.get(key)), task_key=key)
 
 
 def _word(value: object) -> str:
