@@ -12,7 +12,7 @@ from measure import Bound, Section, main, spread
 from healthcheck.engine import Ledger
 from healthcheck.probe.bank import bank
 from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.facts import measure, metrics, provenance
+from healthcheck.probe.facts import measure, provenance, stored_metrics
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Silent
 from healthcheck.records import Report, verdict_of
@@ -43,7 +43,7 @@ def report_of(run: ProbeRun) -> Report:
     ledger.judge(CHECKS, lambda: run)
     return Report(
         verdict=verdict_of(ledger.results), results=ledger.results, asked="a benchmark",
-        metrics=metrics(run), provenance=provenance(run),
+        metrics=stored_metrics(run), provenance=provenance(run),
     )  # fmt: skip
 
 

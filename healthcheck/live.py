@@ -13,7 +13,7 @@ from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.errors import Blocked
 from healthcheck.probe import checks as probe_checks
-from healthcheck.probe.facts import measure, metrics
+from healthcheck.probe.facts import measure, stored_metrics
 from healthcheck.probe.facts import provenance as parameters
 from healthcheck.probe.problems import FAMILY_OF
 from healthcheck.probe.records import EndedBy
@@ -127,7 +127,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
     probed = run.ledger.judge(probe_checks.CHECKS, lambda: measure(settings, run.progress, run.request.out))
     if probed:
         run.measured = probed
-        run.metrics |= metrics(probed)
+        run.metrics |= stored_metrics(probed)
         run.provenance["probe"] = parameters(probed)["probe"]
         run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
 

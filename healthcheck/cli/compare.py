@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
-from healthcheck.cli import numbers, output
+from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         }
     )
     margin = f"loss of accuracy that does not matter (default: {MARGIN})"
-    parser.add_argument("--margin", type=numbers.number(), default=MARGIN, metavar="D", help=margin)
+    parser.add_argument("--margin", type=number_types.number(), default=MARGIN, metavar="D", help=margin)
     output.json_argument(parser, "everything")
 
 

@@ -22,9 +22,6 @@ from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
 from healthcheck.report.folder import PAGE
 
-PROBE_OF = "probe of"
-"""How what was asked for begins in a report of this command."""
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -99,12 +96,18 @@ def _report(
         ledger.skip(CHECKS, stopped)
     if probed and not options.resume:
         keep(folder, asked)
-    report = Report(
+    return report_of(ledger, probed, asked=f"probe of {settings.url}", stopped=stopped), probed
+
+
+def report_of(ledger: Ledger, run: ProbeRun | None, *, asked: str, stopped: str = "") -> Report:
+    """The report of a probe alone; `run` is None if nothing was measured."""
+    from healthcheck.probe import facts  # noqa: PLC0415 - as above
+
+    return Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=f"{PROBE_OF} {settings.url}",
-        metrics=facts.metrics(probed) if probed else {},
-        provenance={**provenance.kit(), **(facts.provenance(probed) if probed else {})},
+        asked=asked,
+        metrics=facts.stored_metrics(run) if run else {},
+        provenance={**provenance.kit(), **(facts.provenance(run) if run else {})},
     )
-    return report, probed

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 from healthcheck import provenance, stacks
-from healthcheck.cli import numbers, output
+from healthcheck.cli import number_types, output
 from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
@@ -24,7 +24,7 @@ MAX_NPUS = 1024
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--npus", type=numbers.integer, metavar="N", help="how many NPU devices there must be (default: any)"
+        "--npus", type=number_types.integer, metavar="N", help="how many NPU devices there must be (default: any)"
     )
     parser.add_argument(
         "--allow-none", action="store_true", help="the machine is meant to have no NPUs: skip their checks"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from healthcheck import json_text, provenance
-from healthcheck.cli import numbers, output
+from healthcheck import json_text
+from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
-from healthcheck.cli.probe import PROBE_OF
+from healthcheck.cli.probe import report_of
 from healthcheck.engine import Ledger
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import read_bounded
-from healthcheck.probe import facts, figures, scoring
+from healthcheck.probe import figures, scoring
 from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.folder import REPORT, finish, load
-from healthcheck.probe.metrics import metrics
+from healthcheck.probe.folder import METRICS, REPORT, load, write_metrics
+from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Silent
-from healthcheck.records import SCHEMA, Report, verdict_of
+from healthcheck.records import SCHEMA, JsonValue, Stage
 from healthcheck.redact import redacted_report, redactor
 from healthcheck.report.folder import write
 from healthcheck.report.words import plain
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
                         "line; runs with your rights, in no sandbox")  # fmt: skip
     parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
-    parser.add_argument("--timeout", type=numbers.number(1), default=TIMEOUT_S, metavar="S",
+    parser.add_argument("--timeout", type=number_types.number(1), default=TIMEOUT_S, metavar="S",
                         help=f"seconds that the command may take (default: {TIMEOUT_S:.0f})")  # fmt: skip
     output.json_argument(parser, "the figures")
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         scores = scoring.from_file(probed, options.scores, options.column)
     scoring.keep(options.run_folder, scores)
     scored = load(options.run_folder)
-    finish(scored, metrics(scored))
+    write_metrics(scored, compute_metrics(scored))
     _refresh_report(scored)
     output.show(lines_of(scored), options.json, lambda: as_json(scored))
     return 0
@@ -68,23 +68,24 @@ def _refresh_report(run: ProbeRun) -> None:
         told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):
         return
-    asked = told.get("asked") if isinstance(told, dict) else None
-    if not isinstance(asked, str) or not asked.startswith(PROBE_OF):
+    if not isinstance(told, dict) or _stages(told) != {Stage.PROBE.value}:
         return
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: run)
-    report = Report(
-        verdict=verdict_of(ledger.results),
-        results=ledger.results,
-        asked=asked,
-        metrics=facts.metrics(run),
-        provenance={**provenance.kit(), **facts.provenance(run)},
-    )
+    report = report_of(ledger, run, asked=str(told.get("asked", "")))
     write(run.folder, redacted_report(report, redactor(os.environ)), run)
 
 
+def _stages(report: Mapping[str, JsonValue]) -> set[str]:
+    """The stages of the checks in a JSON report."""
+    checks = report.get("checks")
+    if not isinstance(checks, list):
+        return set()
+    return {str(check.get("stage")) for check in checks if isinstance(check, dict)}
+
+
 def as_json(run: ProbeRun) -> dict[str, object]:
-    """The figures as JSON values; fractions."""
+    """The figures as JSON values, from 0 to 1."""
     return {
         "schema": SCHEMA,
         "source": run.scores.source,
@@ -100,11 +101,10 @@ def lines_of(run: ProbeRun) -> Iterator[str]:
     yield f"{len(grid.rows)} problems × {grid.repeats} samples; one answer is chosen for each problem"
     yield ""
     yield f"{'right, %':>9}  {'95 % interval':<15} chosen"
-    shown = figures.choices(run)
-    for estimate, said in shown:
+    for estimate, said in figures.choices(run):
         interval = f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
         yield f"{100 * estimate.value:>9.2f}  {interval:<15} {said} ({estimate.name})"
-    if not any(estimate.name.startswith("weighted") and "score" in estimate.name for estimate, _ in shown):
+    if any(score < 0 for score in run.scores.values.values()):
         yield "note: a negative score has no weight in a vote, so that scores only rank here"
     yield ""
-    yield plain(f"Kept in {run.folder / scoring.STORED}; all k are in {run.folder / 'results/metrics.json'}")
+    yield plain(f"Kept in {run.folder / scoring.STORED}; figures for every k are in {run.folder / METRICS}")

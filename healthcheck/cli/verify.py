@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, fix, hardware
-from healthcheck.cli import numbers, output, sampling
+from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.places import new_place, place
 from healthcheck.errors import UsageError
 from healthcheck.nearest import hint
@@ -58,13 +58,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         CONSENT_OPTION, action="store_true", help="run deploy.sh with all rights of this user if this "
         f"system can neither isolate nor confine it (also: {CONSENT_VARIABLE}=1); a launch does so anyway",
     )  # fmt: skip
-    launch.add_argument("--deadline", type=numbers.positive, default=1800, metavar="S",
+    launch.add_argument("--deadline", type=number_types.positive, default=1800, metavar="S",
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
-    limits.add_argument("--weight-limit", type=numbers.positive, metavar="GB",
+    limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB",
                         help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4")
-    limits.add_argument("--npus", type=numbers.count, default=0, metavar="N", help="how many of them")
+    limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help="how many of them")
     deep = parser.add_argument_group(
         "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
     )

@@ -19,7 +19,7 @@ from healthcheck.probe.drawing import drawn, shared
 from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.journal import Journal
-from healthcheck.probe.metrics import metrics as compute
+from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.progress import Meter
 from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
@@ -30,7 +30,7 @@ from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Stage
 
-__all__ = ["measure", "metrics", "provenance", "resume"]
+__all__ = ["measure", "provenance", "resume", "stored_metrics"]
 _TEMPLATE_TOKENS = 256
 """Room for what a chat template puts around the prompt, where the server does not say how much that is."""
 _TEMPLATE_MOST_TOKENS = 2048
@@ -99,7 +99,7 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
 
 
-def metrics(run: ProbeRun) -> dict[str, JsonValue]:
+def stored_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     """The figures of a run, as they were written down at its end.
 
     Raises:
@@ -247,9 +247,11 @@ def _collect(
         stopped = EndedBy.INTERRUPT.value
     finally:
         keeper.journal.close()
-        run_folder.end(folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3)))
+        run_folder.write_outcome(
+            folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3))
+        )
     run = run_folder.load(folder)
-    run_folder.finish(run, compute(run))
+    run_folder.write_metrics(run, compute_metrics(run))
     export.finish(run)
     return run
 

@@ -130,7 +130,7 @@ def _instead(folder: Path) -> str:
     return f"it has no {SETTINGS}; expected is the folder that --out named"
 
 
-def end(folder: Path, outcome: Outcome) -> None:
+def write_outcome(folder: Path, outcome: Outcome) -> None:
     """Write down how the run ended."""
     write_atomically(folder / OUTCOME, json_text.dump(outcome))
 
@@ -194,6 +194,6 @@ def figures(folder: Path) -> dict[str, JsonValue]:
     return found
 
 
-def finish(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
+def write_metrics(run: ProbeRun, figures: Mapping[str, JsonValue]) -> None:
     """Write the figures of a run beside what was recorded."""
     write_atomically(run.folder / METRICS, json_text.dump(figures))

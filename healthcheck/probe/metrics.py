@@ -18,7 +18,7 @@ from healthcheck.probe.statistics.summary import ALL, accuracy_name, headline, p
 from healthcheck.records import JsonValue
 
 
-def metrics(run: ProbeRun) -> dict[str, JsonValue]:
+def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     """The service's four figures on top, then the rest by subject. A run without samples has counts only."""
     chosen = figures.grid(run)
     counts: dict[str, JsonValue] = {

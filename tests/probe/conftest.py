@@ -77,5 +77,5 @@ def recorded(
             )
         )
     journal.close()
-    folder.end(where, Outcome(stopped="", seconds=1.0))
+    folder.write_outcome(where, Outcome(stopped="", seconds=1.0))
     return where

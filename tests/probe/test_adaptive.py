@@ -9,7 +9,7 @@ import pytest
 from healthcheck.errors import UsageError
 from healthcheck.probe import figures
 from healthcheck.probe.adaptive import saving
-from healthcheck.probe.facts import measure, metrics, resume
+from healthcheck.probe.facts import measure, resume, stored_metrics
 from healthcheck.probe.folder import load
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.probe.reference_run import reference_of
@@ -51,7 +51,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ProbeRun, ProbeRun]:
 
 def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, ProbeRun]) -> None:
     whole, run = both
-    found, saved = metrics(run), saving(run)
+    found, saved = stored_metrics(run), saving(run)
     assert saved is not None
     # One request at a time: the simulator draws by problem and repeat, so that the samples are the same.
     assert all(short == long[: len(short)] for short, long in zip(rows(run), rows(whole), strict=True))
@@ -69,8 +69,8 @@ def test_other_figures_rest_on_the_samples_that_every_problem_has(both: tuple[Pr
     least = N // 2 + 1
     assert figures.grid(run).repeats == least
     first = [c for row in rows(whole) for _, c in row[:least]]
-    assert metrics(run)[f"avg@{least}"]["value"] == pytest.approx(sum(first) / len(first))
-    assert f"avg@{N}" not in metrics(run)
+    assert stored_metrics(run)[f"avg@{least}"]["value"] == pytest.approx(sum(first) / len(first))
+    assert f"avg@{N}" not in stored_metrics(run)
     assert run.stopped == ""
 
 

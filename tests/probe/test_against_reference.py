@@ -13,8 +13,8 @@ from healthcheck.errors import UsageError
 from healthcheck.probe import figures
 from healthcheck.probe.bank import bank, refuse_unlike
 from healthcheck.probe.checks import CHECKS
-from healthcheck.probe.folder import JOURNAL, Outcome, end, load
-from healthcheck.probe.metrics import metrics
+from healthcheck.probe.folder import JOURNAL, Outcome, load, write_outcome
+from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.probe.reference_run import reference_of
 from healthcheck.records import CheckResult
@@ -44,7 +44,7 @@ def test_a_server_that_keeps_only_the_easy_tier_is_degraded(tmp_path: Path) -> N
     result = accuracy_of(run)
     assert result.outcome.value == "fail"
     assert "degraded: a loss is shown at an error of 1 %" in told(result)
-    assert metrics(run)["verdict"]["problems"] == "all"
+    assert compute_metrics(run)["verdict"]["problems"] == "all"
 
 
 def test_the_command_rejects_the_server_that_keeps_only_the_easy_tier(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_an_open_question_says_how_many_more_samples_it_takes(tmp_path: Path) ->
     assert not result.settled
     assert "not settled after 600 samples" in told(result)
     assert "more samples would settle it" in told(result)
-    verdict = metrics(run)["verdict"]
+    verdict = compute_metrics(run)["verdict"]
     assert verdict["decision"] == "inconclusive"
     assert verdict["margin"] == 0.02 < verdict["settles"]
     assert verdict["needed"] > 600
@@ -111,7 +111,7 @@ def test_a_reference_that_ended_early_is_refused(tmp_path: Path) -> None:
     folder = recorded(tmp_path / "gpu", 0.9)
     lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
     (folder / JOURNAL).write_bytes(b"".join(lines[:200]))
-    end(folder, Outcome(stopped="the evidence is clear", seconds=1.0))
+    write_outcome(folder, Outcome(stopped="the evidence is clear", seconds=1.0))
     with pytest.raises(UsageError, match="it ended early"):
         reference_of(load(folder))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe.facts import metrics
+from healthcheck.probe.facts import stored_metrics
 from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
 from tests.probe.conftest import Probe, behaviour, even
@@ -15,7 +15,7 @@ from tests.probe.conftest import Probe, behaviour, even
 def test_samples_that_all_agree_are_worth_one_however_many_are_taken(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.5), correlation=1.0)) as simulator:
         run = probe(simulator.url, problems=30, samples=4)
-    figures = metrics(run)
+    figures = stored_metrics(run)
     share = figures["avg@4"]["value"]
     assert 0.1 < share < 0.9
     by_k = figures["correlated pass@k"]
@@ -38,6 +38,6 @@ def test_samples_that_all_agree_are_worth_one_however_many_are_taken(probe: Prob
 def test_of_one_sample_a_problem_nothing_is_said_of_more(probe: Probe, tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(0.5))) as simulator:
         run = probe(simulator.url, problems=6, samples=1)
-    assert metrics(run)["correlated pass@k"] == {}
-    assert metrics(run)["standard error of pass@k"] == {}
+    assert stored_metrics(run)["correlated pass@k"] == {}
+    assert stored_metrics(run)["standard error of pass@k"] == {}
     assert not any("Standard error" in chart.title for chart in measured(run).charts)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from healthcheck.probe.facts import measure, metrics
+from healthcheck.probe.facts import measure, stored_metrics
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Silent
 
@@ -58,7 +58,9 @@ def url() -> Iterator[str]:
 
 
 def figures(url: str, folder: Path, **settings: object) -> dict:
-    return metrics(measure(ProbeSettings(url=url, problems=12, samples=2, full=True, **settings), Silent(), folder))
+    return stored_metrics(
+        measure(ProbeSettings(url=url, problems=12, samples=2, full=True, **settings), Silent(), folder)
+    )
 
 
 def test_confidence_is_calibrated_against_correctness(url: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure, resume
 from healthcheck.probe.folder import load
 from healthcheck.probe.journal import Journal
-from healthcheck.probe.metrics import metrics
+from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
 from healthcheck.progress import Silent
@@ -54,7 +54,7 @@ def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None
 def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
     with Simulator(behaviour(accuracy={"easy": 1.0, "medium": 0.5, "hard": 0.0})) as server:
         run = probe(server.url, problems=60, samples=5)
-    figure = metrics(run)
+    figure = compute_metrics(run)
     rows: dict[int, list[bool]] = {}
     for sample, grade in zip(run.samples, run.grades, strict=True):
         rows.setdefault(sample.problem, []).append(grade.correct)
@@ -101,7 +101,7 @@ def test_a_server_that_refuses_some_requests_is_asked_again_and_warned_of(probe:
     result = judged(run)["probe/completes"]
     assert result.outcome is Outcome.WARN
     assert "HTTP 503" in seen(result)
-    assert metrics(run)["avg@3"]["value"] == 1.0
+    assert compute_metrics(run)["avg@3"]["value"] == 1.0
 
 
 def test_a_server_that_dies_ends_the_run_and_keeps_what_came(probe: Probe) -> None:
@@ -120,7 +120,7 @@ def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) 
     journal = Journal(run.folder / "logs/samples.jsonl")
     journal.append(replace(run.samples[0], text="", error="HTTP 500"))
     journal.close()
-    figure = metrics(load(run.folder))
+    figure = compute_metrics(load(run.folder))
     assert figure["avg@3"]["value"] == pytest.approx(35 / 36)
     assert figure["without failures"]["value"] == 1.0
     assert figure["failed requests"] == 1
@@ -129,7 +129,7 @@ def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) 
 def test_where_nothing_was_answered_no_answer_is_blamed(probe: Probe) -> None:
     with Simulator(behaviour(faults=("chat-500",))) as server:
         run = probe(server.url)
-    figure = metrics(run)
+    figure = compute_metrics(run)
     assert "without failures" not in figure
     assert figure["the service's client will print"] == {}
     assert judged(run)["probe/completes"].outcome is Outcome.FAIL

@@ -63,11 +63,14 @@ def test_a_command_that_knows_chooses_a_right_answer_wherever_there_is_one(
     ]
     assert "the sample of the highest score (best@4 (score))" in (run / "report.html").read_text("utf-8")
     report = json.loads((run / "report.json").read_text())
+    assert report["asked"].startswith("probe of ")
     assert report["metrics"]["best@4 (score)"]["value"] == pytest.approx(solved)
     assert any(check["id"] == "probe/completes" for check in report["checks"])
 
 
-def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(run: Path, tmp_path: Path) -> None:
+def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = (run / "logs/samples.jsonl").read_text("utf-8").splitlines()
     samples = [json.loads(line) for line in lines]
     file = tmp_path / "scored.jsonl"
@@ -77,10 +80,12 @@ def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(run: Pat
     first = [g.correct for s, g in zip(load(run).samples, load(run).grades, strict=True) if s.repeat == 0]
     assert value(run, "best@4 (score)") == pytest.approx(sum(first) / len(first))
     assert "weighted maj@4 (score)" not in figures(run)
+    assert "a negative score has no weight" in capsys.readouterr().out
 
     table = tmp_path / "scored.csv"
     table.write_text("problem,repeat,score\n" + "".join(f"{s['problem']},{s['repeat']},0.5\n" for s in samples))
     assert main(["score", str(run), "--scores", str(table)]) == 0
+    assert "a negative score" not in capsys.readouterr().out
     named = figures(run)["all"]["figures"]  # type: ignore[index,call-overload]
     assert value(run, "weighted maj@4 (score)") == pytest.approx(named["maj@4"]["value"])  # type: ignore[index,call-overload]
 
@@ -136,6 +141,14 @@ def test_samples_that_came_after_the_scores_leave_them_out(run: Path, oracle: st
     assert main(["score", str(run), "--command", oracle]) == 0
     scores = json.loads((run / "results/scores.json").read_text())
     (run / "results/scores.json").write_text(json.dumps(scores | {"scores": scores["scores"][1:]}))
-    from healthcheck.probe.metrics import metrics
+    from healthcheck.probe.metrics import compute_metrics
 
-    assert not any("(score)" in name for name in metrics(load(run)))
+    assert not any("(score)" in name for name in compute_metrics(load(run)))
+
+
+def test_a_report_of_further_stages_stays_as_it_is(run: Path, oracle: str) -> None:
+    report = json.loads((run / "report.json").read_text())
+    report["checks"].append({"id": "repo/git", "stage": "repo"})
+    (run / "report.json").write_text(json.dumps(report))
+    assert main(["score", str(run), "--command", oracle]) == 0
+    assert json.loads((run / "report.json").read_text()) == report

@@ -117,7 +117,7 @@ def test_a_run_on_signs_prints_what_the_clients_grader_gives_and_reads_back(tmp_
         text = (f"The {answer.upper()}!", f"**{answer}**")[slot.repeat] if slot.problem else "a cat"
         journal.append(Sample(order=slot.order, problem=slot.problem, repeat=slot.repeat, text=text))
     journal.close()
-    folder.end(tmp_path, Outcome(stopped="", seconds=1.0))
+    folder.write_outcome(tmp_path, Outcome(stopped="", seconds=1.0))
     run = folder.load(tmp_path)
     assert figures.accuracies(run)["all"] == pytest.approx(10 / 12)
     export.finish(run)
