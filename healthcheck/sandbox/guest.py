@@ -28,10 +28,10 @@ class Guest:
 
     Attributes:
         install: writes the stubs to a folder, seen by the script as `job.kit`, and links their names into others.
-        scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
-        roles: those of them, by name, that may do more than record a command.
         furnish: adds the files of the image to the root of an isolated machine.
         is_absent: whether a program of this machine is hidden from an isolated script.
+        scripts: the folder of the stubs in Python, below `job.kit`; "" for none.
+        roles: those of them, by name, that may do more than record a command.
         readable: files of this machine, beside the system's own, that a confined script may read.
         owned, owned_alone: trees and single folders of the image that root may change there.
         reads: files of a command's own that are recorded whatever their names end with.
