@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from healthcheck.probe.grading import judge
 from healthcheck.probe.grading.extract import Found
 from healthcheck.probe.grading.judge import Verdict
-from healthcheck.probe.grading.numbers import MAX_CHARS, Number, normalise, numbers
+from healthcheck.probe.grading.numbers import MAX_CHARS, Number, in_digits, normalise
 from healthcheck.probe.grading.statements import statements
 
 _SIGNS = {
@@ -127,7 +127,7 @@ def _one(answer: str, gold: str) -> tuple[bool, str]:
 def _number(text: str) -> Number | None:
     """The number that is the whole of a text."""
     plain = normalise(text).strip()
-    found = numbers(plain)
+    found = in_digits(plain)
     return found[0] if len(found) == 1 and (found[0].start, found[0].end) == (0, len(plain)) else None
 
 

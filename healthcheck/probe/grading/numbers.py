@@ -104,7 +104,7 @@ def _root(found: re.Match[str]) -> str:
     return f" {int(found['times'] or 1) * root} " if root * root == under else " √ "
 
 
-def numbers(text: str) -> tuple[Number, ...]:
+def in_digits(text: str) -> tuple[Number, ...]:
     """The numbers written in digits, in order; `text` is normalised."""
     found: list[Number] = []
     place, scale_before = 0, 0
@@ -135,7 +135,7 @@ def spelled(text: str) -> tuple[Number, ...]:
 def read(text: str) -> Number | None:
     """The one number that a short text states; of an equation the last, else the first."""
     text = normalise(text[-MAX_CHARS:])
-    found = numbers(text) or spelled(text)
+    found = in_digits(text) or spelled(text)
     if not found:
         return None
     after = text.rfind("=")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from healthcheck.probe.grading.numbers import Number, numbers, spelled
+from healthcheck.probe.grading.numbers import Number, in_digits, spelled
 
 _MEASURES: tuple[dict[str, int], ...] = (
     {"s|secs?|seconds?|秒钟?": 1, "mins?|minutes?|分钟?": 60, "h|hrs?|hours?|个?小时|时": 3600,
@@ -35,7 +35,7 @@ def quantities(text: str) -> tuple[Number, ...]:
     A quantity in several units has a reading in each of them; one that is also given roughly, that reading too.
     """
     merged: list[Number] = []
-    for number in numbers(text) or spelled(text):
+    for number in in_digits(text) or spelled(text):
         both = _together(text, merged[-1], number) if merged else None
         if both:
             merged[-1] = both
