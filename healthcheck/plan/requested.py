@@ -54,6 +54,6 @@ def is_install(command: RecordedCommand) -> bool:
 def _of_pip(plan: LaunchPlan) -> Iterator[str]:
     for command in filter(is_install, plan.commands):
         words = pip_words.to_install(command.program, command.argv[1:]) or ()
-        yield from (word for word in words if not word.startswith("-") and word not in command.texts)
+        yield from (word for word in pip_words.operands(words) if word not in command.texts)
         for text in command.texts.values():
-            yield from (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-")))
+            yield from pip_words.of_lines(text.splitlines())

@@ -7,6 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 _PIP = re.compile(r"pip[\d.]*")
 _LISTS = ("-r", "--requirement")
+WITH_VALUE = frozenset({
+    "-t", "--target", "-i", "--index-url", "--extra-index-url", "--trusted-host", "--prefix", "--root", "--src",
+    "--platform", "--python-version", "--implementation", "--abi", "--no-binary", "--only-binary", "--python",
+    "--upgrade-strategy", "--cache-dir", "--log", "--proxy", "--retries", "--timeout", "--config-settings", "-C",
+    "--global-option", "--progress-bar", "--root-user-action", "--report", "--exists-action", "--cert",
+    "--client-cert", "--use-feature", "--use-deprecated", "--keyring-provider", "--default-timeout", "-d",
+    "--dest", "-w", "--wheel-dir", "-b", "--build", "--build-option", "-p", "--torch-backend", "--prerelease",
+    "--index", "--default-index", "--index-strategy", "--override", "--overrides",
+})  # fmt: skip
+"""Options of pip and uv that take a value which names neither a list, a project nor a folder to look into."""
+_NAMES_A_FILE = {*_LISTS, "-c", "--constraint", "-f", "--find-links"}
+_EDITABLE = ("-e", "--editable")
 _NAME = re.compile(r"\s*(?:\S*[/+])?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _AFTER_THE_NAME = re.compile(r"-\d.*|\.(?:git|whl|zip|tgz|tar)\b.*|\[.*")
 """What follows a project's name in those of its archives and repositories."""
@@ -22,6 +34,29 @@ def to_install(program: str, arguments: Sequence[str]) -> Sequence[str] | None:
     if "install" in arguments and (is_pip(program) or "pip" in arguments[:3]):
         return arguments[list(arguments).index("install") + 1 :]
     return None
+
+
+def operands(words: Iterable[str]) -> Iterator[str]:
+    """The requirements and projects among the words after `install`, those of -e among them; no option's value."""
+    rest = iter(words)
+    for word in rest:
+        option, equals, value = word.partition("=")
+        if option in _EDITABLE:
+            yield value if equals else next(rest, "")
+        elif word in WITH_VALUE or word in _NAMES_A_FILE:
+            next(rest, "")
+        elif not word.startswith("-"):
+            yield word
+
+
+def of_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The requirements and projects that lines of requirements name, without their options."""
+    for line in lines:
+        plain = line.strip()
+        if plain.startswith("-"):
+            yield from operands(plain.split(maxsplit=1))
+        elif not plain.startswith("#"):
+            yield plain
 
 
 def packages(words: Iterable[str]) -> frozenset[str]:

@@ -100,6 +100,17 @@ NOT_IN_THE_IMAGE: tuple[Case, ...] = (
             ("by-uv", "uv pip install --system mindspore"),
         )
     ),
+    *(
+        case(f"value-of-an-option-{name}", sh(f"set -e\npip install {words} einops\npython3 -c 'import {name}'{SERVE}"), NEEDS,
+             says=name, files={"reqs/base.txt": "einops\n", "constraints.txt": "einops<1\n"})
+        for name, words in (
+            ("simple", "-i https://example.org/simple"), ("base", "-r reqs/base.txt"), ("constraints", "-c constraints.txt"),
+        )
+    ),
+    case("option-in-requirements", sh(f"set -e\npython3 -c 'import simple'{SERVE}"), NEEDS, says="simple",
+         files={"requirements.txt": "--index-url=https://example.org/simple\neinops\n"}),
+    case("required-from-another-folder", sh(f"set -e\ncd src\npython3 ../look.py\ncd ..{SERVE}"),
+         files={**LOOK, "src/a.txt": "", "requirements.txt": "mindspore\n"}),
     case("installed-editable", sh(f"set -e\npip install -e tools\npython3 -m mytools.look{SERVE}"),
          files={"tools/pyproject.toml": "", "tools/src/mytools/__init__.py": "", "tools/src/mytools/look.py": "import six, urllib3\n"}),
     *(

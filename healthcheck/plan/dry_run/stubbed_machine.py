@@ -159,7 +159,7 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     os.mkfifo(f"{kit}/forever")
     if not job.answers:
         shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
-    Path(f"{kit}/{IMAGE}").write_text(json.dumps(asdict(image)), encoding="ascii")
+    Path(f"{kit}/{IMAGE}").write_text(json.dumps({**asdict(image), "root": job.root}), encoding="ascii")
     common = (FOLDER / "common.sh").read_text(encoding="ascii")
     for script in FOLDER.glob("*.sh"):
         body = (

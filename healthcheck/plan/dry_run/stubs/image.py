@@ -21,6 +21,11 @@ def _image() -> dict[str, Any]:
         return dict(json.load(file))
 
 
+def root() -> str:
+    """The folder of the submission, as its processes see it."""
+    return str(_image()["root"])
+
+
 def packages() -> dict[str, str]:
     """The versions of the packages that scripts query by name, as pip names them."""
     return dict(_image()["versions"])

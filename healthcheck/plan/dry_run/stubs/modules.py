@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import apps, devices, engines, image, installed, patches, pip
+from healthcheck.plan.dry_run.stubs import apps, devices, engines, image, patches, pip, requested_modules
 from healthcheck.plan.dry_run.stubs.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
@@ -76,10 +76,14 @@ class Finder(importlib.abc.MetaPathFinder):
         parent = sys.modules.get(top)
         if parent and not isinstance(parent, Module) and name != top:
             return None
-        shipped = importlib.machinery.PathFinder.find_spec(name, installed.folders()) if name == top else None
+        shipped = (
+            importlib.machinery.PathFinder.find_spec(name, requested_modules.project_folders())
+            if name == top
+            else None
+        )
         if shipped is not None:
             return shipped
-        if top not in self._names and top.lower() not in installed.names():
+        if top not in self._names and top.lower() not in requested_modules.importable_names():
             return None
         return _stub(name)
 

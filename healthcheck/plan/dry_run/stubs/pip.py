@@ -10,6 +10,7 @@ if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
 from healthcheck.plan.dry_run.stubs import commands, earlier_steps, image, note
+from healthcheck.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """Where a stubbed package says that it is installed: the folders of its packages."""
@@ -21,15 +22,6 @@ _FILES = {
     "--constraint": "requirements",
 }
 _NAMES_A_PLACE = {**_FILES, "-e": "project", "--editable": "project", "-f": "folder", "--find-links": "folder"}
-_WITH_VALUE = {
-    "-t", "--target", "-i", "--index-url", "--extra-index-url", "--trusted-host", "--prefix", "--root", "--src",
-    "--platform", "--python-version", "--implementation", "--abi", "--no-binary", "--only-binary", "--python",
-    "--upgrade-strategy", "--cache-dir", "--log", "--proxy", "--retries", "--timeout", "--config-settings", "-C",
-    "--global-option", "--progress-bar", "--root-user-action", "--report", "--exists-action", "--cert",
-    "--client-cert", "--use-feature", "--use-deprecated", "--keyring-provider", "--default-timeout", "-d",
-    "--dest", "-w", "--wheel-dir", "-b", "--build", "--build-option", "-p", "--torch-backend", "--prerelease",
-    "--index", "--default-index", "--index-strategy", "--override", "--overrides",
-}  # fmt: skip
 
 
 def run(arguments: list[str]) -> int:
@@ -72,7 +64,7 @@ def _problems(arguments: list[str]) -> Iterator[str]:
         elif option in _NAMES_A_PLACE:
             place = value if equals else waiting.pop(0) if waiting else ""
             yield from _missing(_NAMES_A_PLACE[option], place)
-        elif word in _WITH_VALUE and waiting:
+        elif word in pip_words.WITH_VALUE and waiting:
             waiting.pop(0)
 
 

@@ -1,4 +1,4 @@
-"""Which packages the submission asks for: in requirements.txt, and by the installations that were recorded."""
+"""The modules that the submission asks pip for, in requirements.txt and by recorded installations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _OF_PYTHON = re.compile(r"^(?:python_?|py_?)|_?py(?:thon3?)?$")
 
 
-def names() -> frozenset[str]:
-    """The names that their modules may have, in lower case: python-magic has `magic`, and ruamel.yaml `ruamel`.
+def importable_names() -> frozenset[str]:
+    """The names that the modules of the packages may have, in lower case: python-magic has `magic`.
 
-    A package that needs CUDA neither builds nor loads, whoever asks for it.
+    CUDA-only packages are left out: they do not load on this machine.
     """
-    found = pip_words.packages([*_lines("requirements.txt"), *_of_installations()])
+    required = pip_words.of_lines(_lines(os.path.join(image.root(), "requirements.txt")))
+    found = pip_words.packages([*required, *_of_installations()])
     plain = {name for name in found if image.pip_name(name) not in image.cuda_only()}
     return frozenset(
         plain | {re.split("[._]", name)[0] for name in plain} | {_OF_PYTHON.sub("", name) for name in plain}
@@ -37,16 +38,16 @@ def _lines(path: str) -> list[str]:
 def _of_installations() -> Iterator[str]:
     for folder, words in earlier_steps.installations():
         for place in pip_words.lists(words):
-            yield from _lines(os.path.join(folder, place))
-        yield from (word for word in words if not word.startswith("-"))
+            yield from pip_words.of_lines(_lines(os.path.join(folder, place)))
+        yield from pip_words.operands(words)
 
 
-def folders() -> Sequence[str]:
-    """Where the projects are that were installed from folders of the submission."""
+def project_folders() -> Sequence[str]:
+    """Folders of projects that pip installed from the submission."""
     found = []
     for folder, words in earlier_steps.installations():
-        for word in words:
+        for word in pip_words.operands(words):
             place = os.path.join(folder, word.partition("[")[0])
-            if not word.startswith("-") and any(os.path.exists(f"{place}/{name}") for name in _PROJECT):
+            if any(os.path.exists(f"{place}/{name}") for name in _PROJECT):
                 found += [place, f"{place}/src"]
     return found
