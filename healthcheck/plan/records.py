@@ -43,6 +43,30 @@ class Api(enum.Enum):
     UNKNOWN = "unknown"
 
 
+class Origin(enum.Enum):
+    """Where a server's port comes from; OPTION is the command line or a call in Python."""
+
+    OPTION = "option"
+    FILE = "file"
+    VARIABLE = "variable"
+    DEFAULT = "default"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortSource:
+    """Where a server's port comes from, or why it is unknown.
+
+    Attributes:
+        text: as findings quote it: "--port 80", "PORT=80", "c.yaml:1".
+        where: the line of the configuration file ("c.yaml:1"); "" where it is unknown or there is none.
+    """
+
+    kind: Origin
+    text: str
+    where: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCommand:
     """One recorded launch of a model server.
@@ -56,7 +80,7 @@ class ServerCommand:
         unread_config: its --config file where that is too long to be recorded whole: its options are unknown.
         limit_s: after how long what started the server ends it (`timeout 600 vllm serve …`); None without a limit.
         model: the weights that it would serve, resolved as a path where it is one; None is unknown.
-        port: None is unknown; `port_source` says where it comes from, or why it is unknown.
+        port: None is unknown, or what `port_source` has is not a number.
         served_names: under which the model is served, the engine's default included; empty where it is unknown.
         api_key: where a key is demanded ("--api-key", "VLLM_API_KEY"), never the key.
         missing_files: options with the files that they name and that were not there ("--config conf/c.yaml").
@@ -77,7 +101,7 @@ class ServerCommand:
     foreground: bool
     model: str | None
     port: int | None
-    port_source: str
+    port_source: PortSource
     host: str | None
     served_names: tuple[str, ...] = ()
     api_key: str | None = None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from healthcheck.errors import UsageError
 from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
-from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Outcome, Stage
 from healthcheck.repo.checks import CHECKS
 from healthcheck.repo.facts import read_submission
@@ -29,7 +29,7 @@ def result(check_id: str, outcome: Outcome = Outcome.FAIL) -> CheckResult:
 def recorded(where: str = "", engine: str = "vllm", names: tuple[str, ...] = ()) -> LaunchPlan:
     server = ServerCommand(
         engine=engine, api=Api.OPENAI_CHAT, argv=(), command="", env={}, cwd="", foreground=True, model=None, port=None,
-        port_source="", host=None, where=where, served_names=names,
+        port_source=PortSource(kind=Origin.UNKNOWN, text=""), host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(
         shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)

@@ -74,3 +74,20 @@ def test_options_of_the_file_are_judged_like_others(
     repository = case("config", sh('exec vllm serve "$MODEL_PATH" --config c.yaml'), files=files)
     _, results = judged(write(repository, tmp_path / "repo"), weights)
     assert results[check].outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "says"),
+    [
+        ("c.yaml", "host: 0.0.0.0\nport: 8o00\n", "c.yaml:2", "“8o00” (c.yaml:2) is not a port"),
+        ("c.json", '{"port": 8080}', "c.json:1", "port 8080 (c.json:1)"),
+    ],
+)
+def test_a_wrong_port_is_placed_where_the_file_has_it(
+    name: str, text: str, place: str, says: str, tmp_path: Path, weights: Path
+) -> None:
+    repository = case("port", sh(f'exec vllm serve "$MODEL_PATH" --config {name}'), files={name: text})
+    _, results = judged(write(repository, tmp_path / "repo"), weights)
+    (found,) = results["plan/port"].findings
+    assert (results["plan/port"].outcome, found.where) == (Outcome.FAIL, place)
+    assert says in found.seen

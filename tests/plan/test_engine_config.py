@@ -17,7 +17,7 @@ from healthcheck.errors import UsageError
 from healthcheck.plan.checks.engine_config import engine_config
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
 from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
-from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
 from tests.plan import small_engine
@@ -49,7 +49,7 @@ def plan_of(*argv: str, stack: str = "", engine: str = "vllm", **env: str) -> La
             options[name[2:]] = "" if value.startswith("--") else value
     server = ServerCommand(
         engine=engine, api=Api.OPENAI_CHAT, argv=words, command=shlex.join(("vllm", "serve", *words)), env=env, cwd=ROOT,
-        foreground=True, model=MODEL, port=8000, port_source="--port", host=None, where="deploy.sh:3", options=options,
+        foreground=True, model=MODEL, port=8000, port_source=PortSource(kind=Origin.OPTION, text="--port"), host=None, where="deploy.sh:3", options=options,
     )  # fmt: skip
     run = ShellRun(
         shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)

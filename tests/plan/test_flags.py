@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.plan.checks.flags import flags
-from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.plan.servers.options import vllm_grammar
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, catalogue, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import parse
@@ -42,7 +42,7 @@ UNITS_IN_JSON_SINCE = "0.23.0"
 def command(*argv: str, **options: str) -> ServerCommand:
     return ServerCommand(
         engine="vllm", api=Api.OPENAI_CHAT, argv=argv, command=shlex.join(("vllm", "serve", *argv)), env={}, cwd="/r",
-        foreground=True, model="/w", port=8000, port_source="--port", host=None, where="deploy.sh:3", options=options,
+        foreground=True, model="/w", port=8000, port_source=PortSource(kind=Origin.OPTION, text="--port"), host=None, where="deploy.sh:3", options=options,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 from healthcheck.engine import Ledger
-from healthcheck.plan.records import Api, LaunchPlan, ServerCommand, ShellRun
+from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.sandbox.job import EndedBy
@@ -116,7 +116,7 @@ def plan(
     server = ServerCommand(
         engine=engine, api=Api.OPENAI_CHAT, argv=(), command="vllm serve", cwd=root,
         env={"ASCEND_RT_VISIBLE_DEVICES": devices}, foreground=True,
-        model=model or model_path, port=8000, port_source="default", host="0.0.0.0", where="deploy.sh:2", options=named,
+        model=model or model_path, port=8000, port_source=PortSource(kind=Origin.DEFAULT, text="default"), host="0.0.0.0", where="deploy.sh:2", options=named,
     )  # fmt: skip
     run = ShellRun(
         shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=(), servers=(server,)

@@ -61,5 +61,5 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
 
 def _lost_value(server: ServerCommand) -> bool:
     """Whether the model or the port is an option or a place on the command line with nothing in it."""
-    bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source) is not None
+    bare = server.port is None and re.fullmatch(r"-[\w-]+[= ]?", server.port_source.text) is not None
     return bare or any(server.options.get(name) == "" for name in ("model", "model-path"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan import repairs
-from healthcheck.plan.records import LaunchPlan, ServerCommand
-from healthcheck.plan.servers.options import UNRESOLVED
+from healthcheck.plan.records import LaunchPlan, Origin, ServerCommand
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Finding, Stage
 
@@ -44,27 +43,28 @@ def port(plan: LaunchPlan) -> Findings:
         return
     if server.port is not None:
         yield _another_port(plan, server)
-    elif UNRESOLVED not in server.port_source and server.port_source.startswith(("-", "port")):
+    elif server.port_source.kind in {Origin.OPTION, Origin.FILE}:
         yield _no_port(plan, server)
     else:
-        yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source})")
+        yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source.text})")
 
 
 def _no_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
+    source = server.port_source
     return fail(
         expected=f"port {contract.PORT}",
-        seen=f"{server.port_source} is not a port: {server.command}",
+        seen=f"{source.text} is not a port: {server.command}",
         fix=repairs.port(server),
-        where=line_of(plan, server.port_source.split()[0].split("=")[0]),
+        where=source.where or line_of(plan, source.text.split()[0].split("=")[0]),
     )
 
 
 def _another_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
-    in_a_file = ".y" in server.port_source
+    source = server.port_source
     return fail(
         expected=f"port {contract.PORT}",
-        seen=f"port {server.port} ({server.port_source}): {server.command}",
+        seen=f"port {server.port} ({source.text}): {server.command}",
         fix=repairs.port(server),
-        where=server.port_source if in_a_file else line_of(plan, server.port_source, str(server.port)),
-        evidence={"port": server.port, "source": server.port_source},
+        where=source.where or line_of(plan, source.text, str(server.port)),
+        evidence={"port": server.port, "source": source.text},
     )

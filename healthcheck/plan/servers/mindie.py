@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.plan.commands import command_text
-from healthcheck.plan.records import Api, ServerCommand
+from healthcheck.plan.records import Api, Origin, PortSource, ServerCommand
 from healthcheck.plan.servers import named_files
 from healthcheck.records import JsonValue
 from healthcheck.sandbox.job import Record
@@ -37,7 +37,10 @@ def server_of(record: Record, argv: tuple[str, ...], *, foreground: bool, where:
         foreground=foreground,
         model=record.paths.get(path, path) if isinstance(path, str) else None,
         port=port if isinstance(port, int) else None,
-        port_source=f'"port" in {name.rpartition("/")[2]}',
+        port_source=PortSource(
+            kind=Origin.FILE if isinstance(port, int) else Origin.UNKNOWN,
+            text=f'"port" in {name.rpartition("/")[2]}',
+        ),
         host=host if isinstance(host, str) else None,
         served_names=(served,) if isinstance(served, str) else (),
         where=where,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck import contract, json_text, yaml_text
 from healthcheck.errors import KitError
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.stubs import calls
-from healthcheck.plan.records import Api, ServerCommand
+from healthcheck.plan.records import Api, Origin, PortSource, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
 from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
@@ -30,10 +30,10 @@ _ENGINE_MODULES = re.compile(r"^(LLM|AsyncLLM|AsyncLLMEngine|LLMEngine|AsyncEngi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """One setting with the words that say where it comes from."""
+    """One setting, and where it comes from."""
 
     value: str
-    source: str
+    source: PortSource
 
 
 def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where: str) -> ServerCommand:
@@ -104,7 +104,7 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
         foreground=foreground,
         model=next(iter(loaded), None),
         port=port if text else engine.port,
-        port_source=f"port={text[:NAME_CHARACTERS]}" if text else f"{engine.name}'s own default",
+        port_source=_in_a_call(text) if text else _default(engine),
         host=options.get("host") or engine.host,
         where=where,
         options=options,
@@ -124,7 +124,9 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
     for key, value in data.items():
         plain = engine.grammar.full_name(str(key).replace("_", "-"))
         if value is not False and value is not None:
-            found[plain] = Given(value=_plain(value), source=f"{name}:{_line_of(text, str(key))}")
+            place = f"{name}:{_line_of(text, str(key))}"
+            source = PortSource(kind=Origin.FILE, text=place, where=place)
+            found[plain] = Given(value=_plain(value), source=source)
     return found
 
 
@@ -199,40 +201,66 @@ def _resolved(model: str, record: Record) -> str:
     return model
 
 
-def _port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> tuple[int | None, str]:
+def _port(
+    engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record
+) -> tuple[int | None, PortSource]:
     if engine.name == "vllm" and ("uds" in line.options or "uds" in config):
-        return None, line.spelled.get("uds", "--uds")
+        return None, PortSource(kind=Origin.OPTION, text=line.spelled.get("uds", "--uds"))
     given = _given_port(engine, line, config, record)
     if given is not None:
-        return _number(given.value, given.source)
+        return _number(given)
     if _unread(line, record):
-        return None, f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>"
+        return None, _unknown(f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>")
     if engine.port is None:
-        return None, f"{engine.name} reads it from its own configuration"
-    return engine.port, f"{engine.name}'s own default"
+        return None, _unknown(f"{engine.name} reads it from its own configuration")
+    return engine.port, _default(engine)
+
+
+def _unknown(why: str) -> PortSource:
+    return PortSource(kind=Origin.UNKNOWN, text=why)
+
+
+def _default(engine: Engine) -> PortSource:
+    kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
+    return PortSource(kind=kind, text=f"{engine.name}'s own default")
+
+
+def _in_a_call(text: str) -> PortSource:
+    kind = Origin.UNKNOWN if UNRESOLVED in text else Origin.OPTION
+    return PortSource(kind=kind, text=f"port={text[:NAME_CHARACTERS]}")
 
 
 def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
     for name in (*engine.port_options, *engine.bind_options):
         if name in line.options:
-            return Given(value=line.options[name].rpartition(":")[2], source=line.spelled[name])
+            source = PortSource(kind=Origin.OPTION, text=line.spelled[name])
+            return Given(value=line.options[name].rpartition(":")[2], source=source)
         if name in config:
             return config[name]
-    if engine.programs == ("-m http.server",) and line.positional:
-        return Given(value=line.positional[0], source=line.positional[0])
+    if engine.programs == ("-m http.server",) and any(line.positional[:1]):
+        text = line.positional[0]
+        return Given(value=text, source=PortSource(kind=Origin.OPTION, text=text))
     listening = engine.name == "proxy" and next(map(_LISTEN.search, record.texts.values()), None)
     if listening:
-        return Given(value=listening[1], source=listening[0])
+        return Given(value=listening[1], source=PortSource(kind=Origin.FILE, text=listening[0]))
     variable = by_variable(engine.port_variables, record.env)
     if variable is None:
         return None
     bound = _ADDRESS.fullmatch(variable[1])
-    return Given(value=bound[2] if bound else variable[1], source=f"{variable[0]}={variable[1]}")
+    source = PortSource(kind=Origin.VARIABLE, text=f"{variable[0]}={variable[1]}")
+    return Given(value=bound[2] if bound else variable[1], source=source)
 
 
-def _number(text: str, source: str) -> tuple[int | None, str]:
-    source = shortened(source, NAME_CHARACTERS)
-    return (int(text), source) if re.fullmatch(r"\+?\d{1,5}", text.strip()) else (None, source)
+def _number(given: Given) -> tuple[int | None, PortSource]:
+    value, source = given.value.strip(), given.source
+    text = shortened(source.text, NAME_CHARACTERS)
+    if re.fullmatch(r"\+?\d{1,5}", value):
+        return int(value), replace(source, text=text)
+    if UNRESOLVED in f"{value} {source.text}":
+        return None, replace(source, kind=Origin.UNKNOWN, text=text)
+    if source.where:
+        return None, replace(source, text=f"“{shortened(value, NAME_CHARACTERS)}” ({text})")
+    return None, replace(source, text=text)
 
 
 def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record: Record) -> str | None:
