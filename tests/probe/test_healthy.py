@@ -252,4 +252,7 @@ def test_no_manner_of_a_healthy_model_fails(probe: Probe, manner: Manner, temper
     with Simulator(behaviour(accuracy=even(0.6), manner=manner)) as server:
         run = probe(server.url, problems=60, temperature=temperature)
     results = [check.judge(run) for check in CHECKS]
-    assert not [result.id for result in results if result.outcome is Outcome.FAIL or not result.settled]
+    assert not [result.id for result in results if result.outcome is Outcome.FAIL]
+    weak = manner in {Manner.ECHOES, Manner.REFUSES, Manner.WEAK}
+    below_the_baselines = ["probe/accuracy"] if weak else []
+    assert [result.id for result in results if not result.settled] == below_the_baselines
