@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             3: "undecided",
         }
     )
-    margin = f"loss of accuracy that does not matter (default: {MARGIN})"
+    margin = f"loss of accuracy that does not matter, as a share (default: {MARGIN}, which is 5 points)"
     parser.add_argument("--margin", type=number_types.number(), default=MARGIN, metavar="D", help=margin)
     output.json_argument(parser, "everything")
 
@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print; 0 no worse than the margin, 1 worse, 3 undecided."""
     if not 0 < options.margin < 1:
-        raise UsageError(f"--margin lies between 0 and 1, not at {options.margin}")
+        raise UsageError(f"--margin is a share between 0 and 1, such as 0.05 for 5 points, not {options.margin:g}")
     output.refuse_unwritable(options.json)
     result = compare_runs(load(options.first), load(options.second), margin=options.margin)
     output.show(lines_of(result), options.json, lambda: as_json(result))
