@@ -20,7 +20,7 @@ from healthcheck.endpoint.answers import (
     plain_answer,
     texts,
 )
-from healthcheck.endpoint.arrivals import doubtful
+from healthcheck.endpoint.arrivals import bursts, doubtful
 from healthcheck.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
@@ -57,6 +57,8 @@ _LONG_TOKENS = (264, 520)
 _LONG_S = 8.7
 _PAIRS = 4
 _NOTICE_S = 0.3
+_MOST_AGAIN, _QUICK_S = 6, 2.0
+"""A process that gets no processor reads a second's worth of a stream at once, and does so twice in a row."""
 _LATE_S = 1.0
 _MODELS_S = 30
 _MALFORMED_S = 25
@@ -188,8 +190,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     if facts.crowd and any(exchange.error for exchange in facts.crowd.rounds[1]):
         return facts
     if doubtful(facts):
-        twice = [rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True) for _ in range(2)]
-        facts = replace(facts, again=tuple(twice))
+        facts = _again(rest, facts)
     if common_length(facts) is not None:
         another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
         facts = replace(facts, another=another)
@@ -197,6 +198,16 @@ def _together(asker: Asker, facts: Interview) -> Interview:
         room = min(END_TOKENS, (context_tokens(facts.models) or 2 * END_TOKENS) // 2)
         facts = replace(facts, to_the_end=rest.asker.stream(user(GREETING), max_tokens=room))
     return _recovery(rest, facts)
+
+
+def _again(rest: Rest, facts: Interview) -> Interview:
+    """The long answer again, twice; more often while each is a quick burst, which a busy machine makes, too."""
+    while len(facts.again) < _MOST_AGAIN:
+        again = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
+        facts = replace(facts, again=(*facts.again, again))
+        if len(facts.again) > 1 and (again.seconds > _QUICK_S or not bursts(facts)):
+            break
+    return facts
 
 
 def _plan(asker: Asker, facts: Interview, crowd: Crowd) -> Rest:

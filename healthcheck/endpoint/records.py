@@ -129,8 +129,8 @@ class Interview:
             the interview went on with.
         streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
-        long: a long answer, without regard to its end. `again`: twice more and alone, where it seemed to
-            come all at once.
+        long: a long answer, without regard to its end. `again`: twice more and alone, if it seemed to
+            come all at once, or up to six times if each took less than two seconds.
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
             where two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.

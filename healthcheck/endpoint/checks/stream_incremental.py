@@ -27,7 +27,8 @@ def stream_incremental(interview: Interview) -> Findings:
 
     A burst means that something collects the answer: a wrapper that awaits the whole text, or a proxy that buffers.
     The connection is then silent for as long as the answer takes, and every time-out on the way can end it. One
-    burst alone proves nothing: a machine that is too busy to read sees one in any stream. Two are a failure.
+    burst alone proves nothing: a machine that is too busy to read sees one in any stream. Two are a failure, or six
+    if each took less than two seconds.
 
     Repair: send each token when it is generated, and switch off buffering in every proxy (nginx: proxy_buffering
     off).
