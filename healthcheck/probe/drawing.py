@@ -10,7 +10,8 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate, requested
-from healthcheck.probe.problems.dataset import MAX_ROWS, draw
+from healthcheck.probe.problems.dataset import draw
+from healthcheck.probe.problems.rows import MAX_ROWS
 from healthcheck.probe.records import DataSet, ProbeSettings
 from healthcheck.probe.request import Example, RequestOptions, prompt_of
 from healthcheck.probe.statistics.summary import ALL

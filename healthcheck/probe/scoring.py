@@ -5,22 +5,20 @@ Scores order samples (best@k) and weigh their votes (weighted maj@k); they never
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import shlex
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import json_text, processes, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded, write_atomically
-from healthcheck.json_text import JsonError
+from healthcheck.probe.problems.rows import rows_of
 from healthcheck.probe.records import ProbeRun, Scores
 
 STORED = "results/scores.json"
@@ -65,7 +63,11 @@ def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
     answered = {(sample.problem, sample.repeat) for sample in run.samples if not sample.error}
     asked = {(sample.problem, sample.repeat) for sample in run.samples}
     values: dict[tuple[int, int], float] = {}
-    for line, row in _rows(path):
+    try:
+        text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text") from error
+    for line, row in rows_of(path, text):
         where = f"{path}:{line}"
         if column not in row:
             raise UsageError(f"{where} has no column {column!r} (--column names another); it has {', '.join(row)}")
@@ -169,28 +171,6 @@ def _drain(process: subprocess.Popen[bytes], into: bytearray, most: int) -> None
     with process.stdout as stream:
         while len(into) <= most and (block := os.read(stream.fileno(), 65536)):
             into.extend(block)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    try:
-        text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text") from error
-    if path.suffix.lower() == ".csv":
-        reader = csv.DictReader(io.StringIO(text, newline=""))
-        for row in reader:
-            yield reader.line_num, {name: value for name, value in row.items() if name is not None}
-        return
-    for line, said in enumerate(text.split("\n"), 1):
-        if not said.strip():
-            continue
-        try:
-            found = json_text.load(said)
-        except JsonError as error:
-            raise UsageError(f"{path}:{line}: not JSON: {error}") from error
-        if not isinstance(found, dict):
-            raise UsageError(f"{path}:{line}: not a JSON object")
-        yield line, found
 
 
 def _whole(value: object, where: str, name: str) -> int:

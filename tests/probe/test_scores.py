@@ -99,6 +99,7 @@ def test_a_column_of_a_file_scores_too_and_a_negative_one_does_not_vote(
         (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",high"], "a score is a number, not 'high'"),
         (lambda rows: [*rows[1:], rows[0].rpartition(",")[0] + ",nan"], "a score is a number, not 'nan'"),
         (lambda rows: [*rows, "0.5,0,1"], "problem is to be a whole number"),
+        (lambda rows: [*rows, f"0,0,{'9' * 2_000_000}"], "not CSV: field larger than field limit"),
     ],
 )
 def test_scores_that_do_not_fit_the_run_are_refused(

@@ -8,25 +8,20 @@ The last two are AISBench's custom data sets. Each may have a column `tier` or `
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.json_text import JsonError
 from healthcheck.probe.grading import expressions, golds, grade, judge
 from healthcheck.probe.problems import columns, requested
 from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
+from healthcheck.probe.problems.rows import rows_of
 
 MAX_BYTES = 2**28
-MAX_ROWS = 1_000_000
-MAX_FIELD_CHARS = 1_000_000
 _LETTERS = "ABCDEFGHIJ"
 _GOLD = "####"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
@@ -64,7 +59,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
-    for place, fields in _rows(path, text):
+    for place, fields in rows_of(path, text):
         row = _row(path, place, columns.renamed(fields, names or {}, f"{path}:{place}"))
         found.setdefault((row.problem.question, row.images), row)
     if not found:
@@ -94,35 +89,6 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
     images = pictures.read(row.images, f"{path}:{row.place}")
     digest = hashlib.sha256(b"".join(images)).hexdigest()[:12]
     return replace(row.problem, id=f"{row.problem.id}/{digest}", images=images)
-
-
-def _rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Each row with its line number."""
-    if path.suffix.lower() == ".csv":
-        yield from _csv_rows(path, text)
-        return
-    for place, line in enumerate(text.split("\n"), 1):
-        if place > MAX_ROWS:
-            raise UsageError(f"{path} has more than {MAX_ROWS} rows")
-        if not line.strip():
-            continue
-        try:
-            row = json_text.load(line)
-        except JsonError as error:
-            raise UsageError(f"{path}:{place}: not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise UsageError(f"{path}:{place}: not a JSON object but {line[:80]!r}")
-        yield place, row
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    csv.field_size_limit(MAX_FIELD_CHARS)
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, {str(key).strip(): value for key, value in row.items() if key is not None}
-    except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num}: not CSV: {error}") from error
 
 
 def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
