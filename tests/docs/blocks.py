@@ -26,7 +26,7 @@ class Block:
 
 def documents() -> list[Path]:
     """What a person reads, without the pages that are written by a script."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+    return [path for folder in ("", "docs", "docs/zh") for path in sorted((ROOT / folder).glob("*.md"))]
 
 
 def blocks(document: Path) -> list[Block]:

@@ -22,13 +22,18 @@ from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from tests.docs.blocks import ROOT, blocks, commands, documents
 
-RUN = [path for path in documents() if path.name != "README.zh-CN.md"]  # it has README.md's commands
+CHINESE = [ROOT / "README.zh-CN.md", *(ROOT / "docs/zh").glob("*.md")]
+RUN = [path for path in documents() if path not in CHINESE]  # they have the commands of the English ones
 DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)
 NOT_HERE = {
     r"make (demo|test|lint|bench|engine-config)\b": "the tests would start themselves, or a download of gigabytes",
     r"python3 -m pip install": "needs a package registry",
+    r"python3 -m venv |\. ": "an environment of one's own; tests/ci makes some",
     r"npu-adapter verify \S+ --weights \S+ --out": "launches a server on port 8000; tests/engine does",
     r"npu-adapter verify .*--deep": "takes a minute and an environment of its own; tests/engine does",
+    r"npu-adapter fleet ": "tests/fleet runs them, on this machine and on a cluster",
+    r"npu-adapter probe .*--on ": "needs a cluster; tests/fleet has one",
+    r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/numerics has one",
     r"ais_bench ": "in an environment of its own; tests/probe/aisbench/test_peer.py runs it",
     r"([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
@@ -61,7 +66,7 @@ def test_each_command_exists(document: Path) -> None:
             )
             assert all(word in done.stdout for word in words if word.startswith("--")), command
         else:
-            assert program in {"cd", "python3", "ais_bench"}, f"{command}: say here how it is tried"
+            assert program in {"cd", ".", "python3", "ais_bench"}, f"{command}: say here how it is tried"
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +87,7 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = ROOT / "examples" / "simulated_engine" / "weights"
     for name in ("Qwen3-8B", "Qwen2.5-VL-7B", "Qwen3-8B-W8A8"):
         shutil.copytree(weights, folder / "data" / name)
+    shutil.copytree(weights, folder / weights.relative_to(ROOT))
     (folder / "data/Qwen3-8B-W8A8/quant_model_description.json").write_text(
         json.dumps({"model_quant_type": "W8A8"})
     )
@@ -97,6 +103,12 @@ def furniture(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def runs_here(command: str, *, on_a_server: bool) -> bool:
+    """Whether a command is for these tests, and for the one with a server or the one without."""
+    elsewhere = any(re.match(pattern, command) for pattern in NOT_HERE)
+    return not elsewhere and bool(ON_A_SERVER.match(command)) == on_a_server
+
+
 def run_blocks(document: Path, folder: Path, server: str, *, on_a_server: bool) -> int:
     """Run the commands of a document, each block from the folder; how many ran."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -108,9 +120,7 @@ def run_blocks(document: Path, folder: Path, server: str, *, on_a_server: bool) 
             words = shlex.split(command)
             if words[0] == "cd":
                 place = folder / words[1]
-            elif any(re.match(pattern, command) for pattern in NOT_HERE):
-                continue
-            elif bool(ON_A_SERVER.match(command)) == on_a_server:
+            elif runs_here(command, on_a_server=on_a_server):
                 _try(command.replace("/data/", f"{folder}/data/").replace("http://127.0.0.1:8000", server),
                      place, environment)  # fmt: skip
                 ran += 1
@@ -146,4 +156,4 @@ def test_what_needs_a_server_runs(document: Path, furniture: Path, server: str, 
         shutil.rmtree(folder / "gpu-run")
         (folder / "gpu").rename(folder / "gpu-run")
     ran = run_blocks(document, folder, server, on_a_server=True)
-    assert ran == sum(bool(ON_A_SERVER.match(command)) for command in commands(document))
+    assert ran == sum(runs_here(command, on_a_server=True) for command in commands(document))
