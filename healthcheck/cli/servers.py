@@ -1,0 +1,135 @@
+"""The servers of a probe: those that are named, or those that it launches on a cluster of Ray."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from healthcheck import contract
+from healthcheck.cli import number_types, output, sampling
+from healthcheck.errors import UsageError
+from healthcheck.records import Stage
+
+if TYPE_CHECKING:
+    from healthcheck.fleet.serving import Adapter, Wanted
+    from healthcheck.probe.records import ProbeSettings
+    from healthcheck.progress import Progress
+
+LOGS = "logs/servers"
+DEFAULT_DEADLINE_S = 1800.0
+_ONLY_WITH_ON = ("weights", "replicas", "npus", "npu", "env", "deadline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """Their roots, and the commit that they were launched from, "" if others launched them."""
+
+    urls: tuple[str, ...]
+    commit: str = ""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "url", metavar="URL", nargs="+", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}; "
+        "several servers of one model share the samples; with --on, the repository to launch",
+    )  # fmt: skip
+    group = parser.add_argument_group("servers to launch (see docs/fleet.md)")
+    group.add_argument(
+        "--on", default="", metavar="ADDRESS", help="launch the repository on a cluster of Ray, one server a node, "
+        "for as long as the probe takes: auto, HOST:PORT or ray://HOST:PORT",
+    )  # fmt: skip
+    group.add_argument("--weights", metavar="DIR", help="the weights, a path on the nodes")
+    group.add_argument(
+        "--replicas", type=number_types.count, metavar="N", help="how many servers (default: on all nodes that fit)"
+    )
+    group.add_argument("--npus", type=number_types.count, metavar="N", help="NPUs of each server (default: 0)")
+    group.add_argument("--npu", metavar="KIND", help="their kind, such as 910B4")
+    group.add_argument("--env", action="append", metavar="NAME=VALUE", help="a variable for deploy.sh")
+    group.add_argument("--deadline", type=number_types.positive, metavar="S",
+                       help=f"for the launch (default: {DEFAULT_DEADLINE_S:g})")  # fmt: skip
+
+
+@contextmanager
+def running(
+    options: argparse.Namespace, settings: ProbeSettings, folder: Path, progress: Progress
+) -> Iterator[Servers]:
+    """The servers to probe; those that are launched here end with the context.
+
+    Raises:
+        UsageError: the options do not go together, or there is no such repository or cluster.
+        Blocked: no server is ready.
+    """
+    if options.on:
+        with _launched(options, settings, folder, progress) as found:
+            yield found
+        return
+    for name in _ONLY_WITH_ON:
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name} is for a server that this command launches: give --on ADDRESS, too")
+    yield Servers(urls=tuple(map(sampling.server_root, options.url)))
+
+
+@contextmanager
+def _launched(
+    options: argparse.Namespace, settings: ProbeSettings, folder: Path, progress: Progress
+) -> Iterator[Servers]:
+    from healthcheck.cli.fleet import connected  # noqa: PLC0415 - a probe of a running server needs none of it
+    from healthcheck.fleet.launch import Network  # noqa: PLC0415
+
+    adapter, wanted = _adapter(options), _wanted(options)
+    _refuse_the_rest(options, settings, folder, adapter.packed.hash)
+    cluster, _ = connected(options.on, Network.NODE)
+    from healthcheck.fleet.replicas import Replicas  # noqa: PLC0415 - Ray is there, now
+
+    output.end_with_a_report()  # again: Ray has SIGTERM end a driver at once
+    progress.stage(Stage.SERVICE, f"launching {Path(options.url[0]).name} on the nodes of {options.on}")
+    with Replicas(cluster, adapter, wanted, logs=folder / LOGS, progress=progress) as replicas:
+        yield Servers(urls=replicas.urls, commit=adapter.packed.hash)
+
+
+def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folder: Path, commit: str) -> None:
+    """Before a launch that takes minutes: what would be refused after it."""
+    from healthcheck.probe.bank import refuse_problems  # noqa: PLC0415 - as above
+    from healthcheck.probe.folder import refuse_used  # noqa: PLC0415
+
+    if not options.resume:
+        refuse_used(folder)
+    elif settings.commit and settings.commit != commit:
+        raise UsageError(
+            f"{folder} cannot be continued: its answers are of commit {settings.commit[:12]}, this is {commit[:12]}"
+        )
+    refuse_problems(settings)
+
+
+def _adapter(options: argparse.Namespace) -> Adapter:
+    from healthcheck.cli.verify import variable  # noqa: PLC0415 - as above
+    from healthcheck.fleet.drive import packed  # noqa: PLC0415
+    from healthcheck.fleet.jobs import source_of  # noqa: PLC0415
+    from healthcheck.fleet.serving import Adapter  # noqa: PLC0415
+
+    if options.on == "local":
+        raise UsageError("--on local: start deploy.sh here, and name the URL of its server")
+    if len(options.url) > 1:
+        raise UsageError(f"--on launches one repository: {options.url[1]!r} is one too many")
+    if not options.weights:
+        raise UsageError("--weights DIR is needed: the weights that deploy.sh serves, a path on the nodes")
+    return Adapter(
+        packed=packed(source_of(options.url[0], Path.cwd())),
+        weights=options.weights,
+        environment=dict(map(variable, options.env or ())),
+        deadline_s=options.deadline or DEFAULT_DEADLINE_S,
+    )
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    from healthcheck.cli.verify import one_family  # noqa: PLC0415 - as above
+    from healthcheck.fleet.serving import Wanted  # noqa: PLC0415
+
+    if options.npu:
+        one_family(options.npu)
+    return Wanted(count=options.replicas, npus=options.npus or 0, npu=options.npu or "")

@@ -1,0 +1,1 @@
+"""Many verifications on many machines. A launch on a machine is the kit's own `verify`; distribution is Ray's."""

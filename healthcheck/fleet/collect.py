@@ -1,0 +1,64 @@
+"""One run of what many machines left: `fleet verify` folders of single jobs become the attempts of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from healthcheck import files, json_text
+from healthcheck.errors import UsageError
+from healthcheck.fleet import receive
+from healthcheck.fleet.journal import MAX_BYTES, NAME, Journal
+from healthcheck.fleet.readback import short
+from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
+from healthcheck.json_text import JsonError
+
+
+def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: Journal) -> Fleet:
+    """Bring the attempts of the folders into the run at `out`, in the order in which they began.
+
+    Attempts at other jobs, or at a job that has changed since, are left out. What a machine left is believed as far
+    as what a node of a cluster sends.
+    """
+    by_name = {job.name: job for job in jobs}
+    found = sorted(_attempts(folders), key=lambda each: each[0].started)
+    for attempt, folder in found:
+        job = by_name.get(attempt.job)
+        if job is None or job.digest != attempt.digest:
+            continue
+        asked = Attempt(
+            job=job.name,
+            digest=job.digest,
+            number=journal.next_number(job),
+            ending=Ending.LOST,
+            commit=attempt.commit if attempt.commit == job.source.commit else "",
+            node=short(attempt.node),
+        )
+        message = receive.sent(attempt, folder / attempt.folder)
+        journal.append(receive.received(message, asked, out / asked.folder))
+    return Fleet(jobs=tuple(jobs), attempts=journal.attempts)
+
+
+def left_below(reports: Path) -> list[Path]:
+    """The folders that pods or runners left, at most two levels down.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = sorted({path.parent for pattern in (f"*/{NAME}", f"*/*/{NAME}") for path in reports.glob(pattern)})
+    if not found:
+        raise UsageError(f"{reports} has no folder with a {NAME}: name the folder above those of the jobs")
+    return found
+
+
+def _attempts(folders: Sequence[Path]) -> list[tuple[Attempt, Path]]:
+    return [(attempt, folder) for folder in folders for attempt in _attempts_of(folder)]
+
+
+def _attempts_of(folder: Path) -> list[Attempt]:
+    try:
+        return [
+            json_text.load_as(line, Attempt) for line in files.read_bounded(folder / NAME, MAX_BYTES).splitlines()
+        ]
+    except JsonError as error:
+        raise UsageError(f"{folder / NAME} is damaged: {error}") from error

@@ -1,0 +1,76 @@
+"""The options of `verify` as keys of a job file, taken from its argument parser: there is one source."""
+
+from __future__ import annotations
+
+import argparse
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+
+
+class Takes(enum.Enum):
+    """What an option takes: nothing (true or false in a job file), one value, or a list of values."""
+
+    NOTHING = "true or false"
+    ONE = "a text or a number"
+    MANY = "a list of texts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option; `is_path` marks a path, which a job file writes relative to its own folder."""
+
+    key: str
+    flag: str
+    takes: Takes
+    is_path: bool = False
+
+    def words(self, value: object, folder: Path) -> tuple[str, ...]:
+        """The arguments that say this value.
+
+        Raises:
+            UsageError: the option takes another kind of value.
+        """
+        if self.takes is Takes.NOTHING:
+            if value not in (True, False, "true", "false"):
+                raise UsageError(f"{self.key} is {self.takes.value}, not {value!r}")
+            return (self.flag,) if value in (True, "true") else ()
+        values = value if isinstance(value, list) and self.takes is Takes.MANY else [value]
+        if self.takes is Takes.MANY and isinstance(value, dict):
+            values = [f"{name}={item}" for name, item in value.items()]
+        if not all(isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in values):
+            raise UsageError(f"{self.key} is {self.takes.value}")
+        return tuple(f"{self.flag}={self._written(str(item), folder)}" for item in values)
+
+    def _written(self, text: str, folder: Path) -> str:
+        return str(folder / Path(text).expanduser()) if self.is_path else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """What `verify` takes.
+
+    Attributes:
+        options: by key.
+        refuse: raises UsageError for arguments that `verify` would refuse.
+    """
+
+    options: Mapping[str, Option]
+    refuse: Callable[[Sequence[str]], None]
+
+
+def options_of(actions: Iterable[argparse.Action], path_type: object) -> dict[str, Option]:
+    """The options of a parser, by key: the flag without its dashes, and with underscores for those inside."""
+    found = {}
+    for action in actions:
+        flag = next((name for name in action.option_strings if name.startswith("--")), "")
+        key = flag.removeprefix("--").replace("-", "_")
+        if not key or key == "help":
+            continue
+        repeated = isinstance(action, argparse._AppendAction)  # noqa: SLF001 - argparse has no other name for it
+        takes = Takes.NOTHING if action.nargs == 0 else Takes.MANY if repeated else Takes.ONE
+        found[key] = Option(key=key, flag=flag, takes=takes, is_path=action.type is path_type)
+    return found

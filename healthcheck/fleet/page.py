@@ -1,0 +1,197 @@
+"""fleet.html: the matrix of jobs and stages, what failed most, and the nodes. No script; links lead to the reports.
+
+Everything in it is escaped, and its policy allows nothing but its own style.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from healthcheck import __version__
+from healthcheck.fleet import findings, pair_records
+from healthcheck.fleet.launch import LOG, REPORT
+from healthcheck.fleet.pair_records import Outcome, Pair
+from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
+from healthcheck.fleet.tones import Tone
+from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.records import Stage, Verdict
+from healthcheck.redact import without_secrets
+from healthcheck.report import folder as report_folder
+from healthcheck.report import page as report_page
+from healthcheck.report.in_language import page_in_language
+from healthcheck.report.words import duration, plain
+
+STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
+WORDS = {
+    "pass": "passed", "warn": "passed with a warning", "skip": "skipped", "fail": "failed",
+    "error": "failed in the kit itself", "open": "could not be settled",
+}  # fmt: skip
+PAIR_TONES = {Outcome.WORKS: Tone.PASS, Outcome.FAILS: Tone.FAIL, Outcome.OPEN: Tone.OPEN}
+MOST_FREQUENT = 15
+MOST_JOBS_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A stage of a job; tone "" where it did not run."""
+
+    stage: str
+    tone: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A job in the matrix."""
+
+    name: str
+    subject: str
+    verdict: str
+    words: str
+    cells: tuple[Cell, ...]
+    link: str
+    files: str
+    """A link to the attempt's files, "" if it has none."""
+    log: str
+    time: str
+    ran_on: str
+    said: str
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairLine:
+    """Two machines that were tried with each other."""
+
+    names: str
+    over: str
+    tone: str
+    words: str
+    rate: str
+    said: str
+
+
+def render(fleet: Fleet, phrases: Phrases = ENGLISH) -> bytes:
+    """The page as UTF-8 HTML."""
+    style = _part("healthcheck.report", "page.css") + _part("healthcheck.fleet", "fleet.css")
+    lines = [_line(fleet, job) for job in fleet.jobs]
+    worst = min(lines, key=lambda line: _ORDER.index(line.verdict)).verdict if lines else "inconclusive"
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    text = environment.from_string(_part("healthcheck.fleet", "fleet.html.j2")).render(
+        headline=headline(fleet),
+        verdict=worst,
+        stopped=fleet.stopped,
+        lines=lines,
+        stages=[stage.value for stage in STAGES],
+        marks=report_page.MARKS,
+        tones=report_page.TONES,
+        words=WORDS,
+        frequent=findings.frequent(fleet)[:MOST_FREQUENT],
+        most_named=MOST_JOBS_NAMED,
+        nodes=findings.nodes(fleet.attempts),
+        left_out=[plain(without_secrets(text)) for text in fleet.left_out],
+        pairs=[_pair(pair) for pair in fleet.tried.pairs],
+        remarks=[(remark.tone.value, plain(without_secrets(remark.said))) for remark in fleet.tried.remarks],
+        disagreements=findings.disagreements(fleet.attempts),
+        duration=duration,
+        simulated=any(line.simulated for line in lines),
+        style=Markup(style),  # noqa: S704 - the kit's own files
+        policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'",
+        version=__version__,
+    )
+    return page_in_language(text, phrases).encode()
+
+
+_ORDER = ("not-ready", "inconclusive", "open", "ready")
+
+
+def headline(fleet: Fleet) -> str:
+    """How many jobs have which verdict."""
+    lasts = [fleet.last(job) for job in fleet.jobs]
+    counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
+    return f"{len(lasts)} job{'s' * (len(lasts) != 1)}: " + ", ".join(f"{n} {w}" for w, n in counts.items() if n)
+
+
+_COUNTED = ("ready", "not ready", "inconclusive", "without a result")
+
+
+def verdict_words(last: Attempt | None) -> str:
+    """The verdict of a job in words."""
+    if last is None:
+        return "without a result"
+    return {Verdict.READY: "ready", Verdict.NOT_READY: "not ready"}.get(last.verdict, "inconclusive")
+
+
+def said(last: Attempt | None) -> str:
+    """Why a job ended as it did, in a line."""
+    if last is None:
+        return "it did not run, or was interrupted"
+    reason = last.said or (last.report.headline if last.report else "")
+    prefix = "" if last.ending is Ending.DONE else f"{last.ending.value}: "
+    return plain(without_secrets(f"{prefix}{reason}".removesuffix(": ")))
+
+
+def _line(fleet: Fleet, job: Job) -> Line:
+    last = fleet.last(job)
+    report = last.report if last else None
+    by_stage = {facts.stage: facts for facts in report.stages} if report else {}
+    place = last.folder.as_posix() if last and last.node and last.ending is not Ending.LOST else ""
+    report_file = report_folder.PAGE if report and report.page else report_folder.JSON
+    return Line(
+        name=job.name,
+        subject=without_secrets(f"{job.source.shown} {(last.commit if last else job.source.commit)[:12]}".strip()),
+        verdict=last.verdict.value if last else "open",
+        words=verdict_words(last),
+        cells=tuple(_cell(stage, by_stage.get(stage)) for stage in STAGES),
+        link=f"{place}/{REPORT}/{report_file}" if report else f"{place}/{LOG}" if place else "",
+        files=f"{place}/{REPORT}/" if report else "",
+        log=f"{place}/{LOG}" if place else "",
+        time=duration(last.seconds) if last and last.seconds else "",
+        ran_on=_ran_on(fleet, job),
+        said=said(last),
+        simulated=bool(report and report.simulated),
+    )
+
+
+def _pair(pair: Pair) -> PairLine:
+    return PairLine(
+        names=f"{pair.left} – {pair.right}",
+        over=pair.over,
+        tone=PAIR_TONES[pair.outcome].value,
+        words=pair_records.WORDS[pair.outcome],
+        rate=pair_records.speed(pair.bytes_per_s) if pair.bytes_per_s else "",
+        said=plain(without_secrets(pair.said)),
+    )
+
+
+def _ran_on(fleet: Fleet, job: Job) -> str:
+    """Node, devices and the number of attempts, as far as they say something."""
+    last = fleet.last(job)
+    attempts = len(fleet.of(job))
+    devices = last.devices if last else ()
+    parts = [
+        last.node if last else "",
+        f"device{'s' * (len(devices) != 1)} {', '.join(devices)}" if devices else "",
+        f"{attempts} attempts" if attempts > 1 else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
+    if facts is None:
+        return Cell(stage=stage.value)
+    checks = f"{facts.checks} check{'s' * (facts.checks != 1)}"
+    return Cell(
+        stage=stage.value,
+        tone=facts.tone.value,
+        text=f"{stage.value}: {WORDS[facts.tone.value]}, {checks}, {duration(facts.seconds)}",
+    )
+
+
+def _part(package: str, name: str) -> str:
+    return (resources.files(package) / name).read_text(encoding="utf-8")

@@ -1,0 +1,136 @@
+"""A run on the terminal: a line for each running job, for what begins and for what ends; a table at the end."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from healthcheck.fleet import page
+from healthcheck.fleet.machines import Running
+from healthcheck.fleet.records import Attempt, Fleet, Job
+from healthcheck.fleet.tables import aligned
+from healthcheck.language import Translate
+from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.records import Stage, Verdict
+from healthcheck.report.words import duration
+
+COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
+LONGEST_LINE = 160
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def began(self, job: Job, number: int) -> None:
+        pass
+
+    def moved(self, running: Running) -> None:
+        pass
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Lines:
+    """What begins and ends, a line each on standard error; on a terminal, also one line for each running job."""
+
+    def __init__(self, total: int, phrases: Phrases) -> None:
+        self._say_in = phrases.say
+        self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        self._total = total
+        self._ended: set[str] = set()
+        self._seconds: list[float] = []
+        self._running: dict[str, tuple[float, str]] = {}
+        self._live: Live | None = None
+        if self._console.is_terminal:
+            self._live = Live(
+                get_renderable=self._lines, console=self._console, transient=True, refresh_per_second=4
+            )
+            self._live.start()
+
+    def began(self, job: Job, number: int) -> None:
+        self._running[job.name] = (time.monotonic(), "")
+        said = f"attempt {number} begins" if number > 1 else "the job begins"
+        self._say(Text(f"{job.name}: {self._say_in(said)}", style="dim"))
+
+    def moved(self, running: Running) -> None:
+        began, before = self._running.get(running.job, (time.monotonic(), ""))
+        self._running[running.job] = (began, running.stage or before)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        self._running.pop(attempt.job, None)
+        if not again:
+            self._ended.add(attempt.job)
+        if attempt.seconds:
+            self._seconds.append(attempt.seconds)
+        say = self._say_in
+        parts: list[str | tuple[str, str]] = [
+            f"{attempt.job}: ",
+            (say(page.verdict_words(attempt)), COLOURS[attempt.verdict]),
+            f" ({', '.join(filter(None, (duration(attempt.seconds), attempt.node)))})",
+            f"; {say('it is tried again')}" if again else "",
+            f": {say(page.said(attempt))}" if attempt.verdict is not Verdict.READY else "",
+        ]
+        self._say(Text.assemble(f"[{len(self._ended)}/{self._total}] ", *parts))
+
+    def close(self) -> None:
+        """Take the live lines off the terminal."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _say(self, text: Text) -> None:
+        text.truncate(self._console.width if self._console.is_terminal else LONGEST_LINE * 4, overflow="ellipsis")
+        self._console.print(text)
+
+    def _lines(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for name, (began, stage) in sorted(self._running.items()):
+            elapsed = time.monotonic() - began
+            table.add_row(name, stage or self._say_in("the job begins"), duration(elapsed), self._left(elapsed))
+        return table
+
+    def _left(self, elapsed: float) -> str:
+        """The estimate for a running job, from those that have ended."""
+        if not self._seconds:
+            return ""
+        left = statistics.median(self._seconds) - elapsed
+        return self._say_in(f"about {duration(left)} left" if left > 0 else "longer than most")
+
+
+def listener(total: int, phrases: Phrases, *, quiet: bool) -> Quiet | Lines:
+    """What shows the run."""
+    return Quiet() if quiet else Lines(total, phrases)
+
+
+def table(fleet: Fleet, phrases: Phrases = ENGLISH) -> list[str]:
+    """The lines of the closing table, a row a job, and the count of the verdicts."""
+    headline = phrases.say(page.headline(fleet))
+    return [*aligned(list(_rows(fleet, phrases.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
+
+
+def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
+    marks = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?"}
+    stages = [stage for stage in Stage if stage is not Stage.RUNNER]
+    yield (say("job"), say("verdict"), *(stage.value for stage in stages), say("time"), say("why"))
+    for job in fleet.jobs:
+        last = fleet.last(job)
+        tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}
+        why = say(page.said(last)).replace("\n", " ")
+        yield (
+            job.name,
+            say(page.verdict_words(last)),
+            *(marks.get(tones.get(stage, ""), "·") for stage in stages),
+            duration(last.seconds) if last else "",
+            why if len(why) <= LONGEST_LINE else f"{why[: LONGEST_LINE - 1]}…",
+        )

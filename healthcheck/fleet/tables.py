@@ -1,0 +1,21 @@
+"""Tables on the terminal: columns of texts, some of which are Chinese and twice as wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from healthcheck.phrases import is_wide
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row, its columns as wide as their widest cell; the last is as long as it is."""
+    widths = [max(_columns(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return ["  ".join([*map(_padded, row, widths), row[-1]]).rstrip() for row in rows]
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell + " " * (width - _columns(cell))
+
+
+def _columns(text: str) -> int:
+    return sum(1 + is_wide(character) for character in text)
