@@ -10,13 +10,13 @@ import math
 import random
 import sys
 import time
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 import torch
-from compact import Compact, spread
+from compact import Compact
 from muon import Muon
-from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from vocabulary import as_prompt, library, make_tokenizer
 
 from healthcheck.probe.problems import FAMILIES, TIERS, Problem, prompt
@@ -28,17 +28,27 @@ TRAINING_SEED = 1_000_003
 """Far from the probe's seeds, so that what is measured was not learnt by heart."""
 
 
-def train(folder: Path, *, steps: int, seed: int) -> None:
-    """Train, and write weights, tokenizer, configuration and model card into the folder."""
+def streams_of(seed: int) -> dict[str, Iterator[Problem]]:
+    """Problems without end, by tier."""
+    return {tier: FAMILIES["arithmetic"](tier, TRAINING_SEED + seed) for tier in TIERS}
+
+
+def tokenized(streams: dict[str, Iterator[Problem]]) -> tuple[PreTrainedTokenizerFast, Compact]:
+    """The tokenizer, trained on the first problems of each tier too, and the tokens that occur in them."""
+    sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
+    tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
+    parts = (part for problem in sample for part in encoded(tokenizer, prompt(problem), problem.worked))
+    return tokenizer, Compact(len(tokenizer), (token for part in parts for token in part))
+
+
+def train(steps: int, seed: int) -> tuple[Qwen3ForCausalLM, PreTrainedTokenizerFast, Compact]:
+    """Train a model of the compact vocabulary; also the tokenizer, and which of its tokens the model knows."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(mode=True)
     torch.manual_seed(seed)
     dice = random.Random(seed)
-    streams = {tier: FAMILIES["arithmetic"](tier, TRAINING_SEED + seed) for tier in TIERS}
-    sample = [problem for tier in TIERS for problem in islice(streams[tier], 1000)]
-    tokenizer = make_tokenizer([text for problem in sample for text in (prompt(problem), problem.worked)])
-    parts = (part for problem in sample for part in encoded(tokenizer, prompt(problem), problem.worked))
-    compact = Compact(len(tokenizer), (token for part in parts for token in part))
+    streams = streams_of(seed)
+    tokenizer, compact = tokenized(streams)
     words = " ".join(library()).split()
     model = Qwen3ForCausalLM(configuration(compact.size))
     optimizers = (
@@ -66,10 +76,7 @@ def train(folder: Path, *, steps: int, seed: int) -> None:
             spent = time.monotonic() - began
             left = spent * (steps - step - 1) / (step + 1)
             print(f"training: step {step + 1} of {steps}, {left:.0f} s left", file=sys.stderr)
-    special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
-    whole = Qwen3ForCausalLM(configuration(len(tokenizer), **special))
-    spread(model, whole, compact)
-    write(folder, whole, tokenizer, special)
+    return model, tokenizer, compact
 
 
 def configuration(vocabulary: int, **special: int) -> Qwen3Config:
@@ -142,15 +149,3 @@ def loss_of(
     return torch.nn.functional.cross_entropy(
         logits.float().flatten(0, 1), labels[:, first:].flatten(), ignore_index=-100
     )
-
-
-def write(
-    folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, special: dict[str, int]
-) -> None:
-    folder.mkdir(parents=True)
-    model.to(torch.bfloat16).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    GenerationConfig(**special).save_pretrained(folder)
-    card = "---\npipeline_tag: text-generation\nlicense: apache-2.0\nlibrary_name: transformers\n---\n"
-    text = "A model of 4.6 M parameters that solves small word problems; made for demonstrations and tests.\n"
-    (folder / "README.md").write_text(card + text, encoding="utf-8")

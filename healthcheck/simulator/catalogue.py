@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from healthcheck.simulator import generation_faults as outputs
+from healthcheck.simulator import logit_faults as kernels
 from healthcheck.simulator import request_faults as inputs
 from healthcheck.simulator import stream_faults as streams
 from healthcheck.simulator.faults import Fault, reply, with_fields
@@ -12,6 +13,11 @@ from healthcheck.simulator.faults import Fault, reply, with_fields
 
 def _fault(name: str, check: str, text: str, **joints: object) -> Fault:
     return Fault(name=name, check=f"endpoint/{check}", text=text, **joints)  # type: ignore[arg-type]
+
+
+def _kernel(name: str, check: str, text: str, **joints: object) -> Fault:
+    """One that /v1/completions alone has, and `npu-adapter numerics` finds."""
+    return Fault(name=name, check=f"numerics/{check}", text=text, **joints)  # type: ignore[arg-type]
 
 
 _ALL = (
@@ -129,6 +135,21 @@ _ALL = (
            warns=True, malformed=200),
     _fault("ignores-images", "image", "pictures are ignored", on_request=inputs.without_pictures),
     _fault("refuses-images", "image", "400 to pictures", refuse=inputs.refuses_images),
+    _kernel("flat-logprobs", "contrast", "all tokens are equally likely", on_logits=kernels.flat),
+    _kernel("never-repeats", "repeat", "every other completion has other log-probabilities",
+            on_logits=kernels.never_repeats),
+    _kernel("streams-garble", "interface", "completions as a stream come from another distribution",
+            on_logits=kernels.streams_garble),
+    _kernel("one-batch-size-garbles", "batch", "three completions at once are garbled", pause_s=0.05,
+            on_logits=kernels.one_batch_size_garbles),
+    _kernel("prefix-cache-garbles", "prefix-cache", "what follows a hit in the prefix cache is garbled",
+            on_logits=kernels.prefix_cache_garbles),
+    _kernel("chunked-prefill-garbles", "chunked-prefill", "long prompts are garbled while others decode",
+            step_s=0.003, on_logits=kernels.chunked_prefill_garbles),
+    _kernel("decode-drifts", "decode", "decoded tokens drift from prefilled ones", warns=True,
+            on_logits=kernels.decode_drifts),
+    _kernel("one-length-garbles", "length", "what is decoded behind prompts of 64 and 65 tokens is garbled",
+            on_logits=kernels.one_length_garbles),
 )  # fmt: skip
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}
 _NUMBERED = re.compile(r"(dies-after|hangs-at)-(\d+)")

@@ -38,6 +38,7 @@ class Dialect:
         any_model: the model name of a request is not looked at.
         logprobs: log-probabilities are sent on request.
         takes_zero: temperature 0 is taken; some servers want it strictly positive.
+        completions: there are /v1/completions and /tokenize too.
     """
 
     name: str
@@ -55,11 +56,12 @@ class Dialect:
     any_model: bool = False
     logprobs: bool = True
     takes_zero: bool = True
+    completions: bool = False
     gzip: bool = False
     content_type: str = "text/event-stream; charset=utf-8"
 
 
-_VLLM = Dialect(name="vllm")
+_VLLM = Dialect(name="vllm", completions=True)
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (

@@ -7,11 +7,12 @@ server knows these five places, and no fault by its name.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.records import JsonValue
 from healthcheck.simulator.generation import Generation
+from healthcheck.simulator.next_token import Step
 from healthcheck.simulator.request import Request
 from healthcheck.simulator.state import ServerState
 
@@ -71,6 +72,7 @@ class Fault:
         on_generation: changes the completion.
         on_generation_with_state: changes a streamed completion while others are in progress.
         on_stream: changes the bytes of a stream.
+        on_logits: changes the logits of a token of /v1/completions.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Fault:
     on_generation: Callable[[Generation, Request], Generation] | None = None
     on_generation_with_state: Callable[[Generation, ServerState], Generation] | None = None
     on_stream: Callable[[Stream], Stream] | None = None
+    on_logits: Callable[[Sequence[float], Step], Sequence[float]] | None = None
 
 
 def reply(status: int, body: object, **headers: str) -> Reply:

@@ -19,6 +19,7 @@ from healthcheck.nearest import hint
 from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.catalogue import FAULTS, named
+from healthcheck.simulator.completions import COMPLETIONS_PATH, TOKENIZE_PATH, Completions
 from healthcheck.simulator.dialects import DIALECTS, blocks, plain
 from healthcheck.simulator.faults import Fault, Reply, Stream, refusal, reply
 from healthcheck.simulator.generation import Generation
@@ -125,6 +126,7 @@ class _Service:
         self._name = next((fault.serves for fault in self._faults if fault.serves), behaviour.model)
         self._malformed = next((fault.malformed for fault in self._faults if fault.malformed), 400)
         self._model = SimulatedModel(behaviour, apart=bool(self._dialect.reasoning))
+        self._completions = Completions(behaviour, self._faults, self._name)
         self._state = ServerState()
         self._served = served
         self._numbers = count()
@@ -156,7 +158,7 @@ class _Service:
         try:
             while request := await self._read(reader, writer):
                 self._served.append(request)
-                if not await self._answer(request, writer):
+                if not await self._answer(request, reader, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):
             self._stick("disconnect")
@@ -192,7 +194,7 @@ class _Service:
             tokenizer=self._behaviour.tokenizer,
         )
 
-    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; returns whether the connection can be used again."""
         if any(fault.deaf for fault in self._faults):
             await asyncio.sleep(_FOR_EVER_S)
@@ -203,6 +205,8 @@ class _Service:
             await send(writer, self._models())
         elif request.path == "/health":
             await send(writer, Reply(status=200, body=b"", headers={}))
+        elif self._dialect.completions and request.path in {COMPLETIONS_PATH, TOKENIZE_PATH}:
+            await send(writer, await self._completions.answer(request, reader.at_eof))
         elif request.path != CHAT_PATH:
             await send(writer, reply(404, {"detail": "Not Found"}))
         elif request.method != "POST":

@@ -138,6 +138,19 @@ def test_the_command_serves_until_a_signal_and_ends_cleanly(number: signal.Signa
         assert process.wait(timeout=60) == 0
 
 
+def test_signals_that_come_at_once_end_the_command() -> None:
+    command = [sys.executable, "-m", "healthcheck", "simulate", "--port", "0", "--model", "m", "--problems", "5"]
+    several = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in several:
+        with process:
+            assert process.stderr
+            assert process.stderr.readline().startswith("SIMULATED endpoint")
+            for number in [signal.SIGTERM, signal.SIGINT] * 3:
+                process.send_signal(number)
+            # the last signal may come when Python has begun to end
+            assert process.wait(timeout=60) in {0, -signal.SIGTERM, -signal.SIGINT}
+
+
 def test_the_command_lists_its_faults_and_manners() -> None:
     command = [sys.executable, "-m", "healthcheck", "simulate", "--list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,1 @@
+"""Numerics of a server: requests that must give the same log-probabilities, compared."""

@@ -1,0 +1,182 @@
+"""Asks a server for readings, and finds out beforehand how it can be asked."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import dataclass, replace
+
+from healthcheck import json_text
+from healthcheck.contract import MODELS_PATH
+from healthcheck.errors import Blocked
+from healthcheck.json_text import JsonError
+from healthcheck.numerics.dialect import MOST_LOGPROBS, Dialect, candidates, prompt_tokens
+from healthcheck.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
+from healthcheck.numerics.reproduction import Shell
+from healthcheck.records import JsonValue
+from healthcheck.wire.many import Connections, Waits
+from healthcheck.wire.response import TooLargeError
+
+WAITS = Waits(connect_s=5.0, silence_s=120.0, answer_s=300.0)
+_TOKENIZE, _VERSION = "/tokenize", "/version"
+TRIAL = "The quick brown fox jumps over the lazy"
+_MOST_IDS = 2**17
+
+
+class Asker:
+    """Asks one server. Every request has a cache salt of its own unless it names one."""
+
+    def __init__(self, server: Connections, dialect: Dialect, url: str) -> None:
+        self.dialect = dialect
+        self.shell = Shell(url, dialect)
+        self.requests = 0
+        self._server = server
+        run = secrets.token_hex(8)  # another run against this server has other salts
+        self._salts = (f"{run}-{number}" for number in itertools.count())
+
+    async def read(self, prompt: Prompt, *, tokens: int, salt: str = "") -> Reading:
+        """One request; what goes wrong on its way is the reading's error."""
+        return (
+            await self._post(self.dialect, self.dialect.body([prompt], tokens=tokens, salt=salt or self.salt()))
+        )[0]
+
+    async def read_stream(self, prompt: Prompt, *, tokens: int) -> Reading:
+        """The same, answered as a stream."""
+        body = self.dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"stream": True}
+        return (await self._post(self.dialect, body))[0]
+
+    async def read_chat(self, prompt: Prompt, *, tokens: int) -> tuple[Reading, TokenIds]:
+        """The text of a prompt as a message, and the tokens that the server made of it; () if it does not say."""
+        dialect = replace(self.dialect, api=Api.CHAT)
+        body = dialect.body([prompt], tokens=tokens, salt=self.salt()) | {"return_token_ids": True}
+        reading, data = await self._post(dialect, body)
+        return reading, prompt_tokens(data)
+
+    async def _post(self, dialect: Dialect, body: dict[str, JsonValue]) -> tuple[Reading, bytes]:
+        self.requests += 1
+        try:
+            reply = (await self._server.post(dialect.path, json_text.dump_line(body))).reply
+        except (OSError, TooLargeError) as error:
+            return Reading(error=f"{type(error).__name__}: {error}"), b""
+        return dialect.read(reply.status, reply.body), reply.body
+
+    def salt(self) -> str:
+        """One that no other request has."""
+        return next(self._salts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A server and how to ask it."""
+
+    server: Server
+    dialect: Dialect
+
+
+async def find(connections: Connections, settings: NumericsSettings) -> Found:
+    """Find out what the server gives: the first form of request that it answers, with log-probabilities if any is.
+
+    Raises:
+        Blocked: no server answers, or it answers in none of the forms.
+    """
+    model, context, header = await _model(connections, settings)
+    ids = await tokens_of(connections, model, TRIAL)
+    refused: dict[tuple[Api, bool], str] = {}
+    for dialect in candidates(model):
+        if dialect.api is Api.TOKEN_IDS and not ids:
+            continue
+        reading = await _tried(connections, dialect, ids)
+        form = dialect.api, dialect.extras
+        if reading.error:
+            refused[form] = reading.error
+        else:
+            most, reading = await _with_most(connections, dialect, ids, reading)
+            server = Server(
+                model=model,
+                api=dialect.api,
+                logprobs=max(len(each.top) for each in reading.positions),
+                salted=dialect.extras,
+                context=context,
+                without="" if dialect.logprobs else refused.get(form, ""),
+                version=await _version(connections),
+                header=header,
+            )
+            return Found(server, most)
+    reason = next(iter(refused.values()), "")
+    raise Blocked(f"the server answers no request for a completion, so that nothing can be compared: {reason}")
+
+
+async def _tried(connections: Connections, dialect: Dialect, ids: TokenIds) -> Reading:
+    prompt = Prompt(ids=ids) if dialect.api is Api.TOKEN_IDS else Prompt(text=TRIAL)
+    return await Asker(connections, dialect, "").read(prompt, tokens=2)
+
+
+async def _with_most(
+    connections: Connections, dialect: Dialect, ids: TokenIds, reading: Reading
+) -> tuple[Dialect, Reading]:
+    """As many log-probabilities as the server gives (vLLM: --max-logprobs), between one number and the next."""
+    refused = min((most for most in MOST_LOGPROBS if most > dialect.logprobs), default=0)
+    while dialect.logprobs and dialect.logprobs + 1 < refused:
+        more = replace(dialect, logprobs=(dialect.logprobs + refused) // 2)
+        tried = await _tried(connections, more, ids)
+        if tried.error:
+            refused = more.logprobs
+        else:
+            dialect, reading = more, tried
+    return dialect, reading
+
+
+async def tokens_of(connections: Connections, model: str, text: str) -> tuple[int, ...]:
+    """The tokens of a text as the server's tokenizer has them; () if it does not say."""
+    answer = await _json(connections, _TOKENIZE, {"model": model, "prompt": text, "add_special_tokens": False})
+    ids = answer.get("tokens") if isinstance(answer, dict) else None
+    if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
+        return ()
+    return tuple(each for each in ids[:_MOST_IDS] if isinstance(each, int))
+
+
+async def _model(connections: Connections, settings: NumericsSettings) -> tuple[str, int | None, str]:
+    try:
+        reply = (await connections.get(MODELS_PATH)).reply
+    except (OSError, TooLargeError) as error:
+        raise Blocked(f"no server answers at {settings.url} ({error}): start it first") from error
+    try:
+        answer = json_text.load(reply.body)
+    except JsonError:
+        answer = None
+    data = answer.get("data") if isinstance(answer, dict) else None
+    listed = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
+    for each in listed:
+        if settings.model in {"", each.get("id")}:
+            length = each.get("max_model_len")
+            return str(each.get("id")), length if isinstance(length, int) else None, reply.headers.get("server", "")
+    if not settings.model:
+        raise Blocked(f"the server at {settings.url} lists no model (HTTP {reply.status}): name one with --model")
+    return settings.model, None, reply.headers.get("server", "")
+
+
+async def _version(connections: Connections) -> str:
+    try:
+        reply = (await connections.get(_VERSION)).reply
+        answer = json_text.load(reply.body) if reply.status == 200 else None
+    except (OSError, TooLargeError, JsonError):
+        return ""
+    version = answer.get("version") if isinstance(answer, dict) else None
+    return version[:100] if isinstance(version, str) else ""
+
+
+async def _json(connections: Connections, path: str, body: dict[str, JsonValue]) -> JsonValue:
+    try:
+        reply = (await connections.post(path, json_text.dump_line(body))).reply
+        return json_text.load(reply.body) if reply.status == 200 else None
+    except (OSError, TooLargeError, JsonError):
+        return None
+
+
+def for_settings(settings: NumericsSettings) -> Connections:
+    """Connections to the server of the settings.
+
+    Raises:
+        ValueError: the URL is none.
+    """
+    return Connections(settings.url, replace(WAITS))

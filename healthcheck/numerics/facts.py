@@ -1,0 +1,194 @@
+"""Measures the relations of a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from healthcheck.errors import UsageError
+from healthcheck.numerics import local, relations
+from healthcheck.numerics.asking import TRIAL, Asker, find, for_settings, tokens_of
+from healthcheck.numerics.judgement import Judgement, cells
+from healthcheck.numerics.prompts import Source, TextSource, TokenSource, edges, lengths, messages, texts
+from healthcheck.numerics.records import (
+    Api,
+    NumericsRun,
+    NumericsSettings,
+    Pair,
+    Reference,
+    Relation,
+    Server,
+    Weights,
+)
+from healthcheck.numerics.reference import refuse_unlike, steps
+from healthcheck.numerics.relations import Bench, Kind
+from healthcheck.progress import Progress
+from healthcheck.records import JsonValue
+from healthcheck.wire.many import Connections
+
+DECODED, DECODED_ONCE = (1, 4, 7), (4,)
+_SHARE_WITHOUT_SALT = 0.6
+"""Of the comparisons, where each takes prompts of its own, so that a run has no more than 300 requests."""
+_FROM_EDGE = 4
+_OF_A_LENGTH = 3
+_MOST_AT_ONCE, _DIGITS = 256, 10
+_TOKENS_OF_TEXT = 24
+"""Where answers begin alike, as those of chat do, or words are all that can be compared."""
+
+
+def measure(
+    settings: NumericsSettings, progress: Progress, against: Reference | Weights | None = None
+) -> NumericsRun:
+    """Ask, compare, and ask again where a relation is suspect; then compare with the reference.
+
+    Raises:
+        Blocked: no server answers, or none of its answers has log-probabilities.
+        UsageError: the URL is none, or the reference is of another model.
+    """
+    try:
+        run = asyncio.run(_measure(settings, progress, against if isinstance(against, Reference) else None))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if not isinstance(against, Weights):
+        return run
+
+    def computed(done: int, total: int) -> None:
+        progress.update("the weights, computed by transformers", done=done, total=total)
+
+    return local.compared(run, against, computed)
+
+
+async def _measure(settings: NumericsSettings, progress: Progress, reference: Reference | None) -> NumericsRun:
+    began = time.monotonic()
+    async with aclosing(for_settings(settings)) as connections:
+        found = await find(connections, settings)
+        trial = await tokens_of(connections, found.server.model, TRIAL)
+        if reference:
+            refuse_unlike(reference, found.server, trial)
+        server = found.server
+        spare = settings.tokens if server.logprobs and server.api is not Api.CHAT else _TOKENS_OF_TEXT
+        longest = min(settings.longest_tokens, (server.context or 2048) - spare - 1)
+        pieces = texts(settings.seed)
+        source, usual = await _source(connections, server, pieces, settings.seed), lengths(longest)
+        bench = Bench(
+            asker=Asker(connections, found.dialect, settings.url),
+            source=source,
+            longest=longest,
+            pool=[source.prompt(length) for length in usual for _ in range(server.salted * _OF_A_LENGTH)],
+            lengths=usual,
+            edges=edges(longest, server.context, spare),
+            messages=messages(settings.seed),
+            tokens=spare,
+            alone={},
+            broken=[],
+        )
+        each = settings.pairs if server.salted else math.ceil(_SHARE_WITHOUT_SALT * settings.pairs)
+        pairs = await _rounds(bench, kinds(server, settings), each, progress)
+
+        def forced(done: int, total: int) -> None:
+            progress.update("the tokens of the reference", done=done, total=total)
+
+        taken = await steps(bench, reference, forced) if reference else []
+    return NumericsRun(
+        server=server,
+        settings=settings,
+        pairs=tuple(pairs),
+        alone=tuple(bench.alone.items()),
+        broken=tuple(bench.broken),
+        trial=trial,
+        steps=tuple(taken),
+        reference=reference,
+        requests=bench.asker.requests,
+        seconds=round(time.monotonic() - began, 1),
+    )
+
+
+async def _source(connections: Connections, server: Server, pieces: Sequence[str], seed: int) -> Source:
+    if server.api is not Api.TOKEN_IDS:
+        return TextSource(pieces)
+    return TokenSource(await tokens_of(connections, server.model, "\n\n".join(pieces)), seed)
+
+
+def kinds(server: Server, settings: NumericsSettings) -> Sequence[Kind]:
+    """What is measured on this server, in order; AGAIN first, since it is the noise."""
+    sizes = sorted({*relations.BATCHES, settings.max_batch})
+    chosen = [
+        Kind(relation=Relation.AGAIN, size=0, measure=relations.again),
+        Kind(relation=Relation.AFTER_ABORT, size=0, measure=relations.after_abort),
+        *(Kind(relation=Relation.BATCH, size=size, measure=relations.batch) for size in sizes),
+        Kind(relation=Relation.MIXED_LENGTHS, size=8, measure=relations.mixed_lengths),
+        Kind(relation=Relation.WARM_PREFIX, size=0, measure=relations.warm_prefix),
+        Kind(relation=Relation.SHARED_PREFIX, size=0, measure=relations.shared_prefix),
+        Kind(relation=Relation.WHILE_DECODING, size=4, measure=relations.while_decoding),
+        Kind(relation=Relation.STREAMED, size=0, measure=relations.streamed),
+    ]
+    if server.api is not Api.TOKEN_IDS:
+        return chosen
+    chosen.append(Kind(relation=Relation.CHAT, size=0, measure=relations.chat))
+    if server.logprobs:  # with them a completion is known as token ids
+        decoded = DECODED if server.salted else DECODED_ONCE
+        chosen += [Kind(relation=Relation.DECODED, size=size, measure=relations.decoded) for size in decoded]
+        chosen.append(Kind(relation=Relation.AT_EDGE, size=_FROM_EDGE, measure=relations.at_edges))
+    return chosen
+
+
+def largest_batch(options: Mapping[str, str]) -> int:
+    """The largest batch to try on a server that was started with these options of vLLM, at most `_MOST_AT_ONCE`."""
+    given = options.get("max-num-seqs", "")
+    usual = NumericsSettings(url="").max_batch
+    return max(2, min(int(given), _MOST_AT_ONCE)) if given.isdecimal() and len(given) < _DIGITS else usual
+
+
+async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Progress) -> list[Pair]:
+    found: list[Pair] = []
+    for number, kind in enumerate(asked):
+        progress.update(f"{kind.relation.value}", done=number, total=len(asked))
+        found += await _compared(bench, kind, pairs)
+    suspect = [cell for cell in cells(found) if cell.asks_again]
+    for cell in sorted(suspect, key=lambda cell: cell.wrong / cell.pairs, reverse=True):
+        if _faulty(found):
+            break  # the verdict is settled
+        kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
+        progress.update(f"once more: {kind.relation.value}", done=len(asked), total=len(asked))
+        async for pair in _once_more(bench.at(cell.suspects, 2 * pairs), kind, 2 * pairs, found):
+            found.append(pair)
+    return found
+
+
+async def _once_more(bench: Bench, kind: Kind, pairs: int, found: Sequence[Pair]) -> AsyncIterator[Pair]:
+    """New pairs of a suspect relation, until they show a fault: at a wrong length, a few do."""
+    async with aclosing(kind.measure(bench, kind.size, pairs)) as measured:
+        async for pair in measured:
+            if pair:
+                yield replace(pair, again=True)
+            if _faulty(found):
+                return
+
+
+def _faulty(found: Sequence[Pair]) -> bool:
+    return any(cell.judgement is Judgement.FAULT for cell in cells(found))
+
+
+async def _compared(bench: Bench, kind: Kind, pairs: int) -> list[Pair]:
+    return [pair async for pair in kind.measure(bench, kind.size, pairs) if pair]
+
+
+def provenance(run: NumericsRun) -> dict[str, JsonValue]:
+    """What was asked of which server."""
+    asked: dict[str, JsonValue] = {
+        "model": run.server.model,
+        "version": run.server.version,
+        "asked by": run.server.api.value,
+        "log-probabilities a token": run.server.logprobs,
+        "compared as text, because": run.server.without,
+        "cache salt": run.server.salted,
+        "requests": run.requests,
+        "seconds": run.seconds,
+        "seed": run.settings.seed,
+        "reference": f"{run.reference.place} {run.reference.server.version}".strip() if run.reference else "",
+    }
+    return {"server": run.server.header, "numerics": asked}

@@ -1,0 +1,102 @@
+"""What the cells of some relations say as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from healthcheck.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.numerics.judgement import FAULT, ROUNDING, Cell, Judgement, cells
+from healthcheck.numerics.on_text import judged_by_words
+from healthcheck.numerics.records import Api, NumericsRun, Relation
+from healthcheck.numerics.reproduction import EVIDENCE, place
+from healthcheck.records import JsonValue
+
+_AGAIN = "npu-adapter numerics URL --pairs 40 asks four times as many"
+
+
+def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
+    """Findings for each size of the relations; how far all moved as a note.
+
+    Raises:
+        NotApplicable: no pair of these relations could be compared.
+    """
+    found = cells(run.pairs)
+    chosen = [cell for cell in found if cell.relation in relations]
+    if not chosen:
+        raise NotApplicable(_why_none(run, relations))
+    if not run.server.logprobs:
+        yield from judged_by_words(run, relations, fix=fix)
+        return
+    noise = max((c.worst.difference.shift for c in found if c.relation is Relation.AGAIN), default=0.0)
+    for cell in chosen:
+        seen, evidence, where = (
+            _seen(cell, noise),
+            _evidence(cell, _shortest(run, cell)),
+            place(cell.relation, cell.size),
+        )
+        if cell.judgement is Judgement.FAULT:
+            yield fail(expected=_expected(FAULT), seen=seen, fix=fix, where=where, evidence=evidence)
+        elif cell.judgement is Judgement.DRIFT:
+            yield warn(expected=_expected(ROUNDING), seen=seen, fix=fix, where=where, evidence=evidence)
+        elif cell.judgement is Judgement.OPEN:
+            yield unsettled(expected=_expected(FAULT), seen=seen, fix=_AGAIN, where=where, evidence=evidence)
+    worst = max(chosen, key=lambda cell: cell.worst.difference.shift)
+    pairs = sum(cell.pairs for cell in chosen)
+    yield note(f"{pairs} comparisons, log-probabilities moved by at most {worst.worst.difference.shift:.2f}")
+
+
+def name(cell: Cell) -> str:
+    """A relation with its size."""
+    words = cell.relation.value
+    if cell.relation in {Relation.BATCH, Relation.MIXED_LENGTHS}:
+        return words.replace("a batch", f"a batch of {cell.size}")
+    return f"{words} ({cell.size} tokens)" if cell.relation in {Relation.DECODED, Relation.AT_EDGE} else words
+
+
+def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
+    if Relation.STREAMED in relations:
+        return "the server's streams have no log-probabilities"
+    if run.server.api is not Api.TOKEN_IDS:
+        return f"this compares token ids, and the server takes {run.server.api.value}"
+    if not run.server.logprobs:
+        return "this compares log-probabilities, and the server gives none"
+    return "no answers to compare"
+
+
+def _shortest(run: NumericsRun, cell: Cell) -> str:
+    """The shortest commands that show what is wrong."""
+    limit = FAULT if cell.wrong else ROUNDING
+    shown = [
+        pair.reproduce
+        for pair in run.pairs
+        if (pair.relation, pair.size) == (cell.relation, cell.size) and pair.difference.shift > limit
+    ]
+    return min(shown, key=len, default=cell.worst.reproduce)
+
+
+def _expected(limit: float) -> str:
+    return f"log-probabilities within {limit:g} of those of the same prompt alone"
+
+
+def _seen(cell: Cell, noise: float) -> str:
+    beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
+    worst = cell.worst.difference
+    prompts = "more prompts of suspect lengths" if cell.again else "prompts"
+    flip = f", and a token that led by {worst.flip:.1f} was not chosen" if worst.flip >= 0.1 else ""
+    again = "" if cell.relation is Relation.AGAIN else f"; the same request again moves them by {noise:.2f}"
+    return (
+        f"{name(cell)}: {beyond} of {cell.pairs} {prompts} moved by more than {limit:g}, at most {worst.shift:.2f} "
+        f"(prompt of {cell.worst.prompt.length}){flip}{again}"
+    )
+
+
+def _evidence(cell: Cell, reproduce: str) -> dict[str, JsonValue]:
+    return {
+        "relation": cell.relation.value,
+        "size": cell.size,
+        "pairs": cell.pairs,
+        "median shift": round(cell.shift, 4),
+        "largest shift": round(cell.worst.difference.shift, 4),
+        "KL": round(cell.worst.difference.kl, 4),
+        EVIDENCE: reproduce,
+    }

@@ -1,0 +1,1 @@
+"""Programs that run in the Python of an environment with torch and transformers."""

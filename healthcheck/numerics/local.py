@@ -1,0 +1,239 @@
+"""Weights on this machine as a reference: transformers computes them in a child process and its own environment.
+
+The tokens are the server's own: behind each prompt that it was asked alone stands what it answered, and the weights
+predict each of those tokens from all before it. So the comparison asks nothing more of the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+from healthcheck import files, json_text
+from healthcheck.errors import KitError, UsageError
+from healthcheck.json_text import JsonError
+from healthcheck.numerics.asking import TRIAL
+from healthcheck.numerics.distance import divergence
+from healthcheck.numerics.records import (
+    Api,
+    NumericsRun,
+    Position,
+    Prompt,
+    Reading,
+    Reference,
+    Server,
+    Step,
+    Weights,
+)
+from healthcheck.numerics.reference import step
+from healthcheck.numerics.relations import token_ids
+from healthcheck.processes import shortened, wait_or_kill
+
+OPTION = "--reference-python"
+NEEDS = ("torch", "transformers")
+MOST_CONTEXTS = 60
+ROUNDED = 3
+"""Each third context is computed in bfloat16 as well: what rounding alone does to these weights."""
+DEADLINE_S = 3 * 3600.0
+_FOLDER = Path(__file__).resolve().parents[2] / ".venv-transformers"
+_INSIDE = Path(__file__).parent / "inside" / "read_weights.py"
+_ANSWER_BYTES = 256 << 20
+_TAIL_LINES = 40
+_KEPT = ("LD_LIBRARY_PATH", "PATH", "OMP_NUM_THREADS")
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "LC_ALL": "C.UTF-8",
+}
+_MARK = b"@npu-adapter "
+Moved = Callable[[int, int], None]
+
+
+class WeightsUnread(KitError):  # noqa: N818 - what became of the weights
+    """transformers could not compute the weights; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the child says: a reading of each context, and of each third one in bfloat16 too."""
+
+    transformers: str
+    number_format: str
+    trial: tuple[int, ...]
+    readings: tuple[tuple[Position, ...], ...]
+    rounded: tuple[tuple[Position, ...], ...]
+
+
+def are_weights(folder: Path) -> bool:
+    """Whether the folder holds a model, and not a run."""
+    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
+
+
+def find_python(named: str) -> str:
+    """The Python that was named, else that of `make .venv-transformers/ready` in a clone, else this one.
+
+    Raises:
+        UsageError: there is none where one was named, or none has torch and transformers.
+    """
+    if named:
+        path = Path(named).expanduser().absolute()
+        path = path / "bin" / "python" if path.is_dir() else path
+        if not path.is_file() or not os.access(path, os.X_OK):
+            raise UsageError(f"{OPTION} {named}: there is no Python; name one, or a virtual environment")
+        return str(path)
+    made = _FOLDER / "bin" / "python"
+    if (_FOLDER / "ready").exists() and os.access(made, os.X_OK):
+        return str(made)
+    if all(find_spec(name) for name in NEEDS):
+        return sys.executable
+    raise UsageError(f"weights as a reference need a Python with {' and '.join(NEEDS)}: name one with {OPTION}")
+
+
+def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
+    """The run with a step for each token that the server chose after a prompt alone.
+
+    What keeps the weights from being computed is noted in the run.
+    """
+    began, chosen = time.monotonic(), contexts(run.alone)
+    if not chosen:
+        return replace(
+            run, unread=f"{weights.folder}: it needs token ids, and this server takes {run.server.api.value}"
+        )
+    try:
+        answer = read(weights, [context for context, _ in chosen], moved, logprobs=run.server.logprobs)
+    except WeightsUnread as error:
+        return replace(run, unread=f"{weights.folder}: {error}")
+    if answer.trial != run.trial:
+        return replace(run, unread=f"{weights.folder}: its tokenizer is another one than the server's")
+    said = f"transformers {answer.transformers}, {answer.number_format}"
+    server = Server(
+        model=weights.folder,
+        api=Api.TOKEN_IDS,
+        logprobs=run.server.logprobs,
+        salted=True,
+        context=None,
+        version=said,
+    )
+    rounded = dict(zip(range(0, len(chosen), ROUNDED), answer.rounded, strict=False))
+    steps = [
+        each
+        for number, (_, (prompt, reading)) in enumerate(chosen)
+        for each in _steps(number, prompt, reading, answer.readings[number], rounded.get(number, ()))
+    ]
+    kept = Reference(place=weights.folder, server=server, trial=answer.trial, readings=())
+    seconds = round(run.seconds + time.monotonic() - began, 1)
+    return replace(run, reference=kept, steps=tuple(steps), seconds=seconds)
+
+
+def _steps(
+    number: int, prompt: Prompt, reading: Reading, exact: Sequence[Position], rough: Sequence[Position]
+) -> Iterator[Step]:
+    for at, (there, here) in enumerate(zip(exact, reading.positions, strict=False)):
+        found = step(there, here, prompt=number, length=prompt.length, decoded=at, tier=prompt.tier)
+        yield replace(found, rounding=divergence(there, rough[at])) if at < len(rough) else found
+
+
+Context = tuple[tuple[int, ...], int]
+"""Tokens, and the place from which on they are predicted."""
+
+
+def contexts(alone: Sequence[tuple[Prompt, Reading]]) -> list[tuple[Context, tuple[Prompt, Reading]]]:
+    """Problems first, then ordinary prompts of every length; each with the tokens of its completion."""
+    usable = [
+        each
+        for each in alone
+        if each[0].ids and not each[1].error and token_ids(each[1]) and all(here.top for here in each[1].positions)
+    ]
+    problems = [each for each in usable if each[0].tier]
+    others = sorted((each for each in usable if not each[0].tier), key=lambda each: each[0].length)
+    room = max(MOST_CONTEXTS - len(problems), 1)
+    spread = [others[place * len(others) // room] for place in range(room)] if len(others) > room else others
+    return [
+        ((prompt.ids + token_ids(reading), prompt.length), (prompt, reading))
+        for prompt, reading in (*problems, *spread)
+    ]
+
+
+def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs: int) -> Answer:
+    """What the weights predict, in a child process with nothing of this one's environment.
+
+    Raises:
+        WeightsUnread: they could not be computed.
+    """
+    request = {
+        "folder": str(Path(weights.folder).resolve()),
+        "contexts": [{"ids": list(ids), "begin": begin} for ids, begin in chosen],
+        "top": logprobs,
+        "trial": TRIAL,
+        "rounded": ROUNDED,
+        "remote_code": weights.remote_code,
+    }
+    with tempfile.TemporaryDirectory(prefix=files.prefix(), ignore_cleanup_errors=True) as folder:
+        asked, answer = Path(folder, "request.json"), Path(folder, "answer.json")
+        asked.write_bytes(json_text.dump(request))
+        command = [weights.python, str(_INSIDE), str(asked), str(answer)]
+        _run(command, folder, moved)
+        try:
+            return json_text.load_as(files.read_bounded(answer, _ANSWER_BYTES), Answer)
+        except (UsageError, JsonError) as error:
+            raise WeightsUnread(f"transformers gave no answer that can be read ({error})") from error
+
+
+def _run(command: Sequence[str], home: str, moved: Moved) -> None:
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment |= {**_QUIET, "HOME": home, "TMPDIR": home}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=home,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise WeightsUnread(f"{command[0]} cannot be run: {error.strerror}") from error
+    assert process.stdout
+    tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
+    reader = threading.Thread(target=_follow, args=(process.stdout, tail, moved), daemon=True)
+    reader.start()
+    in_time = wait_or_kill(process, DEADLINE_S)
+    reader.join(2)
+    if not in_time:
+        raise WeightsUnread(f"no end within {DEADLINE_S / 3600:g} hours")
+    if process.returncode:
+        raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), process.returncode))
+
+
+def _follow(stream: IO[bytes], tail: deque[bytes], moved: Moved) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        while line := stream.readline(4096):
+            words = line.split()
+            if line.startswith(_MARK) and len(words) == 3:
+                moved(int(words[1]), int(words[2]))
+            elif line.strip():
+                tail.append(line)
+
+
+def _reason(text: str, status: int) -> str:
+    lines = text.splitlines() or [f"it ended with status {status}"]
+    if "trust_remote_code" in text:
+        return "its own Python code would have to run, which --trust-remote-code allows"
+    if "No module named" in lines[-1]:
+        return f"{shortened(lines[-1], 200)}: name a Python with {' and '.join(NEEDS)} with {OPTION}"
+    return f"transformers ended with status {status}: {shortened(lines[-1], 300)}"

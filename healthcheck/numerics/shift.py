@@ -1,0 +1,132 @@
+"""How far a server is from its reference, with intervals over prompts."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from healthcheck.numerics.records import Step
+from healthcheck.probe.statistics.intervals import LEVEL, Interval, percentile
+from healthcheck.records import JsonValue
+
+SAME_KL, GARBAGE_KL = 0.02, 0.5
+"""Nats. Rounding stays below the first; beyond the second another text is written."""
+LEAST_PROMPTS = 8
+LIKE_ROUNDING = 1.5
+"""Times what bfloat16 does to the same weights; a healthy server in bfloat16 is at 1."""
+_RESAMPLES = 1000
+Group = Sequence[Step]
+Key = TypeVar("Key", int, str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift:
+    """The shift of a server from its reference. Intervals are from a bootstrap over prompts.
+
+    Attributes:
+        kl: mean Kullback-Leibler divergence per token in nats, each prompt with the same weight.
+        kl_99: its 99th percentile over tokens.
+        times: mean divergence in multiples of what bfloat16 does to the same weights; None where that is not known.
+        agreement: share of tokens at which both have the same first choice.
+        perplexity: that of the reference's tokens here, divided by that on the reference.
+        by_decoded: mean divergence by how many tokens of a completion stand before; `by_tier` by the prompt's tier.
+    """
+
+    prompts: int
+    tokens: int
+    mean_kl: float
+    kl: Interval
+    kl_99: float
+    kl_99_interval: Interval
+    times: float | None
+    times_interval: Interval | None
+    agreement: float
+    perplexity: float
+    by_decoded: Mapping[int, float]
+    by_tier: Mapping[str, float]
+
+
+def shift_of(steps: Sequence[Step], seed: int) -> Shift:
+    """Summarise the steps, of which there is at least one."""
+    prompts: dict[int, list[Step]] = {}
+    for step in steps:
+        prompts.setdefault(step.prompt, []).append(step)
+    groups = list(prompts.values())
+    rounded = [group for group in groups if _sum_of_rounding(group) > 0]
+    return Shift(
+        prompts=len(groups),
+        tokens=len(steps),
+        mean_kl=_mean_kl(groups),
+        kl=_bootstrap(groups, _mean_kl, seed),
+        kl_99=_kl_99(groups),
+        kl_99_interval=_bootstrap(groups, _kl_99, seed),
+        times=_times(rounded) if rounded else None,
+        times_interval=_bootstrap(rounded, _times, seed) if rounded else None,
+        agreement=_mean([step.agrees for step in steps]),
+        perplexity=math.exp(_mean([step.lost for step in steps])),
+        by_decoded=dict(sorted(_by(steps, lambda step: step.decoded).items())),
+        by_tier=_by([step for step in steps if step.tier], lambda step: step.tier),
+    )
+
+
+def figures(shift: Shift) -> dict[str, JsonValue]:
+    """For a report."""
+    found: dict[str, JsonValue] = {
+        "tokens": shift.tokens,
+        "prompts": shift.prompts,
+        "mean KL": round(shift.mean_kl, 7),
+        "mean KL, 95 %": [round(shift.kl.low, 7), round(shift.kl.high, 7)],
+        "KL, 99th percentile": round(shift.kl_99, 7),
+        "KL, 99th percentile, 95 %": [round(shift.kl_99_interval.low, 7), round(shift.kl_99_interval.high, 7)],
+        "first choices agree": round(shift.agreement, 4),
+        "perplexity, times the reference's": round(shift.perplexity, 4),
+        "mean KL by tokens decoded": {str(at): round(kl, 7) for at, kl in shift.by_decoded.items()},
+        "mean KL by tier": {tier: round(kl, 7) for tier, kl in shift.by_tier.items()},
+    }
+    if shift.times is not None and shift.times_interval is not None:
+        found["times bfloat16's rounding"] = round(shift.times, 2)
+        found["times bfloat16's rounding, 95 %"] = [
+            round(shift.times_interval.low, 2),
+            round(shift.times_interval.high, 2),
+        ]
+    return found
+
+
+def _bootstrap(groups: Sequence[Group], value: Callable[[Sequence[Group]], float], seed: int) -> Interval:
+    draw = random.Random(seed)
+    values = sorted(value(draw.choices(groups, k=len(groups))) for _ in range(_RESAMPLES))
+    tail = (1 - LEVEL) / 2
+    low, high = percentile(values, tail), percentile(values, 1 - tail)
+    return Interval(low=low, high=high, level=LEVEL, method="bootstrap percentile")
+
+
+def _mean_kl(groups: Sequence[Group]) -> float:
+    return _mean([_mean([step.kl for step in group]) for group in groups])
+
+
+def _kl_99(groups: Sequence[Group]) -> float:
+    ordered = sorted(step.kl for group in groups for step in group)
+    return ordered[math.ceil(0.99 * len(ordered)) - 1]
+
+
+def _times(groups: Sequence[Group]) -> float:
+    moved = math.fsum(step.kl for group in groups for step in group if step.rounding is not None)
+    return moved / math.fsum(map(_sum_of_rounding, groups))
+
+
+def _sum_of_rounding(group: Group) -> float:
+    return math.fsum(step.rounding for step in group if step.rounding is not None)
+
+
+def _by(steps: Sequence[Step], key: Callable[[Step], Key]) -> dict[Key, float]:
+    found: dict[Key, list[float]] = {}
+    for step in steps:
+        found.setdefault(key(step), []).append(step.kl)
+    return {each: _mean(kls) for each, kls in found.items()}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,205 @@
+"""/v1/completions and /tokenize of the simulated endpoint, with honest log-probabilities.
+
+Its model is another one than that of the chat: it continues token ids, and every token before changes what comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from healthcheck.records import JsonValue
+from healthcheck.simulator.behaviour import Behaviour
+from healthcheck.simulator.dialects import MARK
+from healthcheck.simulator.draws import WORDS
+from healthcheck.simulator.faults import Fault, Reply, refusal, reply
+from healthcheck.simulator.next_token import Step, Vocabulary, logits, logprobs
+from healthcheck.simulator.request import Request
+
+COMPLETIONS_PATH, TOKENIZE_PATH = "/v1/completions", "/tokenize"
+MOST_LOGPROBS = 20
+BLOCK = 16
+_MANY_TOKENS = 64
+_DEFAULT_TOKENS = 16
+_MOST_BLOCKS = 200_000
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A request that is being answered, and the most that were beside it."""
+
+    many: bool
+    batch: int = 0
+    decoding: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Token:
+    token: int
+    chosen: float
+    top: tuple[tuple[int, float], ...]
+
+
+@dataclass(slots=True)
+class Completions:
+    """The model with its prefix cache, and the requests that it serves."""
+
+    behaviour: Behaviour
+    faults: Sequence[Fault]
+    name: str
+    _vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    _blocks: dict[int, None] = field(default_factory=dict)
+    _flights: list[_Flight] = field(default_factory=list)
+    _random: random.Random = field(default_factory=lambda: random.Random(0))
+    _requests: int = 0
+
+    async def answer(self, request: Request, gone: Callable[[], bool]) -> Reply:
+        """The whole answer to a request at one of the two paths; a stream is sent in one piece.
+
+        `gone` says whether the client has left, which ends a completion.
+        """
+        body = request.body if request.method == "POST" else None
+        if body is None or body.get("model", self.name) != self.name:
+            return refusal(404 if body else 400, "The model does not exist." if body else "JSON is expected")
+        if request.path == TOKENIZE_PATH:
+            return self._tokenized(request)
+        problem = self._problem(request)
+        return refusal(400, problem) if problem else await self._completed(request, gone)
+
+    def _tokenized(self, request: Request) -> Reply:
+        prompt = (request.body or {}).get("prompt")
+        if not isinstance(prompt, str):
+            return refusal(400, "prompt must be a text")
+        ids = self._vocabulary.ids(request.tokenizer.pieces(prompt))
+        return reply(200, {"count": len(ids), "max_model_len": self.behaviour.context_tokens, "tokens": ids})
+
+    def _problem(self, request: Request) -> str:
+        """Why a request is refused, in vLLM's words; "" if it is not."""
+        most, limit = int(request.number_of("logprobs", 0)), self.behaviour.context_tokens
+        if most > MOST_LOGPROBS:
+            return f"Requested sample logprobs of {most}, which is greater than max allowed: {MOST_LOGPROBS}"
+        prompts = self._prompts(request)
+        if not prompts or not all(prompts):
+            return "prompt must be a text, token ids, or a list of them"
+        wanted = max(map(len, prompts)) + int(request.number_of("max_tokens", _DEFAULT_TOKENS))
+        return f"This model's maximum context length is {limit} tokens, not {wanted}." if wanted > limit else ""
+
+    def _prompts(self, request: Request) -> list[list[int]]:
+        prompt = (request.body or {}).get("prompt")
+        if isinstance(prompt, str) or (isinstance(prompt, list) and all(isinstance(each, int) for each in prompt)):
+            prompt = [prompt]
+        return [self._ids(each, request) for each in prompt] if isinstance(prompt, list) else []
+
+    def _ids(self, prompt: JsonValue, request: Request) -> list[int]:
+        if isinstance(prompt, str):
+            return self._vocabulary.ids(request.tokenizer.pieces(prompt))
+        return [each for each in prompt if isinstance(each, int)] if isinstance(prompt, list) else []
+
+    async def _completed(self, request: Request, gone: Callable[[], bool]) -> Reply:
+        prompts, tokens = self._prompts(request), int(request.number_of("max_tokens", _DEFAULT_TOKENS))
+        streamed = request.streamed and all(fault.streams for fault in self.faults)
+        self._requests += 1
+        number = self._requests
+        with self._serving(len(prompts), tokens) as flight:
+            await asyncio.sleep(max([self.behaviour.first_token_s, *(fault.pause_s for fault in self.faults)]))
+            for _ in range(tokens if self._token_s() else 0):
+                await asyncio.sleep(0 if gone() else self._token_s())
+            answers = [self._continued(request, ids, tokens, flight, number) for ids in prompts]
+        usage = {"prompt_tokens": sum(map(len, prompts)), "completion_tokens": tokens * len(prompts)}
+        whole = {**self._head(), "usage": {**usage, "total_tokens": sum(usage.values())}}
+        if not streamed:
+            choices = [self._choice(request, index, said) for index, said in enumerate(answers)]
+            return reply(200, {**whole, "choices": choices})
+        events: list[object] = [
+            {**self._head(), "choices": [self._choice(request, index, [each])]}
+            for index, said in enumerate(answers)
+            for each in said
+        ]
+        lines = [*(json.dumps(event) for event in events), "[DONE]"]
+        data = "".join(f"data: {line}\n\n" for line in lines).encode()
+        return Reply(status=200, body=data, headers={"content-type": "text/event-stream; charset=utf-8"})
+
+    @contextmanager
+    def _serving(self, prompts: int, tokens: int) -> Iterator[_Flight]:
+        """Register a request while it lasts; all that are served see each other."""
+        own = [_Flight(many=tokens > _MANY_TOKENS) for _ in range(prompts)]
+        self._flights += own
+        short = sum(not flight.many for flight in self._flights)
+        for flight in self._flights:
+            flight.batch = max(flight.batch, short)
+            flight.decoding = max(flight.decoding, len(self._flights) - short)
+        try:
+            yield own[0]
+        finally:
+            self._flights = [flight for flight in self._flights if all(flight is not each for each in own)]
+
+    def _token_s(self) -> float:
+        pace = self.behaviour.tokens_per_second
+        return max([1 / pace if pace else 0.0, *(fault.step_s for fault in self.faults)])
+
+    def _continued(
+        self, request: Request, prompt: list[int], tokens: int, flight: _Flight, number: int
+    ) -> list[_Token]:
+        """The completion of one prompt, token by token."""
+        body, ids, said = request.body or {}, [*prompt], list[_Token]()
+        cached = self._cached(prompt, str(body.get("cache_salt", "")))
+        choose = self._chooser(request.number_of("temperature", 1.0))
+        for decoded in range(tokens):
+            step = Step(
+                ids=ids, decoded=decoded, cached=cached, batch=flight.batch, decoding=flight.decoding,
+                streamed=request.streamed, request=number,
+            )  # fmt: skip
+            values: Sequence[float] = logits(ids, str(self.behaviour.seed))
+            for fault in self.faults:
+                values = fault.on_logits(values, step) if fault.on_logits else values
+            likely = logprobs(values)
+            ranked = sorted(range(len(WORDS)), key=likely.__getitem__, reverse=True)
+            token = choose(likely)
+            top = tuple((each, likely[each]) for each in ranked[: int(request.number_of("logprobs", 0))])
+            said.append(_Token(token=token, chosen=likely[token], top=top))
+            ids.append(token)
+        return said
+
+    def _chooser(self, temperature: float) -> Callable[[Sequence[float]], int]:
+        if temperature <= 0:
+            return lambda likely: max(range(len(likely)), key=likely.__getitem__)
+        return lambda likely: self._random.choices(
+            range(len(likely)), [math.exp(value / temperature) for value in likely]
+        )[0]
+
+    def _cached(self, prompt: Sequence[int], salt: str) -> int:
+        """Tokens of the prompt that were asked before with this salt, in whole blocks; then all its blocks are."""
+        found, chain, known = 0, hash(salt), True
+        for start in range(0, len(prompt) - BLOCK + 1, BLOCK):
+            chain = hash((chain, *prompt[start : start + BLOCK]))
+            known = known and chain in self._blocks
+            found += BLOCK * known
+            self._blocks[chain] = None
+        while len(self._blocks) > _MOST_BLOCKS:
+            del self._blocks[next(iter(self._blocks))]
+        return min(found, len(prompt) - 1)
+
+    def _head(self) -> dict[str, JsonValue]:
+        return {"id": "cmpl-simulated", "object": "text_completion", "created": 0, "model": self.name,
+                "system_fingerprint": MARK}  # fmt: skip
+
+    def _choice(self, request: Request, index: int, said: Sequence[_Token]) -> dict[str, JsonValue]:
+        body, shown = request.body or {}, None
+        named = self._id_of if body.get("return_tokens_as_token_ids") else self._vocabulary.text
+        if request.number_of("logprobs", 0):
+            shown = {
+                "tokens": [named(each.token) for each in said],
+                "token_logprobs": [each.chosen for each in said],
+                "top_logprobs": [{named(token): value for token, value in each.top} for each in said],
+            }
+        text = "".join(self._vocabulary.text(each.token) for each in said)
+        return {"index": index, "text": text, "logprobs": shown, "finish_reason": "length"}  # type: ignore[dict-item]
+
+    @staticmethod
+    def _id_of(token: int) -> str:
+        return f"token_id:{token}"

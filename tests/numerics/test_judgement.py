@@ -1,0 +1,53 @@
+"""The judge of comparisons, on made-up ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from healthcheck.numerics.judgement import Judgement, cells
+from healthcheck.numerics.records import Difference, Pair, Prompt, Relation
+
+SMALL, LARGE = 0.1, 6.0
+
+
+def pairs(shifts: list[float], relation: Relation = Relation.AT_EDGE, *, again: bool = False) -> list[Pair]:
+    prompt = Prompt(ids=tuple(range(64)))
+    return [
+        Pair(
+            relation=relation,
+            size=0,
+            prompt=prompt,
+            difference=Difference(shift=shift, kl=shift, flip=shift, positions=8),
+            again=again,
+        )
+        for shift in shifts
+    ]
+
+
+FIRST = [*pairs([SMALL] * 10, Relation.AGAIN), *pairs([LARGE, *[SMALL] * 10])]
+
+
+def judgement(found: list[Pair], relation: Relation = Relation.AT_EDGE) -> Judgement:
+    return next(cell.judgement for cell in cells(found) if cell.relation is relation)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ([], Judgement.OPEN),
+        ([LARGE], Judgement.OPEN),
+        ([LARGE] * 3, Judgement.FAULT),
+        ([LARGE, SMALL, LARGE, LARGE, LARGE], Judgement.FAULT),
+        ([*[SMALL] * 19, LARGE], Judgement.OPEN),
+        ([SMALL] * 20, Judgement.ROUNDING),
+    ],
+)
+def test_a_second_round_settles_what_one_prompt_leaves_open(more: list[float], expected: Judgement) -> None:
+    assert judgement(FIRST + pairs(more, again=True)) is expected
+
+
+@pytest.mark.parametrize("shift", [0.3, 0.45])
+def test_rounding_of_another_batch_is_no_drift(shift: float) -> None:
+    """As much as sums in another order move log-probabilities of a real vLLM, and repetition nothing."""
+    found = [*pairs([0.0] * 10, Relation.AGAIN), *pairs([SMALL, shift] * 16, Relation.BATCH)]
+    assert judgement(found, Relation.BATCH) is Judgement.ROUNDING
