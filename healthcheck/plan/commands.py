@@ -19,13 +19,19 @@ def command_text(argv: Sequence[str]) -> str:
     words = [word for word in argv if not word.startswith("#route ")]
     if words and words[0].startswith(calls.CALL):
         return f"{words[0].removeprefix(calls.CALL)[:NAME_CHARACTERS]}.run(…) in Python"
+    text = shlex.join(without_key(words))
+    text = text if len(text) <= COMMAND_CHARACTERS else f"{text[:COMMAND_CHARACTERS]}…"
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def without_key(argv: Sequence[str]) -> list[str]:
+    """The words with *** in place of the API key."""
+    words = list(argv)
     for index, word in enumerate(words):
         name, equals, _ = word.partition("=")
         if name.replace("_", "-") in _KEYS:
             words[index : index + (1 if equals else 2)] = [f"{name}=***"] if equals else [name, "***"]
-    text = shlex.join(words)
-    text = text if len(text) <= COMMAND_CHARACTERS else f"{text[:COMMAND_CHARACTERS]}…"
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+    return words
 
 
 def quoted(text: str) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from healthcheck.errors import UsageError
 from healthcheck.hardware import Devices
-from healthcheck.plan.dry_run import runs
+from healthcheck.plan.dry_run.image import image_of
+from healthcheck.plan.dry_run.runs import DryRun
 from healthcheck.plan.records import LaunchPlan
-from healthcheck.repo.facts import Submission
+from healthcheck.repo.facts import Submission, export
+from healthcheck.sandbox import box
+from healthcheck.sandbox.box import Box
 from healthcheck.sandbox.job import Limits
 
 
@@ -18,6 +22,7 @@ def gather(
     limits: Limits | None = None,
     consent: bool = False,
     devices: Devices | None = None,
+    sandbox: Box | None = None,
 ) -> LaunchPlan:
     """Run deploy.sh in a sandbox, under each shell that it may be run by, and with a MODEL_PATH that needs quotes.
 
@@ -29,10 +34,24 @@ def gather(
         limits: what the dry run may use; the default is enough for ordinary scripts.
         consent: where the system has no sandbox, run the script with all that this user may do.
         devices: the NPUs that the script sees (default: one 910B3), beside the packages of the submission's stack.
+        sandbox: what the script is run in, else the strictest that there is.
 
     Raises:
         UsageError: the submission or the weights cannot be read.
         Blocked: the system has no sandbox, and there is no consent.
         KitFailure: no sandbox can be started at all.
     """
-    return runs.dry_run(submission, weights, limits or Limits(), consent=consent, devices=devices)
+    weights = weights.expanduser().resolve()
+    if not weights.is_dir():
+        raise UsageError(f"{weights} is not a folder of weights")
+    sandbox = sandbox or box.chosen(consent=consent)
+    with export(submission) as tree:
+        run = DryRun(
+            tree=tree,
+            weights=weights,
+            text=(submission.deploy_sh or b"").decode("utf-8", "replace"),
+            limits=limits or Limits(),
+            box=sandbox,
+            image=image_of(submission.stack, devices),
+        )
+        return run.plan(submission)

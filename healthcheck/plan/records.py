@@ -206,6 +206,7 @@ class LaunchPlan:
         commands: everything that was recorded.
         spaced: the server of a second run, in which MODEL_PATH has spaces and characters beyond ASCII.
         model_path: what MODEL_PATH was, `spaced_model_path` what it was in the second run.
+        given_path: the folder of the weights as it was given, outside the sandbox.
         root: where the copy of the submission was; recorded paths below it are the submission's own.
         run: the run that the verdict rests on; `others` are those under other shells.
         loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
@@ -235,6 +236,7 @@ class LaunchPlan:
     unshipped: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     stack: str = ""
+    given_path: str = ""
 
     @property
     def served_below(self) -> str:

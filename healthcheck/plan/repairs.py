@@ -8,13 +8,7 @@ from pathlib import PurePosixPath
 
 from healthcheck import contract
 from healthcheck.nearest import hint
-from healthcheck.plan.dry_run.stubbed_machine import (
-    IMAGE_FOLDERS,
-    IMAGE_PACKAGES,
-    IMAGE_SOURCES,
-    is_stubbed,
-    stubbed,
-)
+from healthcheck.plan.dry_run.stubbed_machine import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
@@ -26,6 +20,8 @@ _PORT_OPTIONS = {"lmdeploy": "--server-port", "tritonserver": "--http-port"}
 _HOST_OPTIONS = {"lmdeploy": "--server-name", "tgi": "--hostname"}
 _NAME_OPTIONS = {"llama.cpp": "--alias", "lmdeploy": "--model-name", "fastchat": "--model-names"}
 _BOUND = ("gunicorn", "hypercorn")
+_CANN = "/usr/local/Ascend/ascend-toolkit"
+"""Where the official vllm-ascend image has it. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
 _FOREIGN = {
     "docker": "a container engine", "podman": "a container engine", "nerdctl": "a container engine",
@@ -35,6 +31,8 @@ _FOREIGN = {
     "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
     "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
 }  # fmt: skip
+_AROUND = {"a container engine", "a terminal", "a cluster"}
+"""What launch scripts put around the server's command."""
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
 _MODEL = re.compile(r"^(?:\w+_)?MODEL(?:_(?:PATH|DIR|NAME|ID))?$")
 _ENVIRONMENT = re.compile(
@@ -119,7 +117,8 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
             return "a terminal", "do not ask for input"
         case Need.PERMISSION:
             shipped = shlex.quote(_shipped_as(plan, name))
-            return f"permission for {name}", f"git update-index --chmod=+x {shipped}, commit, or run it with sh"
+            chmod = f"chmod +x {shipped} && git update-index --chmod=+x {shipped}"
+            return f"permission for {name}", f"{chmod}, commit, or run it with sh"
         case Need.OPTION:
             return "a line's end", "end the previous line with a backslash as its last character"
         case Need.SYNTAX:
@@ -163,8 +162,7 @@ def is_of_the_image(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether it is a file that the official vllm-ascend image may have, and so the service's."""
     if said.kind is not Need.FILE:
         return False
-    file, _, line = said.where.partition(":")
-    number = int(line) if file == contract.ENTRY_POINT else deploy_sh.find_line(plan.script, [said.name])
+    number = _line(said) or deploy_sh.find_line(plan.script, [said.name])
     folder = deploy_sh.folder_at(plan.script, number, said.name) if number else ""
     return is_in_the_image(str(PurePosixPath(folder, said.name)))
 
@@ -174,10 +172,15 @@ def is_in_the_image(place: str) -> bool:
     return place.startswith((IMAGE_SOURCES, IMAGE_PACKAGES)) or place in IMAGE_FOLDERS
 
 
+def _line(said: Complaint) -> int:
+    """The line of deploy.sh that it names; 0 for none."""
+    file, _, line = said.where.partition(":")
+    return int(line) if file == contract.ENTRY_POINT and line.isdigit() else 0
+
+
 def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
     """Whether the line that failed was to write the file."""
-    file, _, line = said.where.partition(":")
-    source = deploy_sh.line_at(plan.script, int(line)) if file == contract.ENTRY_POINT and line.isdigit() else ""
+    source = deploy_sh.line_at(plan.script, _line(said))
     targets = re.findall(r">>?\s*[\"']?([^\s\"'&;|]+)", source)
     base = PurePosixPath(said.name).name
     spelled = any("$" in target or PurePosixPath(target).name == base for target in targets)
@@ -187,42 +190,39 @@ def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
 def _module(name: str) -> str:
     if packages.is_cuda_module(name.partition(".")[0]):
         return "remove it: it is made for CUDA, which the service's image does not have"
-    return "commit it, or name its package in requirements.txt"
+    return f"commit the module {name}, or name its package in requirements.txt"
 
 
 def _command(name: str) -> tuple[str, str]:
     base = name.rpartition("/")[2]
     if base in BASH_ONLY:
         return _FOREIGN.get(base, "bash"), "begin deploy.sh with #!/bin/bash"
-    if is_stubbed(name):
+    if name in STUBBED:
         return f"the program {name}", f"keep the search path that finds {name}: add to $PATH, never replace it"
     what = _FOREIGN.get(base) or f"the program {name}"
-    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, stubbed())}"
+    if what in _AROUND:
+        return what, f"do without {name}: deploy.sh runs in the service's image; end it with: {contract.LAUNCH}"
+    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, STUBBED)}"
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = _shipped_as(plan, said.name)
-    unshipped = next(
-        (path for path in plan.unshipped if name == path or name.startswith(path.rstrip("/") + "/")), ""
-    )
+    unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
     if unshipped:
         return f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
     if _ENVIRONMENT.search(name):
         return f"an environment at a fixed place: {name}", "remove it: use the image's own Python"
     if is_of_the_image(plan, said):
-        return (
-            f"{name}, a place in the official vllm-ascend image",
-            "remove it: the image of the service is not documented",
-        )
+        fix = "remove it: the image of the service is not documented"
+        return f"{name}, a place in the official vllm-ascend image", fix
     if _is_written_to(plan, said):
-        folder = str(PurePosixPath(name).parent)
-        return (
-            f"the folder of {name}, which is not in the repository",
-            f"make it first: mkdir -p {shlex.quote(folder)}",
-        )
+        folder = shlex.quote(str(PurePosixPath(name).parent))
+        return f"the folder of {name}, which is not in the repository", f"make it first: mkdir -p {folder}"
     if PurePosixPath(name).is_absolute():
-        return (
-            f"{name}, which is not there at the service",
-            "use a path in the repository, or make the folder first",
-        )
+        fix = "use a path in the repository, or make the folder first"
+        if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:
+            fix = 'enter the repository wherever it is: cd -- "$(dirname -- "$0")"'
+        elif name.endswith("/set_env.sh"):
+            fix = f"source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {_CANN}"
+        return f"{name}, which is not there at the service", fix
     return f"{name}, which is not in the repository", f"commit {name}, or correct the path"

@@ -111,5 +111,5 @@ def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
         tested = trace.tested_variable(plan)
         if tested:
             return f"{VARIABLE} {tested}", where.line
-    name, line = deploy_sh.required_variable(plan.script, said)
-    return (f"{VARIABLE} {name}", line) if name else ("", 0)
+    tests = deploy_sh.tested_variables(plan.script)
+    return next(((f"{VARIABLE} {name}", line) for name, line in tests if name in said), ("", 0))

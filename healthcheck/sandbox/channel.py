@@ -21,6 +21,8 @@ from healthcheck.sandbox import protocol
 _AT_ONCE = 128
 """Connections: more than a dry run may have processes, each of which needs one at most."""
 _HALF_SENT_S = 5.0
+_ROOM_S = 2.0
+"""How long who connects waits for others to end."""
 _LENGTH_BYTES = 4
 _LINE_BYTES = 4096
 """A note is written at once and whole (PIPE_BUF)."""
@@ -116,9 +118,14 @@ class Channel:
     def admit(self, pid: int, connection: socket.socket) -> None:
         """Take the end of a connection whose other one a process was given; from another thread.
 
+        Who connects while there are too many waits, as at a listener.
+
         Raises:
-            ConnectionRefusedError: there are too many.
+            ConnectionRefusedError: there are too many for long.
         """
+        until = time.monotonic() + _ROOM_S
+        while not self._has_room() and not self.flooded and time.monotonic() < until:
+            time.sleep(_ROOM_S / 100)
         if not self._has_room():
             raise ConnectionRefusedError(111, "too many records")
         self._admitted.put((pid, connection))

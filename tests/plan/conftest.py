@@ -15,8 +15,8 @@ import pytest
 
 from healthcheck.engine import Ledger
 from healthcheck.hardware import Devices
+from healthcheck.plan import facts
 from healthcheck.plan.checks import CHECKS, SUMMARIES
-from healthcheck.plan.dry_run import runs
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult
@@ -69,7 +69,9 @@ def _sandbox() -> box.Box:
 
 def planned(root: Path, weights: Path, *, stack: str | None = None, devices: Devices | None = None) -> LaunchPlan:
     """The plan of a repository."""
-    return runs.dry_run(read_submission(root, stack=stack), weights, Limits(), _sandbox(), devices=devices)
+    return facts.gather(
+        read_submission(root, stack=stack), weights, limits=Limits(), sandbox=_sandbox(), devices=devices
+    )
 
 
 def judged(root: Path, weights: Path, *, stack: str | None = None) -> tuple[LaunchPlan, dict[str, CheckResult]]:

@@ -125,6 +125,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     case("asks-for-packages", bash('pip list | grep -q "^vllm-ascend " || exit 1\npip freeze | grep torch-npu || exit 1\n' + SERVE)),
     case("asks-for-the-commit", sh("set -e\necho $(git rev-parse --short HEAD)\n. ~/.bashrc\n" + SERVE)),
     case("draft-in-the-weights", bash('vllm serve "$MODEL_PATH" --port 8000 --speculative-config ' + """'{"method": "mtp", "num_speculative_tokens": 1}'""")),
+    case("draft-by-n-grams", bash('vllm serve "$MODEL_PATH" --port 8000 --speculative-config ' + """'{"model": "[ngram]", "num_speculative_tokens": 1}'""")),
     case("numactl-words", sh("PRE='numactl -N 0 -m 0'\n$PRE " + SERVE)),
     case("taskset-mask", sh("taskset 0x3 " + SERVE)),
     case("wheel-shipped", sh("set -e\npip install ./wheels/a-1.0-py3-none-any.whl\n" + SERVE), files={"wheels/a-1.0-py3-none-any.whl": "-"}),
@@ -242,7 +243,7 @@ RIGHT_PUBLISHED: tuple[Case, ...] = (
     case("tokenizer-after-all", sh('vllm serve "$MODEL_PATH" --skip-tokenizer-init --no-skip-tokenizer-init'), {"plan/flags": "warn"}),
     case("tokenizer-after-the-file", sh('vllm serve "$MODEL_PATH" --config c.yaml --no-skip-tokenizer-init'),
          files={"c.yaml": "skip-tokenizer-init: true\n"}),
-    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'), {"plan/flags": "warn"},
+    case("draft-shipped", sh('vllm serve "$MODEL_PATH" --speculative-config.model=./draft -sc.num_speculative_tokens 2'), {"plan/flags": "fail"},
          files={"draft/config.json": "{}"}),
     case(
         "found-host", sh('vllm serve "$MODEL_PATH" --host $(hostname -i) --port 8000'), {"plan/host": "warn"},
@@ -298,6 +299,15 @@ WRONG_PUBLISHED: tuple[Case, ...] = (
         case(f"draft-elsewhere-dotted-{at}", sh(f'vllm serve "$MODEL_PATH" --port 8000 {option}'),
              {"plan/self-contained": "fail"}, says="/data/eagle3")
         for at, option in enumerate(("--speculative-config.model /data/eagle3", "--speculative_config.model=/data/eagle3"))
+    ),
+    *(
+        case(f"draft-{name}", sh("""vllm serve "$MODEL_PATH" --speculative-config '{{"method": "{}", "model": "{}"}}'""".format(*words)),
+             expected, says=words[1])
+        for name, words, expected in (
+            ("placeholder", ("eagle3", "your_eagle3_model_path"), {"plan/self-contained": "fail"}),
+            ("placeholder-of-a-hub", ("eagle3", "your-org/your-model"), {"plan/self-contained": "fail"}),
+            ("bare-name", ("eagle3", "qwen3_eagle3"), {"plan/self-contained": "warn"}),
+        )
     ),
     case("tokenizer-skipped-last", sh('vllm serve "$MODEL_PATH" --no-skip-tokenizer-init --skip-tokenizer-init'),
          {"plan/chat-api": "fail", "plan/flags": "warn"}),

@@ -15,6 +15,7 @@ WRITTEN: tuple[Case, ...] = (
     case("equals", sh('vllm serve "$MODEL_PATH" --port=8000 --host=0.0.0.0')),
     case("abbreviated", sh('vllm serve "$MODEL_PATH" --por 8000 --tensor-parallel 1')),
     case("underscores", sh('vllm serve "$MODEL_PATH" --max_model_len 4096 --served_model_name "$MODEL_PATH"')),
+    case("room-enough", sh('vllm serve "$MODEL_PATH" --max-model-len 2048')),
     case("module", sh('python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port 8000')),
     case("module-unbuffered", sh('exec python -u -m vllm.entrypoints.openai.api_server --model="$MODEL_PATH"')),
     case(

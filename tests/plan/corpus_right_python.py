@@ -60,6 +60,21 @@ PYTHON: tuple[Case, ...] = (
         },
     ),
     case(
+        "python-click-argument",
+        sh('exec python3 run.py "$MODEL_PATH"'),
+        files={
+            "run.py": """
+            import os, click
+            @click.command()
+            @click.argument("model")
+            @click.option("--eager", is_flag=True)
+            def main(model, eager):
+                os.execvp("vllm", ["vllm", "serve", model, *(["--enforce-eager"] if eager else [])])
+            main()
+            """
+        },
+    ),
+    case(
         "python-click-group",
         sh("exec python3 run.py --quiet serve-model --port 7000"),
         files={

@@ -88,6 +88,8 @@ LOOK = {"look.py": "import mindspore\nmindspore.set_context(device_target='Ascen
 NOT_IN_THE_IMAGE: tuple[Case, ...] = (
     case("not-in-the-image", sh(f"set -e\npython3 look.py{SERVE}"), NEEDS, files=LOOK, says="mindspore",
          fix="name its package in requirements.txt"),
+    case("required-by-another-list", sh(f"set -e\npython3 look.py{SERVE}"),
+         files={**LOOK, "requirements.txt": "-r more/all.txt\n", "more/all.txt": "numpy\nMindSpore==2.7\n"}),
     case("required", sh(f"set -e\npython3 look.py{SERVE}"), files={**LOOK, "requirements.txt": "numpy\nMindSpore==2.7\n"}),
     *(
         case(f"installed-{name}", sh(f"set -e\n{how}\npython3 look.py{SERVE}"),

@@ -142,8 +142,8 @@ FOREIGN: tuple[Case, ...] = (
          {**WARNED, "plan/model-path": "fail"}, says="the folder of the weights"),
 )  # fmt: skip
 IN_A_VARIABLE: tuple[Case, ...] = (
-    case("command-in-a-variable", bash('CMD="vllm serve $MODEL_PATH --port 8000"\neval $CMD'), {"plan/model-path": "fail"},
-         fix="into an array"),
+    case("command-in-a-variable", bash('CMD="vllm serve $MODEL_PATH --port 8000"\neval $CMD'), {"plan/model-path": "warn"},
+         fix="as an array"),
     case("command-in-an-array", bash('cmd=(vllm serve "$MODEL_PATH" --port 8000)\n"${cmd[@]}"')),
     case("command-written-out", sh('vllm serve "$MODEL_PATH" --port 8000')),
 )  # fmt: skip

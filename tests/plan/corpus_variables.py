@@ -11,6 +11,7 @@ WRONG_VARIABLES: tuple[Case, ...] = (
     case("plugins-without-ascend", sh(f"export VLLM_PLUGINS=sampling{SERVE}"), WARNED, says="VLLM_PLUGINS=sampling", fix="ascend"),
     case("plugins-empty", sh(f"export VLLM_PLUGINS={SERVE}"), WARNED, says="deploy.sh:2"),
     case("plugins-with-a-space", sh(f"export VLLM_PLUGINS='sampling, ascend'{SERVE}"), WARNED),
+    case("devices-of-a-gpu", sh(f"export CUDA_VISIBLE_DEVICES=0,1{SERVE}"), WARNED, says="deploy.sh:2", fix="ASCEND_RT_VISIBLE_DEVICES=0,1"),
     case("blocking", sh(f"ASCEND_LAUNCH_BLOCKING=1{SERVE.replace('exec', '').lstrip()}".replace("=1vllm", "=1 vllm")), WARNED,
          says="ACL graph is incompatible"),
     case("blocking-with-graphs", sh(f"""
@@ -23,15 +24,20 @@ WRONG_VARIABLES: tuple[Case, ...] = (
         HERE=$(cd "$(dirname "$0")" && pwd)
         export PYTHONPATH="$HERE/adapter"{SERVE}
         """), WARNED, says="replaces what PYTHONPATH was"),
+    case("variable-of-no-release", sh(f"export VLLM_ASCEND_ENABLE_NS=1{SERVE}"), WARNED, says="did you mean VLLM_ASCEND_ENABLE_NZ or", fix="remove it"),
+    case("variable-of-an-older-release", sh(f"export VLLM_ASCEND_ENABLE_TOPK_TOPP_OPTIMIZATION=1{SERVE}"), WARNED,
+         says="deploy.sh:2"),
     case("modules-replaced-for-it", sh(f"PYTHONPATH=adapter:. {SERVE.lstrip().removeprefix('exec ')}"), WARNED),
 )  # fmt: skip
 RIGHT_VARIABLES: tuple[Case, ...] = (
+    case("devices-of-both", sh(f"export CUDA_VISIBLE_DEVICES=0 ASCEND_RT_VISIBLE_DEVICES=0{SERVE}")),
     case("plugins-with-ascend", sh(f"export VLLM_PLUGINS=ascend,sampling{SERVE}")),
     case("blocking-eager", sh(f"export ASCEND_LAUNCH_BLOCKING=1{SERVE} --enforce-eager")),
     case("blocking-without-graphs", sh(f"""
         export ASCEND_LAUNCH_BLOCKING=1
         {SERVE} --compilation-config '{{"cudagraph_mode": "NONE"}}'
         """)),
+    case("variable-of-the-release", sh(f"export VLLM_ASCEND_ENABLE_NZ=0{SERVE}")),
     case("blocking-off", sh(f"export ASCEND_LAUNCH_BLOCKING=0{SERVE}")),
     case("extended", bash(f"""
         export LD_LIBRARY_PATH=/opt/mine/lib:${{LD_LIBRARY_PATH:-}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_missing_quotes_are_named_with_their_line(tmp_path: Path, weights: Path)
     (finding,) = results["plan/model-path"].findings
     assert finding.where == "deploy.sh:4"
     assert '"$MODEL_PATH"' in finding.fix
+
+
+@pytest.mark.parametrize(("name", "outcome"), [("w", Outcome.WARN), ("my weights", Outcome.FAIL)])
+def test_missing_quotes_fail_only_for_a_path_with_a_blank(
+    name: str, outcome: Outcome, tmp_path: Path, weights: Path
+) -> None:
+    given = Path(shutil.copytree(weights, tmp_path / name))
+    _, results = judged(write(case("x", sh("exec vllm serve $MODEL_PATH")), tmp_path / "repo"), given)
+    assert results["plan/model-path"].outcome is outcome
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,19 @@ def test_a_script_that_asks_for_the_release_is_judged_by_that_of_the_stack(
     assert results["plan/port"].outcome.value == outcome
 
 
+@pytest.mark.parametrize(("stack", "outcome"), [("0.23.0", "pass"), ("0.30.0rc2", "warn")])
+def test_a_variable_is_judged_by_what_the_release_reads(
+    stack: str, outcome: str, tmp_path: Path, weights: Path
+) -> None:
+    deploy = sh('export VLLM_ASCEND_ENABLE_NZ=0\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000')
+    _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights, stack=stack)
+    result = results["plan/ascend-environment"]
+    assert result.outcome.value == outcome
+    if outcome == "warn":
+        assert "0.26.0rc1 does" in result.findings[0].seen
+        assert "weight_nz_mode" in result.findings[0].fix
+
+
 @pytest.mark.parametrize("stack", ["0.23.0", "0.18.0", "0.13.0"])
 def test_every_way_to_ask_for_a_version_gives_that_of_the_row(stack: str, tmp_path: Path, weights: Path) -> None:
     modules = ("vllm", "vllm_ascend", "torch", "torch_npu", "transformers")

@@ -16,7 +16,8 @@ from healthcheck.cli import main
 from healthcheck.errors import UsageError
 from healthcheck.plan.checks.engine_config import engine_config
 from healthcheck.plan.engine_config.environment import VARIABLE, find_python
-from healthcheck.plan.engine_config.facts import EngineConfig, Question, gather_engine_config
+from healthcheck.plan.engine_config.facts import EngineConfig, gather_engine_config
+from healthcheck.plan.engine_config.request import Question
 from healthcheck.plan.records import Api, LaunchPlan, Origin, PortSource, ServerCommand, ShellRun
 from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
@@ -132,7 +133,7 @@ def test_an_option_of_another_release_warns(ask: Ask):
     here = {flag for option in catalogue("0.23.0").options for flag in option.flags}
     newer = next(
         option
-        for option in catalogue("0.32.0").options
+        for option in catalogue("0.30.0").options
         if option.kind is Kind.SWITCH and not here & set(option.flags)
     )
     result = ask.result(newer.name)
@@ -148,6 +149,29 @@ def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
     assert "--block-size 16" in silent.fix
     assert "parameter=disable_cascade_attn" in said.seen
     assert ask.result("--block-size", "128").outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("scheme", "outcome", "words"),
+    [
+        ({"model.layers.0.q_proj.weight": "W8A8", "model.layers.0.mlp.experts.0.w.weight": "W8A8_DYNAMIC"}, Outcome.PASS, ""),
+        ({"model.layers.0.q_proj.weight": "W2A2"}, Outcome.FAIL, "model.layers.0.q_proj: quant_type=W2A2"),
+        ({"model.layers.0.mlp.experts.0.w.weight": "W8A8"}, Outcome.FAIL, "no scheme W8A8 for routed experts"),
+        ({"model.layers.0.q_proj.weight": "READS"}, Outcome.FAIL, "'HfConfig' object has no attribute 'o_groups'"),
+        ({"model.layers.0.q_proj.weight": "DEVICE"}, Outcome.PASS, ""),
+        ({"model.layers.0.q_proj.weight": "GROUP"}, Outcome.PASS, ""),
+        ({"lm_head.weight": "FLOAT", "model.norm.weight": "W2A2", "mtp.0.q_proj.weight": "W2A2"}, Outcome.PASS, ""),
+    ],
+)  # fmt: skip
+def test_the_registry_is_asked_for_each_scheme_of_the_weights(
+    ask: Ask, weights: Path, scheme: dict, outcome: Outcome, words: str
+):
+    (weights / "quant_model_description.json").write_text(json.dumps(scheme))
+    result = ask.result()
+    assert result.outcome is outcome
+    assert words in result.findings[0].seen
+    if outcome is Outcome.FAIL:
+        assert result.findings[0].evidence["raised_in"].startswith("ask_layers.py:")
 
 
 @pytest.mark.parametrize(

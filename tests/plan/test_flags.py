@@ -68,7 +68,7 @@ def refused(argv: tuple[str, ...], release: Catalogue) -> bool:
 ASKED = [(tuple(argv), tuple(takers)) for argv, takers in json.loads(ANSWERS.read_bytes())["asked"]]
 
 
-@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("version", sorted({version for _, takers in ASKED for version in takers}))
 def test_the_parsers_themselves_say_the_same(version: str):
     different = []
     for argv, takers in ASKED:
@@ -141,6 +141,9 @@ RIGHT = (
     "M --compilation-config.cudagraph_mode FULL_DECODE_ONLY -O3",
     "M --limit-mm-per-prompt.image 4 --limit-mm-per-prompt.video 1 --mm-processor-cache-gb 0",
     "M --quantization ascend --load-format netloader --block-size 128 --seed 1024",
+    "M --attention-backend flash_attn",
+    "M --attention-backend=auto",
+    "M --attention-backend None",
     "M --quantization compressed-tensors --dtype bfloat16 --distributed-executor-backend mp",
     "M --enable-auto-tool-choice --tool-call-parser hermes --reasoning-parser qwen3",
     "M --reasoning-parser mine --reasoning-parser-plugin ./mine.py",
@@ -165,7 +168,6 @@ WRONG = (
     ("M --prot 8000", "--prot", "did you mean --port?"),
     ("M --tensor-paralel-size 2", "--tensor-paralel-size", "did you mean --tensor-parallel-size?"),
     ("M --swap-space 4", "--swap-space", "remove it"),
-    ("M --disable-log-requests", "--disable-log-requests", "not logged"),
     ("M --rope-scaling {}", "--rope-scaling", "--hf-overrides"),
     ("M --task generate", "--task", "--runner"),
     ("M --rope_scaling {}", "--rope_scaling", "--hf-overrides"),
@@ -178,6 +180,8 @@ WRONG = (
     ("M --port eight", "eight", "digits"),
     ("M --dtype fp16", "fp16", "float16"),
     ("M --quantization w8a9", "w8a9", "take"),
+    ("M --attention-backend ASCEND", "ASCEND", "--attention-backend"),
+    ("M --attention-backend FLASHATTN", "FLASHATTN", "did you mean FLASH_ATTN?"),
     ("M --load-format safetensor", "safetensor", "safetensors"),
     ("M --additional-config {a:1}", "{a:1}", "double quotes"),
     ("""M --additional-config '{"a": 1'""", '{"a": 1', "double quotes"),
@@ -196,7 +200,7 @@ WRONG = (
     ("M extra --port 8000", "extra", "remove it"),
     ("M --enable-auto-tool-choice", "alone", "--tool-call-parser"),
     ("M --enable-auto-tool-choice --tool-call-parser herms", "herms", "hermes"),
-    ("M –port 8000", "–port", "remove it"),
+    ("M –port 8000", "–port", "write --port"),
     (
         "M --max-num-batched-tokens 64 --max-num-seqs 128",
         "--max-num-seqs 128",
@@ -221,19 +225,32 @@ def test_wrong_command_lines_fail(line: str, words: str, fix: str):
 
 
 def test_what_only_another_release_takes_warns_and_names_it():
-    for option, release in (("--log-level INFO", "0.32.0"), ("--disable-frontend-multiprocessing", "0.18.0")):
-        result = judged("M", *option.split())
-        assert result.outcome is Outcome.WARN
-        assert release in result.findings[0].seen
+    result = judged("M", "--disable-frontend-multiprocessing")
+    assert result.outcome is Outcome.WARN
+    assert "vLLM 0.18.0 takes it" in result.findings[0].seen
+    asked_for = plan_of(command("M", "--disable-frontend-multiprocessing"), stack="0.23.0")
+    assert flags.judge(asked_for).outcome is Outcome.FAIL
+    for option in ("--log-level INFO", "--disable-log-requests"):
+        without_vllm_ascend = judged("M", *option.split())  # vLLM 0.33.0 takes them
+        assert without_vllm_ascend.outcome is Outcome.FAIL
     newer = judged("M", "--calculate-kv-scales")
     assert newer.outcome is Outcome.PASS
-    assert "0.32.0" in newer.findings[0].seen
-    chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), "0.32.0"))
-    assert chosen_newest[0].level is Level.WARN
+    assert "vLLM 0.28.0 to 0.33.0 refuses" in newer.findings[0].seen
+    chosen_newest = tuple(judge_flags(command("M", "--calculate-kv-scales"), "0.30.0rc2"))
+    assert chosen_newest[0].level is Level.FAIL
     older_row = plan_of(command("M", "--disable-frontend-multiprocessing"), stack="0.18.0")
     assert flags.judge(older_row).outcome is Outcome.PASS
     before_the_catalogues = plan_of(command("M", "--swap-space", "4"), stack="0.9.1")
     assert flags.judge(before_the_catalogues).outcome is Outcome.WARN
+
+
+def test_vllm_ascend_adds_formats_of_the_cache_in_some_rows():
+    cache = command("M", "--kv-cache-dtype", "int8")
+    assert flags.judge(plan_of(cache, stack="0.29.0rc1")).outcome is Outcome.PASS
+    assert flags.judge(plan_of(cache, stack="0.23.0")).outcome is Outcome.FAIL
+    unknown_row = flags.judge(plan_of(cache))
+    assert unknown_row.outcome is Outcome.WARN
+    assert "vLLM 0.29.0" in unknown_row.findings[0].seen
 
 
 def test_an_option_given_twice():

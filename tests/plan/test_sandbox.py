@@ -19,8 +19,8 @@ import psutil
 import pytest
 
 from healthcheck.engine import Ledger
+from healthcheck.plan import facts
 from healthcheck.plan.checks import CHECKS, SUMMARIES
-from healthcheck.plan.dry_run import runs
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
@@ -83,7 +83,7 @@ def strays() -> Iterator[Callable[[], set[int]]]:
 
 def plan_of(tmp_path: Path, deploy: str, weights: Path, sandbox: str, limits: Limits = SHORT) -> LaunchPlan:
     repo = write(case("hostile", deploy), tmp_path / "repo")
-    return runs.dry_run(read_submission(repo), weights, limits, SANDBOXES[sandbox])
+    return facts.gather(read_submission(repo), weights, limits=limits, sandbox=SANDBOXES[sandbox])
 
 
 def outcome_of(plan: LaunchPlan, id_: str) -> Outcome:
@@ -275,7 +275,7 @@ SAMPLE = [
 @pytest.mark.parametrize("each", SAMPLE)
 def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:
     repo = write(each, tmp_path / "repo")  # type: ignore[arg-type]
-    plan = runs.dry_run(read_submission(repo), weights, Limits(), SANDBOXES[outside])
+    plan = facts.gather(read_submission(repo), weights, limits=Limits(), sandbox=SANDBOXES[outside])
     assert plan.server is not None, plan.run.stderr
     assert (plan.server.port, plan.server.foreground) == (8000, True)
     assert plan.server.model == plan.model_path or plan.server.engine == "llama.cpp"
@@ -286,7 +286,9 @@ def test_without_namespaces_a_program_of_the_image_is_no_failure(
     name: str, outside: str, tmp_path: Path, weights: Path
 ) -> None:
     each = next(each for each in (*WRITTEN, *KEPT, *AROUND, *ENGINES) if each.name == name)
-    plan = runs.dry_run(read_submission(write(each, tmp_path / "repo")), weights, SHORT, SANDBOXES[outside])
+    plan = facts.gather(
+        read_submission(write(each, tmp_path / "repo")), weights, limits=SHORT, sandbox=SANDBOXES[outside]
+    )
     assert outcome_of(plan, "plan/starts-server") is not Outcome.FAIL
     assert outcome_of(plan, "plan/self-contained") is not Outcome.FAIL
 
@@ -312,7 +314,7 @@ def test_without_namespaces_the_submission_s_own_faults_are_found(
 ) -> None:
     deploy, named = OWN_FAULTS[name]
     repo = write(case(name, deploy, files=HELPER), tmp_path / "repo")
-    plan = runs.dry_run(read_submission(repo), weights, SHORT, SANDBOXES[outside])
+    plan = facts.gather(read_submission(repo), weights, limits=SHORT, sandbox=SANDBOXES[outside])
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     found = [finding for result in ledger.results for finding in result.findings if finding.level is Level.FAIL]
@@ -370,38 +372,3 @@ print(found.ended_by.value, *filter(None, [found.trouble]), *(" ".join(record.ar
     if done.stdout.startswith("setup"):
         pytest.skip(f"this system allows no namespaces to users: {done.stdout}")
     assert done.stdout.strip() == "server vllm serve /srv/weights/w", done.stderr
-
-
-def test_weights_of_a_download_cache_can_be_read(tmp_path: Path) -> None:
-    cache = tmp_path / "models--org--tiny"
-    (cache / "blobs").mkdir(parents=True)
-    (cache / "blobs/abc").write_text('{"model_type": "qwen3"}')
-    snapshot = cache / "snapshots/0123"
-    snapshot.mkdir(parents=True)
-    (snapshot / "config.json").symlink_to("../../blobs/abc")
-    for folder in (tmp_path, *tmp_path.rglob("*")):
-        if folder.is_dir():
-            folder.chmod(0o755)
-    plan = plan_of(
-        tmp_path,
-        sh('grep qwen3 "$MODEL_PATH/config.json" && exec vllm serve "$MODEL_PATH"'),
-        snapshot,
-        "namespaces",
-    )
-    assert plan.server is not None, plan.run.stderr
-    assert plan.server.model == plan.model_path
-
-
-def test_weights_that_only_their_owner_may_read_can_be_read(tmp_path: Path, weights: Path) -> None:
-    private = tmp_path / "private"
-    private.mkdir(mode=0o700)
-    (private / "config.json").write_text('{"model_type": "qwen3"}')
-    (private / "config.json").chmod(0o600)
-    with (private / "model.safetensors").open("wb") as file:
-        file.truncate(10**11)
-    deploy = sh(
-        'grep qwen3 "$MODEL_PATH/config.json" && stat -c %s "$MODEL_PATH"/* && exec vllm serve "$MODEL_PATH"'
-    )
-    plan = plan_of(tmp_path, deploy, private, "namespaces")
-    assert plan.server is not None, plan.run.stderr
-    assert str(10**11) in plan.run.stdout

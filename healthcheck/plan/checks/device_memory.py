@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check
-from healthcheck.plan.device_memory import overcommitted
-from healthcheck.plan.records import LaunchPlan
+import math
+
+from healthcheck.check import Findings, check, fail
+from healthcheck.plan.commands import command_text
+from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.script import trace
 from healthcheck.plan.servers.served import STARTED
 from healthcheck.records import Stage
+
+DEFAULT_SHARE = 0.9
+"""Of a device's memory: vLLM's gpu-memory-utilization before 0.23, and 0.92 since (its argument parser)."""
+_ROUNDING = 1e-6
+_SHARE_OPTIONS = ("gpu-memory-utilization", "device-memory-utilization")
+_SIZE_OPTIONS = ("tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size")
+_PLACED_OTHERWISE = (
+    "data-parallel-rank", "data-parallel-start-rank", "node-rank", "headless", "kv-cache-memory-bytes",
+    "enable-sleep-mode",
+)  # fmt: skip
+"""With these a server is on other devices, or holds less than its share."""
+_MAX_DEVICES = 64
 
 
 @check(
@@ -35,5 +50,54 @@ def device_memory(plan: LaunchPlan) -> Findings:
     wait
     ```
     """
-    if finding := overcommitted(plan):
-        yield finding
+    wanted: dict[str, list[tuple[float, ServerCommand]]] = {}
+    for server in plan.servers:
+        share = _share(server)
+        for device in _devices(plan, server) if share else ():
+            wanted.setdefault(device, []).append((share or 0, server))
+    for device, shares in wanted.items():
+        total = sum(share for share, _ in shares)
+        if len(shares) > 1 and total > 1 + _ROUNDING:
+            parts = " and ".join(f"{share:g} by {command_text(server.argv[:6])} …" for share, server in shares)
+            yield fail(
+                expected="servers that do not over-commit a device: at most 1 of its memory together",
+                seen=f"{len(shares)} servers on device {device} request {total:g} of its memory: {parts}; "
+                "the later one ends with “Free memory on device … is less than desired GPU memory utilization”",
+                fix="start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
+                "or lower --gpu-memory-utilization",
+                where=shares[-1][1].where,
+            )
+            return
+
+
+def _share(server: ServerCommand) -> float | None:
+    """The part of each of its devices that the server takes; None if it ended or if that is unknown."""
+    ray = server.option("distributed-executor-backend") == "ray"
+    ranked = any(name.startswith("VLLM_DP_") for name in server.env)
+    otherwise = ray or ranked or any(server.option(name) is not None for name in _PLACED_OTHERWISE)
+    if server.engine != "vllm" or not server.foreground or server.unread_config or otherwise:
+        return None
+    given = next((text for name in _SHARE_OPTIONS if (text := server.option(name)) is not None), None)
+    try:
+        share = DEFAULT_SHARE if given is None else float(given)
+    except ValueError:
+        return None
+    return share if math.isfinite(share) and 0 < share <= 1 else None
+
+
+def _devices(plan: LaunchPlan, server: ServerCommand) -> tuple[str, ...]:
+    """The devices that it uses, none if they are unknown; without a list of them, the first ones.
+
+    A list that is derived from the devices of this machine is different at the service.
+    """
+    sizes = [server.option(name) or "1" for name in _SIZE_OPTIONS]
+    sizes.append(server.option("data-parallel-size-local") or server.option("data-parallel-size") or "1")
+    if not all(size.isascii() and size.isdigit() and len(size) < 4 for size in sizes):
+        return ()
+    count = math.prod(map(int, sizes))
+    visible = server.env.get("ASCEND_RT_VISIBLE_DEVICES")
+    if visible is None:
+        return tuple(map(str, range(min(count, _MAX_DEVICES))))
+    named = [device.strip() for device in visible.split(",")]
+    known = all(device.isdigit() for device in named) and not trace.asked_for_devices(plan)
+    return tuple(named[:count]) if known else ()

@@ -39,6 +39,7 @@ _RULED = re.compile(r"^\s*[=\-_*]{5,}\s*$", re.MULTILINE)
     stage=Stage.PLAN,
     why="What the engine refuses while it builds its configuration ends the launch before a weight is loaded.",
     requires=("plan/starts-server", "plan/model-path", "plan/flags"),
+    by_row=True,
 )
 def engine_config(facts: EngineConfig) -> Findings:
     """Only with `verify --deep`. The real vLLM and vllm-ascend of the chosen row of the version matrix (0.23.0, if
@@ -46,11 +47,12 @@ def engine_config(facts: EngineConfig) -> Findings:
     process of their own, with stubs for torch_npu: no NPU is needed, and nothing is computed.
 
     What they refuse fails, in their own words: a tensor parallel size that does not divide the attention heads, an
-    option that needs another, --quantization ascend for weights without quant_model_description.json. An option of
-    the submission that they set to another value warns. A failure of the environment or of the stubs says nothing
-    about the submission and leaves the check unsettled. No Python code of a model or of the submission runs:
-    --trust-remote-code is not passed on, and the question is left out where such code may be wanted (an "auto_map"
-    in config.json, or --hf-config-path, --tokenizer or --speculative-config beside that option).
+    option that needs another, --quantization ascend for weights without quant_model_description.json, weights with
+    a quantization scheme that the release does not register. An option of the submission that they set to another
+    value warns. A failure of the environment or of the stubs says nothing about the submission and leaves the check
+    unsettled. No Python code of a model or of the submission runs: --trust-remote-code is not passed on, and the
+    question is left out where such code may be wanted (an "auto_map" in config.json, or --hf-config-path,
+    --tokenizer or --speculative-config beside that option).
 
     `make engine-config` in a clone of the kit makes the environment, .venv-engine-config. Another Python that has
     both packages, such as that of an NPU image, is named with --engine-python or NPU_ADAPTER_ENGINE_PYTHON. --npu
@@ -70,40 +72,32 @@ def engine_config(facts: EngineConfig) -> Findings:
     else:
         yield from (_reset(reset, server) for reset in facts.answer.resets)
         built = ", ".join(f"{name} {value}" for name, value in facts.answer.built.items())
-        yield note(f"built for {facts.devices} × {facts.npu.name} with {facts.environment.label()}: {built}")
+        yield note(f"built for {facts.devices} × {facts.npu.label} with {facts.environment.label()}: {built}")
 
 
 def _judged(
     facts: EngineConfig, server: ServerCommand, environment: Environment, error: Raised, expected: str
 ) -> Finding:
     text = _words(error)
+    npu = f"{facts.devices} × {facts.npu.label}"
+    evidence: dict[str, JsonValue] = {"kind": error.kind, "raised_in": error.raised_in, "npu": npu}
+    evidence["versions"] = dict(environment.versions)
     excuse = _excuse(error, environment, facts)
     if excuse:
-        return unsettled(
-            expected=expected,
-            seen=f"{excuse.seen}: {error.kind}: {text}",
-            fix=excuse.fix,
-            where=server.command,
-            evidence=_evidence(facts, environment, error),
-        )
+        seen = f"{excuse.seen}: {error.kind}: {text}"
+        return unsettled(expected=expected, seen=seen, fix=excuse.fix, where=server.command, evidence=evidence)
     concerned = _concerned(text, server)
     seen = f"vllm {environment.versions['vllm']} with {facts.row.label()} refuses it: “{text}”"
+    change = f"change or remove {concerned or 'what it names'}"
     if error.kind == "Refused" and _other_release_takes_it(facts, server):
-        return warn(
-            expected=expected,
-            seen=f"{seen}; another release takes it (plan/flags), and which one the service has is not documented",
-            fix=f"change or remove {concerned or 'what it names'}",
-            where=server.where or server.command,
-            evidence=_evidence(facts, environment, error),
-        )
+        seen += "; another release takes it (plan/flags), and which one the service has is not documented"
+        return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
     return fail(
         expected=expected,
         seen=f"{seen}; the arguments: {server.command}",
-        fix=f"change or remove {concerned}, as the message says"
-        if concerned
-        else "change the arguments of vllm serve, or the weights, as the message says",
-        where=server.where or server.command,
-        evidence={**_evidence(facts, environment, error), "option": concerned},
+        fix=f"{change if concerned else 'change the arguments of vllm serve, or the weights'}, as the message says",
+        where=server.place,
+        evidence={**evidence, "option": concerned},
     )
 
 
@@ -141,7 +135,7 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
 
 
 def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
-    found = judge_flags(server, facts.row.vllm[0])
+    found = judge_flags(server, facts.stack)
     return any(finding.level is Level.WARN and finding.evidence.get("taken_by") for finding in found)
 
 
@@ -167,15 +161,6 @@ def _reset(reset: Reset, server: ServerCommand) -> Finding:
         expected=f"{reset.option}, as it was given",
         seen=f"{now}{said}",
         fix=f"remove {reset.option}, which has no effect, or pass the value that the engine uses",
-        where=server.where or server.command,
+        where=server.place,
         evidence={"option": reset.option, "given": reset.given, "now": reset.now},
     )
-
-
-def _evidence(facts: EngineConfig, environment: Environment, error: Raised) -> dict[str, JsonValue]:
-    return {
-        "kind": error.kind,
-        "raised_in": error.raised_in,
-        "versions": dict(environment.versions),
-        "npu": f"{facts.devices} × {facts.npu.name}",
-    }

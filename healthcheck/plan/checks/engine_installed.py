@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from healthcheck.check import Findings, check
-from healthcheck.plan import missing_packages
-from healthcheck.plan.records import LaunchPlan
-from healthcheck.records import Stage
+from healthcheck import contract
+from healthcheck.check import Findings, check, note, warn
+from healthcheck.plan import requested
+from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.records import Finding, Stage
+
+_PACKAGES = {
+    "sglang": "sglang", "lmdeploy": "lmdeploy", "llama.cpp": "llama-cpp-python", "mindie": "", "tgi": "",
+    "fastchat": "fschat", "ollama": "", "xinference": "xinference", "swift": "ms-swift",
+    "llamafactory": "llamafactory", "trtllm": "tensorrt-llm", "litellm": "litellm", "aphrodite": "aphrodite-engine",
+    "ktransformers": "ktransformers", "proxy": "", "tritonserver": "",
+}  # fmt: skip
+"""Engines missing from the vllm-ascend image, with their PyPI package ("" if there is none)."""
+_OTHER_NAMES = {"swift": "swift", "llamafactory": "llama_factory", "llama.cpp": "llama_cpp"}
 
 
 @check(
@@ -32,4 +42,26 @@ def engine_installed(plan: LaunchPlan) -> Findings:
     exec python3 -m sglang.launch_server --model-path "$MODEL_PATH" --port {port}
     ```
     """
-    yield from missing_packages.foreign_engines(plan)
+    engines = {server.engine: server for server in reversed(plan.servers) if server.engine in _PACKAGES}
+    for engine, server in engines.items():
+        names = {(_PACKAGES[engine] or engine).replace("-", "_"), _OTHER_NAMES.get(engine, engine)}
+        if not (names & requested.packages(plan) or requested.brings_unknown(plan)):
+            yield _not_installed(engine, server)
+    if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
+        yield note(
+            f"the options of {plan.server.engine} were not judged: what is catalogued is vLLM's",
+            where=plan.server.where,
+        )
+
+
+def _not_installed(engine: str, server: ServerCommand) -> Finding:
+    package = _PACKAGES[engine]
+    name = server.command.partition(" ")[0] if engine == "proxy" else engine
+    return warn(
+        expected="an engine that the image has, or that requirements.txt or deploy.sh installs",
+        seen=f"{name} is started and nothing installs it: {server.command}; the official vllm-ascend image has "
+        "vLLM and not this engine (that the service uses this image is inferred)",
+        fix=("install it in deploy.sh" + (f", and name {package} in requirements.txt" if package else ""))
+        + f", or: {contract.LAUNCH}",
+        where=server.where,
+    )

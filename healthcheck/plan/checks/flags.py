@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from healthcheck import stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.vllm_cli.judgement import CONFIG, judge_flags
@@ -15,14 +14,15 @@ from healthcheck.records import Stage
     stage=Stage.PLAN,
     why="vLLM exits at once for an argument that it does not know or cannot read: there is no server then.",
     requires=("plan/starts-server",),
+    by_row=True,
 )
 def flags(plan: LaunchPlan) -> Findings:
     """Every argument of the recorded `vllm serve` is read as vLLM's own parser reads it, and then a step further.
 
-    The options, their types, choices, limits and keys come from catalogues that were made from the real releases
-    (0.18.0, 0.23.0 and 0.32.0). The service does not say which release its image has; the chosen row of the
-    version matrix (0.23.0, if none is chosen) names one. What every catalogued release refuses fails; what the
-    row's release refuses and another accepts warns, and names that release.
+    The options, their types, choices, limits and keys come from catalogues of real releases, from 0.18.0 to 0.33.0;
+    of a release without a catalogue the one before it is taken. With --stack, what the release of that row refuses
+    fails. The service does not say which release its image has: without --stack the row 0.23.0 judges, and an
+    argument that the release of another row accepts warns, and names that release.
 
     Found: misspelt options (with the one that was meant), options that were removed and what replaced them,
     abbreviations that fit two options, missing and superfluous values, numbers out of range
@@ -61,4 +61,4 @@ def flags(plan: LaunchPlan) -> Findings:
             fix="keep the file to options and their values, or write them on the command line",
             where=server.where,
         )
-    yield from judge_flags(server, stacks.row(plan.stack or stacks.DEFAULT).vllm[0])
+    yield from judge_flags(server, plan.stack)

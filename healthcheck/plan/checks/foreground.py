@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
-from healthcheck.plan import readiness_polls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import STARTED, served
@@ -71,7 +70,7 @@ def _stay(plan: LaunchPlan, where: str) -> str:
     status = plan.run.exit_status
     if status in _ENDED_BY_ITSELF:
         return "remove what ends the server (a kill, a timeout)"
-    if status and (wrong := readiness_polls.first_unanswered(plan)):
+    if status and (wrong := _first_unanswered(plan)):
         return f"correct the request for {wrong}, or remove it: exec in front of the server's command"
     number = where.rpartition(":")[2]
     ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
@@ -82,3 +81,10 @@ def _stay(plan: LaunchPlan, where: str) -> str:
             "command, no & after it, and no further command"
         )
     return "write exec in front of the server's command and no & after it, or end deploy.sh with: wait"
+
+
+def _first_unanswered(plan: LaunchPlan) -> str:
+    """The first request that never succeeded, which may be why the script ended; "" if there is none."""
+    models = (f"the model {name!r}" for name in plan.observed.unknown_models)
+    ports = (f"port {port}" for port in plan.observed.refused_ports)
+    return next(models, "") or next(ports, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import re
 import socket
@@ -12,7 +13,7 @@ from healthcheck.plan import repairs
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
-from healthcheck.plan.servers.engines import LOOPBACK, is_address, is_fixed_address
+from healthcheck.plan.servers.engines import LOOPBACK, is_fixed_address
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
 from healthcheck.records import Finding, Stage
@@ -76,16 +77,11 @@ def host(plan: LaunchPlan) -> Findings:
 
 
 def _is_loopback(host: str) -> bool:
-    if _LOOPBACK_NAME.fullmatch(host):
-        return True
-    try:
+    with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(OSError):
         return socket.inet_aton(host)[0] == ipaddress.IPv4Address(LOOPBACK).packed[0]  # takes short forms: 127.1
-    except OSError:
-        return False
+    return _LOOPBACK_NAME.fullmatch(host) is not None
 
 
 def _is_found_out(plan: LaunchPlan, host: str) -> bool:
@@ -101,11 +97,11 @@ def _is_unknown_name(server: ServerCommand) -> bool:
     name = (server.host or "").strip()
     if not name or UNRESOLVED in name or server.engine not in _BIND_AS_GIVEN:
         return False
-    try:
-        socket.inet_aton(name)  # takes short forms such as 0
-    except OSError:
-        return not is_address(name)
-    return False
+    for is_address in (socket.inet_aton, ipaddress.ip_address):  # the first takes short forms such as 0
+        with contextlib.suppress(OSError, ValueError):
+            is_address(name)
+            return False
+    return True
 
 
 def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:

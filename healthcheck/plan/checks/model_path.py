@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.plan.records import LaunchPlan, ServerCommand
-from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.script import deploy_sh, quotes
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
 from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
+
+_NEEDS_QUOTES = re.compile(r"[\s*?\[]")
+"""What the shell splits or replaces in an expansion without quotes."""
+MOST_PLACES = 4
 
 
 @check(
@@ -29,7 +34,8 @@ def model_path(plan: LaunchPlan) -> Findings:
 
     deploy.sh has two dry runs: with an ordinary MODEL_PATH, and with one that has spaces and characters beyond
     ASCII. Both times the model that would be served must be that folder, or a copy of or link to it that the
-    script makes. A fixed path, a name on a model hub, or another variable is missing at the service;
+    script makes; where only the second one goes wrong, that is a warning, and a failure if the given path has a
+    blank. A fixed path, a name on a model hub, or another variable is missing at the service;
     --load-format dummy invents weights. llama.cpp, and vLLM with --load-format gguf, read one .gguf file, not a
     folder.
 
@@ -49,8 +55,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     """
     server = served(plan)
     models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
-    if not models and server.model is not None:
-        models = [server.model]
+    models = models or ([] if server.model is None else [server.model])
     if not models:
         yield unresolved(plan, f"the weights in {plan.model_path} ($MODEL_PATH)", "which weights are served")
         return
@@ -106,23 +111,35 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
-    """What happened with a MODEL_PATH that needs quotes."""
+    """What happened with a MODEL_PATH that needs quotes: a failure if the given path needs them, too."""
     second = plan.spaced
     if second is not None and second.model == plan.spaced_model_path:
         return
-    built = deploy_sh.built_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    number = built or deploy_sh.unquoted_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    needed = _NEEDS_QUOTES.search(plan.given_path) is not None
+    found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
+    number = found[0].line if found else None
     seen = f"model {quoted(second.model or '')}: {second.command}" if second else _no_second(plan)
-    yield fail(
+    report = fail if needed else warn
+    yield report(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
-        seen=seen,
-        fix='write the command where it is run, not into a variable: vllm serve "$MODEL_PATH" …; or, in bash, into '
-        'an array: cmd=(vllm serve "$MODEL_PATH" …), run as "${cmd[@]}"'
-        if built
-        else 'put double quotes around it wherever it is used: "$MODEL_PATH"',
+        seen=seen if needed else f"it works unless the path has a blank; with one: {seen}",
+        fix=_quoting(found),
         where=deploy_sh.place(number) or served(plan).where,
         evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
     )
+
+
+def _quoting(found: tuple[quotes.Split, ...]) -> str:
+    if not found:
+        return 'put double quotes around it wherever it is used: "$MODEL_PATH"'
+    if found[0].pasted:
+        return (
+            f"write the command where it is run, not as the text in line {found[0].line} (${found[0].variable}): "
+            'vllm serve "$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
+            '"${cmd[@]}"'
+        )
+    places = [f'"${each.variable}" in line {each.line}' for each in found[:MOST_PLACES]]
+    return f"put double quotes around it: {', '.join(places)}"
 
 
 def _no_second(plan: LaunchPlan) -> str:

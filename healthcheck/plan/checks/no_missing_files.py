@@ -17,6 +17,7 @@ from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
 
 _VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
+_DRAFT = "ship the draft model with the weights and name its path, or leave --speculative-config out"
 
 
 @check(
@@ -60,7 +61,7 @@ def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
         yield say(
             expected=EXPECTED,
             seen=f"{spelled}: there is no such file when the server starts",
-            fix=_ship(plan, name),
+            fix=_DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name),
             where=option_place(plan, spelled),
         )
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 from healthcheck import contract
-from healthcheck.check import Findings, check
-from healthcheck.plan import missing_packages, unmet_needs
+from healthcheck.check import Findings, check, fail, warn
+from healthcheck.plan import requested, unmet_needs
+from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script.stderr import Need
-from healthcheck.records import Stage
+from healthcheck.plan.servers.served import option_place
+from healthcheck.records import Finding, Stage
+
+_EXPECTED_CODE = "Python code from the repository, requirements.txt or the image"
+_ON_THE_PATH = 'before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"'
 
 
 @check(
@@ -35,4 +43,39 @@ def no_missing_modules(plan: LaunchPlan) -> Findings:
     ```
     """
     yield from unmet_needs.findings(plan, Need.MODULE)
-    yield from missing_packages.missing_code(plan)
+    yield from _missing_code(plan)
+
+
+def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
+    """Classes and modules on the server's command line that nothing is known to install."""
+    server = plan.server
+    for spelled in server.missing_code if server else ():
+        if top := _unknown_top(plan, spelled):
+            others = requested.packages(plan) - requested.libraries()
+            unsure = bool(others) or requested.brings_unknown(plan)
+            say = warn if unsure else fail
+            yield say(
+                expected=_EXPECTED_CODE,
+                seen=f"{spelled[:NAME_CHARACTERS]}: no module {top} is in the repository, on PYTHONPATH or in "
+                "requirements.txt" + ("; whether an installed package provides it is unknown" if unsure else ""),
+                fix=f"commit {top}.py and, {_ON_THE_PATH}; or name its package in requirements.txt",
+                where=option_place(plan, spelled),
+            )
+    for spelled in server.beside_code if server else ():
+        if top := _unknown_top(plan, spelled):
+            yield warn(
+                expected=_EXPECTED_CODE,
+                seen=f"{spelled[:NAME_CHARACTERS]}: {top} is in the working directory, where the program vllm "
+                "looks for modules only if PYTHONPATH names it",
+                fix=_ON_THE_PATH,
+                where=option_place(plan, spelled),
+            )
+
+
+def _unknown_top(plan: LaunchPlan, spelled: str) -> str:
+    """The top-level name of a module, "" if it is known to be installed."""
+    top = spelled.rsplit(maxsplit=1)[-1].partition(".")[0]
+    known = (
+        top in requested.libraries() or top in sys.stdlib_module_names or top.lower() in requested.packages(plan)
+    )
+    return "" if known else top

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from healthcheck import contract
@@ -33,8 +33,7 @@ _MEETING_POINTS = {"master-addr", "main-process-ip", "rdzv-endpoint"}
 _PEER_OPTIONS = ("data-parallel-address", "dist-init-addr", "master-addr")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class Sign(NamedTuple):
     """Evidence of a multi-node launch; `sure` if it cannot work on one node."""
 
     seen: str
@@ -95,7 +94,10 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
         yield from _of_copies(plan.server, plan.servers)
         yield from _of_addresses(plan.server)
     for command in plan.commands:
-        yield from _of_command(command)
+        address = _options(command).get("address", "") if command.program == "ray" else ""
+        if "start" in command.argv and _is_elsewhere(address):
+            said = command_text(command.argv)
+            yield Sign(seen=f"joins the Ray cluster at {address}: {said}", where=command.where or said)
     yield from _of_launchers(plan.commands)
 
 
@@ -114,21 +116,18 @@ def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
         seen = f'{names[0]} = "{style}" over {len(addresses)} nodes ({names[1]})'
+        lines = enumerate(plan.settings.splitlines(), 1)
+        written_at = next((at for at, line in lines if line.lstrip().startswith(_GROUP_KEYS)), 1)
         started = plan.server if all(given.values()) else None
-        yield Sign(seen=seen, where=started.place if started else _line_of_settings(plan))
+        yield Sign(seen=seen, where=started.place if started else f"{SETTINGS}:{written_at}")
 
 
 def _table(text: str) -> dict[str, object]:
-    """The settings as they are written, none where they cannot be read: the adapter says so itself."""
+    """The settings as they are written; empty if they cannot be read, since the adapter says so itself."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
         return {}
-
-
-def _line_of_settings(plan: LaunchPlan) -> str:
-    lines = (line.lstrip() for line in plan.settings.splitlines())
-    return f"{SETTINGS}:{next((at for at, line in enumerate(lines, 1) if line.startswith(_GROUP_KEYS)), 1)}"
 
 
 def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
@@ -180,31 +179,21 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
         yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=server.place)
 
 
-def _of_command(command: RecordedCommand) -> Iterator[Sign]:
-    given = _options(command)
-    if command.program == "ray" and "start" in command.argv and _is_elsewhere(given.get("address", "")):
-        said = command_text(command.argv)
-        yield Sign(seen=f"joins the Ray cluster at {given['address']}: {said}", where=command.where or said)
-
-
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
     """Launchers of several processes that wait for nodes which are not started here beside them."""
     launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
     for command, given in launchers:
         nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
         together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
-        ranks = {_first(other, _RANKS) or _free_rank(other, at) for at, other in enumerate(together)}
+        # nodes that meet at a rendezvous number themselves; without one each of them is the first
+        free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))
+        ranks = {_first(other, _RANKS) or rank for other, rank in zip(together, free, strict=True)}
         if nodes > max(1, len(ranks)):
             yield Sign(seen=said, where=command.where or said)
         for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
             if _is_elsewhere(given[name]):
                 seen = f"all ranks meet at {given[name]} (--{name}), the address of one machine of yours: {said}"
                 yield Sign(seen=seen, where=command.where or said)
-
-
-def _free_rank(given: Mapping[str, str], at: int) -> str:
-    """Nodes that meet at a rendezvous number themselves; without one each of them is the first."""
-    return f"free {at}" if "rdzv-endpoint" in given else "0"
 
 
 def _options(command: RecordedCommand) -> Mapping[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
 from healthcheck.plan import repairs
-from healthcheck.plan.records import LaunchPlan, Origin, ServerCommand
+from healthcheck.plan.records import LaunchPlan, Origin
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
-from healthcheck.records import Finding, Stage
+from healthcheck.records import Stage
 
 
 @check(
@@ -39,32 +39,20 @@ def port(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
+    source = server.port_source
     if server.port == contract.PORT:
         return
-    if server.port is not None:
-        yield _another_port(plan, server)
-    elif server.port_source.kind in {Origin.OPTION, Origin.FILE}:
-        yield _no_port(plan, server)
+    if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
+        yield unresolved(plan, f"port {contract.PORT}", f"the port ({source.text})")
+        return
+    if server.port is None:
+        seen, needles = f"{source.text} is not a port", [source.text.split()[0].split("=")[0]]
     else:
-        yield unresolved(plan, f"port {contract.PORT}", f"the port ({server.port_source.text})")
-
-
-def _no_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
-    source = server.port_source
-    return fail(
+        seen, needles = f"port {server.port} ({source.text})", [source.text, str(server.port)]
+    yield fail(
         expected=f"port {contract.PORT}",
-        seen=f"{source.text} is not a port: {server.command}",
+        seen=f"{seen}: {server.command}",
         fix=repairs.port(server),
-        where=source.where or line_of(plan, source.text.split()[0].split("=")[0]),
-    )
-
-
-def _another_port(plan: LaunchPlan, server: ServerCommand) -> Finding:
-    source = server.port_source
-    return fail(
-        expected=f"port {contract.PORT}",
-        seen=f"port {server.port} ({source.text}): {server.command}",
-        fix=repairs.port(server),
-        where=source.where or line_of(plan, source.text, str(server.port)),
+        where=source.where or line_of(plan, *needles),
         evidence={"port": server.port, "source": source.text},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, warn
-from healthcheck.plan import readiness_polls
 from healthcheck.plan.dry_run.runs import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh, trace
@@ -40,9 +39,32 @@ def readiness_poll(plan: LaunchPlan) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
-    yield from readiness_polls.other_ports(plan)
-    yield from readiness_polls.other_models(plan)
+    yield from _other_ports(plan)
+    yield from _other_models(plan)
     yield from _gives_up(plan)
+
+
+def _other_ports(plan: LaunchPlan) -> Findings:
+    """Ports that it polled, on which none of its own servers listens."""
+    own = plan.server.port if plan.server else None
+    for asked in plan.observed.refused_ports if own else ():
+        yield warn(
+            expected=f"deploy.sh polls the port of its server: port {own}",
+            seen=f"it polls port {asked}, where nothing listens",
+            fix=f"poll port {own}, or drop the wait loop and start the server with exec",
+            where=deploy_sh.place_of(plan.script, [f":{asked}", str(asked)]),
+        )
+
+
+def _other_models(plan: LaunchPlan) -> Findings:
+    """Models that it requested, for which its server returned status 404."""
+    for asked in plan.observed.unknown_models:
+        yield warn(
+            expected="deploy.sh requests a model that its server has",
+            seen=f"it requests {asked!r}, and the server returns status 404",
+            fix='request the served name, "$MODEL_PATH", or remove the request',
+            where=deploy_sh.place_of(plan.script, [asked, "/v1/chat/completions"]),
+        )
 
 
 def _gives_up(plan: LaunchPlan) -> Findings:

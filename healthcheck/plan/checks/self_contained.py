@@ -47,8 +47,14 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     open_ = [result.id for result in parts if not result.settled]
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]
     if failed:
-        yield fail(expected=_EXPECTED, seen=f"failed: {', '.join(failed)}", fix=_FIX)
+        yield fail(
+            expected=_EXPECTED, seen=f"failed: {', '.join(failed)}", fix=_FIX, evidence={"sums_up": [*failed]}
+        )
     if open_:
-        yield unsettled(expected=_EXPECTED, seen=f"not settled: {', '.join(open_)}", fix=_FIX)
+        yield unsettled(
+            expected=_EXPECTED, seen=f"not settled: {', '.join(open_)}", fix=_FIX, evidence={"sums_up": [*open_]}
+        )
     if warned:
-        yield warn(expected=_EXPECTED, seen=f"warned: {', '.join(warned)}", fix=_FIX)
+        yield warn(
+            expected=_EXPECTED, seen=f"warned: {', '.join(warned)}", fix=_FIX, evidence={"sums_up": [*warned]}
+        )

@@ -9,8 +9,7 @@ from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
-from healthcheck.plan.script.last_lines import error_line, last_lines
-from healthcheck.plan.script.stderr import complaints
+from healthcheck.plan.script.stderr import complaints, error_line, last_lines
 from healthcheck.plan.servers.served import SETTLED_LATER
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets

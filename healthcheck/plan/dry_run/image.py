@@ -15,11 +15,7 @@ _TABLES = {
 
 
 def image_of(stack: str, devices: Devices | None) -> Image:
-    """What the stubs show of a row of the version matrix ("" is the default one) and of a machine's devices.
-
-    Raises:
-        UsageError: the matrix has no such row.
-    """
+    """What the stubs show of a row of the version matrix ("" is the default one) and of a machine's devices."""
     row = stacks.row(stack or stacks.DEFAULT)
     return Image(
         versions=stacks.installed(row),

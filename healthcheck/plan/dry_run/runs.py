@@ -11,9 +11,7 @@ from pathlib import Path
 from healthcheck import contract, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.hardware import Devices
 from healthcheck.plan.commands import command_text
-from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.stubbed_machine import ENTRY, Image
 from healthcheck.plan.records import (
     Api,
@@ -29,7 +27,7 @@ from healthcheck.plan.servers import recognise
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.repo import bashisms
 from healthcheck.repo import shell as shell_text
-from healthcheck.repo.facts import Submission, export
+from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import entries
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
@@ -48,34 +46,6 @@ _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 _AS_SH = ("-c", 'set -o posix; . "./$0"')
 """Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
-Box = box.Box
-
-
-def dry_run(
-    submission: Submission,
-    weights: Path,
-    limits: Limits,
-    sandbox: Box | None = None,
-    *,
-    consent: bool = False,
-    devices: Devices | None = None,
-) -> LaunchPlan:
-    """See facts.gather; `sandbox` is what a script is run in, else the strictest that there is."""
-    weights = weights.expanduser().resolve()
-    if not weights.is_dir():
-        raise UsageError(f"{weights} is not a folder of weights")
-    sandbox = sandbox or box.chosen(consent=consent)
-    text = (submission.deploy_sh or b"").decode("utf-8", "replace")
-    with export(submission) as tree:
-        run = _DryRun(
-            tree=tree,
-            weights=weights,
-            text=text,
-            limits=limits,
-            box=sandbox,
-            image=image_of(submission.stack, devices),
-        )
-        return run.plan(submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +58,14 @@ class _Take:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _DryRun:
+class DryRun:
+    """One submission with the machine and the limits that its runs have."""
+
     tree: Path
     weights: Path
     text: str
     limits: Limits
-    box: Box
+    box: box.Box
     image: Image
 
     def plan(self, submission: Submission) -> LaunchPlan:
@@ -124,6 +96,7 @@ class _DryRun:
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
             stack=submission.stack,
+            given_path=str(self.weights),
         )
 
     def _settings(self) -> str:
@@ -189,7 +162,6 @@ class _DryRun:
         return _Take(job=job, recording=recording, run=self._run(shell, recording))
 
     def _run(self, shell: tuple[str, ...], recording: Recording) -> ShellRun:
-        servers = tuple(self._servers(recording))
         commands = tuple(
             RecordedCommand(
                 program=record.argv[0],
@@ -210,7 +182,7 @@ class _DryRun:
             stderr=_readable(recording.stderr),
             stderr_after=_readable(recording.stderr_after),
             commands=commands,
-            servers=servers,
+            servers=tuple(self._servers(recording)),
             unresolved=tuple(_unresolved(commands)),
             slept_s=recording.slept_s,
             polled=recording.asked,
@@ -261,23 +233,22 @@ def _limit_s(text: str) -> float | None:
 def _own_shell(text: str) -> tuple[str, ...]:
     """The shell that the verdict rests on."""
     named = deploy_sh.shebang(text)
-    found = programs.find(named[0]) if named and named[0] != "sh" and deploy_sh.is_shell(named[0]) else None
+    found = programs.find(named[0]) if named and named[0] != "sh" and named[0] in deploy_sh.SHELLS else None
     return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
 
 
 def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
     """The server nearest to what the service reaches: by port, API, foreground, a known engine, and the latest."""
-    ranked = sorted(
-        enumerate(servers),
-        key=lambda pair: (
-            pair[1].port == contract.PORT,
-            pair[1].api not in {Api.EMBEDDING, Api.HEADLESS},
-            pair[1].foreground,
-            pair[1].engine != "unknown",
-            pair[0],
+    return max(
+        reversed(servers),
+        key=lambda each: (
+            each.port == contract.PORT,
+            each.api not in {Api.EMBEDDING, Api.HEADLESS},
+            each.foreground,
+            each.engine != "unknown",
         ),
+        default=None,
     )
-    return ranked[-1][1] if ranked else None
 
 
 def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -125,22 +126,13 @@ class Image:
     devices: ShownDevices = field(default_factory=ShownDevices)
 
 
+STUBBED = frozenset(name for names in STUBS.values() for name in names)
+"""The programs that stubs replace wherever the search path is kept."""
+
+
 def is_absent(name: str) -> bool:
     """A program that this machine may have and a clean image of the service has not, or a stub replaces."""
-    return bool(_ABSENT.match(name)) or name in _REPLACED
-
-
-def is_stubbed(name: str) -> bool:
-    """A program that a stub replaces wherever the search path is kept."""
-    return name in _REPLACED
-
-
-def stubbed() -> frozenset[str]:
-    """The programs that stubs replace."""
-    return _REPLACED
-
-
-_REPLACED = frozenset(name for names in STUBS.values() for name in names)
+    return bool(_ABSENT.match(name)) or name in STUBBED
 
 
 def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
@@ -160,23 +152,16 @@ def install(job: Job, kit: str, folders: tuple[str, ...]) -> None:
     if not job.answers:
         shutil.copyfile(FOLDER / "clock.bash", f"{kit}/{LOADING}")
     Path(f"{kit}/{IMAGE}").write_text(json.dumps({**asdict(image), "root": job.root}), encoding="ascii")
-    common = (FOLDER / "common.sh").read_text(encoding="ascii")
-    for script in FOLDER.glob("*.sh"):
-        body = (
-            script.read_text(encoding="ascii")
-            .replace("#:common", common)
-            .replace("@KIT@", job.kit)
-            .replace("@HOST@", HOST)
-            .replace("@ADDRESS@", ADDRESS)
-            .replace("@VLLM@", image.versions.get("vllm", UNKNOWN_VERSION))
-            .replace("@BETWEEN@", BETWEEN)
-            .replace("@TIMER@", TIMER)
-            .replace("@TIME_LIMIT@", TIME_LIMIT)
-        )
-        Path(f"{kit}/{script.name}").write_text(body, encoding="ascii")
-        os.chmod(f"{kit}/{script.name}", 0o755)  # noqa: S103 - the program is another user
-    Path(f"{kit}/vllm.py").write_text(_VLLM, encoding="ascii")
-    os.chmod(f"{kit}/vllm.py", 0o755)  # noqa: S103 - as above
+    words = {
+        "#:common": (FOLDER / "common.sh").read_text(encoding="ascii"),
+        "@KIT@": job.kit, "@HOST@": HOST, "@ADDRESS@": ADDRESS, "@BETWEEN@": BETWEEN, "@TIMER@": TIMER,
+        "@TIME_LIMIT@": TIME_LIMIT, "@VLLM@": image.versions.get("vllm", UNKNOWN_VERSION),
+    }  # fmt: skip
+    programs = {each.name: each.read_text("ascii") for each in FOLDER.glob("*.sh")} | {"vllm.py": _VLLM}
+    for program, text in programs.items():
+        body = functools.reduce(lambda body, word: body.replace(*word), words.items(), text)
+        Path(f"{kit}/{program}").write_text(body, encoding="ascii")
+        os.chmod(f"{kit}/{program}", 0o755)  # noqa: S103 - the program is another user
     for script_name, names in _wanted(job):
         for name in names:
             for folder in folders:

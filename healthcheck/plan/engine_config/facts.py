@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from healthcheck import hardware, json_text, stacks
 from healthcheck.hardware import Npu
 from healthcheck.json_text import JsonError
 from healthcheck.plan.engine_config import child, request
 from healthcheck.plan.engine_config.environment import MAKE, OPTION, Environment, Interpreter, find_python, look
-from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.engine_config.request import Question
+from healthcheck.plan.records import ServerCommand
 from healthcheck.stacks import Row
 
-DEADLINE_S = 300.0
-"""A case takes 25 to 70 s on two busy cores, most of it imports."""
 DEFAULT_NPU = "910B3"
 
 
@@ -60,7 +58,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How far it came: "begin", "import", "parse", "validate", "build" or "done"."""
+    """How far it came: "begin", "import", "parse", "validate", "build", "layers" or "done"."""
 
     stage: str
     error: Raised | None
@@ -81,6 +79,7 @@ class EngineConfig:
     """What was asked of which environment, and what it answered.
 
     Attributes:
+        stack: the row that was chosen; "" is the default one.
         obstacle: why the question does not arise, "" where it does.
         trouble: why it has no answer; None with an answer.
     """
@@ -89,73 +88,55 @@ class EngineConfig:
     row: Row
     npu: Npu
     devices: int
+    stack: str = ""
     environment: Environment | None = None
     obstacle: str = ""
     trouble: Trouble | None = None
     answer: Answer | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is to be asked.
-
-    Attributes:
-        root: the submission's own folder; `weights` the folder that MODEL_PATH stands for.
-        engine_python: the Python that has both packages, "" for the one that is found.
-        npu, devices: the kind of NPU that is pretended and how many; "" and 0 where none was named.
-    """
-
-    plan: LaunchPlan
-    root: Path
-    weights: Path
-    engine_python: str = ""
-    npu: str = ""
-    devices: int = 0
-    deadline_s: float = DEADLINE_S
-
-
 def gather_engine_config(question: Question) -> EngineConfig:
     """Ask the environment, unless nothing can come of it.
 
     Raises:
-        UsageError: no Python is where one was named, or the version matrix lacks the chosen row.
+        UsageError: no Python is where one was named.
     """
-    plan = question.plan
-    row = stacks.row(plan.stack or stacks.DEFAULT)
+    server = question.plan.server
+    row = stacks.row(question.plan.stack or stacks.DEFAULT)
     npu = hardware.find(question.npu or DEFAULT_NPU)[0]
-    place = request.Place(root=question.root, weights=question.weights)
-    found = EngineConfig(server=plan.server, row=row, npu=npu, devices=question.devices or npu.devices)
-    obstacle = request.obstacle(plan, place, npu)
-    if obstacle or plan.server is None:
+    found = EngineConfig(
+        server=server, row=row, npu=npu, devices=question.devices or npu.devices, stack=question.plan.stack
+    )
+    obstacle = request.obstacle(question, npu)
+    if obstacle or server is None:
         return replace(found, obstacle=obstacle)
     python = find_python(question.engine_python)
     if python is None:
         seen = f"no environment with vllm {row.vllm[0]} and {row.label()} was found"
         return replace(found, trouble=Trouble(seen=seen, fix=f"run {MAKE}"))
-    environment = look(python)
-    unfit = _unfit(environment, row) or _unread(plan.server)
+    found = replace(found, environment=look(python))
+    unfit = _unfit(found) or _unread(server)
     if unfit:
-        return replace(found, environment=environment, trouble=unfit)
-    told = child.run(
-        python.path,
-        "build_engine_config.py",
-        request.request(plan, plan.server, place, npu, row.vllm[0]),
-        request.variables(plan.server, npu, found.devices),
-        question.deadline_s,
-    )
+        return replace(found, trouble=unfit)
+    asked = request.request(question, server, npu, row.vllm[0])
+    variables = request.variables(server, npu, found.devices)
+    told = child.run(python.path, "build_engine_config.py", asked, variables, question.deadline_s)
     try:
         answer = json_text.load_as(told.answer, Answer)
     except JsonError as error:
         seen = f"the environment's answer cannot be read ({told.trouble or error})"
-        return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
+        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
     if answer.stage != "done" and answer.error is None:
         seen = f"building came as far as its stage “{answer.stage}”: {told.trouble or 'it ended without output'}"
-        return replace(found, environment=environment, trouble=Trouble(seen=seen, fix=_again(python)))
-    return replace(found, environment=environment, answer=answer)
+        return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
+    return replace(found, answer=answer)
 
 
-def _unfit(environment: Environment, row: Row) -> Trouble | None:
+def _unfit(found: EngineConfig) -> Trouble | None:
     """Why the environment cannot speak for the row."""
+    environment, row = found.environment, found.row
+    if environment is None:
+        return None
     python = environment.python
     if environment.trouble:
         return Trouble(seen=f"{python.path} ({python.named_by}): {environment.trouble}", fix=_again(python))

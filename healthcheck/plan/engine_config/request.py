@@ -31,6 +31,8 @@ NOT_THE_ENGINES = {
 OTHER_CONFIGURATIONS = ("hf-config-path", "tokenizer", "speculative-config")
 """Options that name folders beside the weights, which may bring Python code of their own."""
 CONFIG_BYTES = 4 << 20
+DEADLINE_S = 300.0
+"""A case takes 25 to 70 s on two busy cores, most of it imports."""
 SETTINGS = re.compile(r"(VLLM|HCCL)_\w+|ASCEND_LAUNCH_BLOCKING|PYTORCH_NPU_ALLOC_CONF")
 KEPT_BACK = re.compile(
     r"VLLM_(PLUGINS|API_KEY|TARGET_DEVICE|USE_MODELSCOPE|NO_USAGE_STATS|LOGGING_\w+|CONFIGURE_LOGGING)"
@@ -38,26 +40,38 @@ KEPT_BACK = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The paths on this machine that the dry run had elsewhere: the submission and its weights."""
+class Question:
+    """What is to be asked.
 
+    Attributes:
+        root: the submission's own folder; `weights` the folder that MODEL_PATH stands for.
+        engine_python: the Python that has both packages, "" for the one that is found.
+        npu, devices: the kind of NPU that is pretended and how many; "" and 0 where none was named.
+    """
+
+    plan: LaunchPlan
     root: Path
     weights: Path
+    engine_python: str = ""
+    npu: str = ""
+    devices: int = 0
+    deadline_s: float = DEADLINE_S
 
 
-def obstacle(plan: LaunchPlan, place: Place, npu: Npu) -> str:
+def obstacle(question: Question, npu: Npu) -> str:
     """Why there is nothing to ask the engine, "" where there is."""
-    server = plan.server
+    server = question.plan.server
     if server is None or server.engine != "vllm":
         return f"the server is {server.engine}, not vLLM" if server else "no server is started"
     if npu.family not in BUILDS:
-        return f"vllm-ascend has no build for {npu.name}"
+        return f"vllm-ascend has no build for {npu.label}"
     unknown = next((word for word in server.argv if UNRESOLVED in word), "")
     if unknown:
         return f"the dry run could not determine {unknown} among the arguments"
-    if not (place.weights / "config.json").is_file():
-        return f"{place.weights} has no config.json to build from"
-    if server.option("trust-remote-code") is not None and _may_bring_code(server, place.weights / "config.json"):
+    config = question.weights / "config.json"
+    if not config.is_file():
+        return f"{question.weights} has no config.json to build from"
+    if server.option("trust-remote-code") is not None and _may_bring_code(server, config):
         return "with --trust-remote-code the engine would run the Python code of a model, which is not done here"
     return ""
 
@@ -71,19 +85,15 @@ def _may_bring_code(server: ServerCommand, config: Path) -> bool:
     return len(text) > CONFIG_BYTES or b"auto_map" in text
 
 
-def request(plan: LaunchPlan, server: ServerCommand, place: Place, npu: Npu, vllm: str) -> dict[str, JsonValue]:
+def request(question: Question, server: ServerCommand, npu: Npu, vllm: str) -> dict[str, JsonValue]:
     """What build_engine_config.py reads."""
     release = nearest(vllm)
-    words = whole_argv(server, release).words
+    words = whole_argv(server, release)
     arguments = parse(words, release).arguments
     left_out = {at for each in arguments if each.option.name in NOT_THE_ENGINES for at in _span(each, words)}
-    argv = [_moved(word, plan, server, place) for at, word in enumerate(words) if at not in left_out]
-    return {
-        "argv": list(argv),
-        "model": str(place.weights),
-        "given": dict(_given(arguments)),
-        "build": BUILDS[npu.family][0],
-    }
+    argv: list[JsonValue] = [_moved(word, question, server) for at, word in enumerate(words) if at not in left_out]
+    model, build = str(question.weights), BUILDS[npu.family][0]
+    return {"argv": argv, "model": model, "given": dict(_given(arguments)), "build": build}
 
 
 def variables(server: ServerCommand, npu: Npu, devices: int) -> dict[str, str]:
@@ -108,14 +118,15 @@ def _span(argument: Argument, words: tuple[str, ...]) -> range:
     return range(argument.at, argument.at + (1 if "=" in words[argument.at] else 1 + len(argument.values)))
 
 
-def _moved(word: str, plan: LaunchPlan, server: ServerCommand, place: Place) -> str:
+def _moved(word: str, question: Question, server: ServerCommand) -> str:
     """The word with the paths of this machine in place of those of the dry run."""
-    for there, here in ((plan.model_path, place.weights), (plan.root, place.root)):
+    plan = question.plan
+    for there, here in ((plan.model_path, question.weights), (plan.root, question.root)):
         pattern = rf"(?<![\w/]){re.escape(there)}(?=[/\"',}}]|$)"
         word = re.sub(pattern, str(here).replace("\\", r"\\"), word)
     if not word.startswith(("-", "/", "{")) and "/" in word:
         folder = server.cwd.removeprefix(plan.root).lstrip("/") if server.cwd.startswith(plan.root) else ""
-        inside = place.root / folder / word
+        inside = question.root / folder / word
         word = str(inside) if inside.exists() else word
     return word
 
@@ -123,14 +134,12 @@ def _moved(word: str, plan: LaunchPlan, server: ServerCommand, place: Place) -> 
 def _given(arguments: tuple[Argument, ...]) -> Iterator[tuple[str, str]]:
     """The name of each option's variable, or of a key in its JSON, with the option as it was written."""
     for argument in arguments:
-        written = " ".join((argument.written, *argument.values))
-        yield from ((key, written) for value in argument.values for key in _keys(value))
+        yield from ((key, argument.text) for value in argument.values for key in _keys(value))
         if argument.key:
-            yield argument.key.rpartition(".")[2], written
+            yield argument.key.rpartition(".")[2], argument.text
     for argument in arguments:
         if not argument.key:
-            name = argument.option.name.removeprefix("--").replace("-", "_")
-            yield name, " ".join((argument.written, *argument.values))
+            yield argument.option.name.removeprefix("--").replace("-", "_"), argument.text
 
 
 def _keys(text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ _SHEBANG = re.compile(r"#!\s*(\S+)\s*(.*)")
 _ONLY_SAYS = re.compile(r"\s*(?:echo|printf)\s[^;&|<>`(]*$")
 _PRESENT = re.compile(r"-[nz]\s+\"?$")
 _BACKGROUND = re.compile(r"[ \t]*&(?!&)")
-_KNOWN_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
+SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"}
 _CHANGES_FOLDER = {"cd", "pushd", "popd"}
 _OWN_SHELL = {"subshell", "pipeline", "command_substitution", "process_substitution", "function_definition"}
 _BODIES = {"compound_statement", "do_group", "subshell", "function_definition", "command_substitution"}
@@ -36,10 +36,6 @@ def shebang(text: str) -> tuple[str, tuple[str, ...]] | None:
     if words[0].rpartition("/")[2] == "env":
         words = [word for word in words[1:] if word not in {"-S", "-i"} and "=" not in word] or ["sh"]
     return words[0].rpartition("/")[2], tuple(words[1:])
-
-
-def is_shell(name: str) -> bool:
-    return name in _KNOWN_SHELLS
 
 
 def find_line(text: str, needles: Sequence[str]) -> int | None:
@@ -120,19 +116,19 @@ def _folders(text: str) -> tuple[tuple[int, str], ...]:
 
 def folder_line(text: str, folders: Sequence[str]) -> int | None:
     """The first line that names one of the folders, or something in it, and does more than to say so."""
-    use = re.compile(_named(folders))
+    use = _named(folders)
     lines = ((number, line) for number, line in code_lines(text) if folders and not _ONLY_SAYS.match(line))
     return next((number for number, line in lines if use.search(line)), None)
 
 
 def makes_folder(text: str, folder: str) -> bool:
     """Whether deploy.sh itself makes the folder, or one in it."""
-    named = re.compile(_named([folder]))
+    named = _named([folder])
     return any(named.search(word.text) for command in shell.read(text).runs("mkdir") for word in command.words)
 
 
-def _named(folders: Sequence[str]) -> str:
-    return rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])"
+def _named(folders: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:^|[\s=:;&|(<>]|:-)[\"']?(?:{'|'.join(map(re.escape, folders))})(?![\w.-])")
 
 
 def _entered(folder: str, words: Sequence[Word]) -> str:
@@ -207,29 +203,6 @@ def line_at(text: str, number: int) -> str:
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
-def unquoted_line(text: str, variable: str) -> int | None:
-    """The first line that uses the variable outside double quotes, assignments apart."""
-    uses = (node for node in shell.read(text).of(*_EXPANSIONS) if node.name == variable)
-    return _line_of(text, (node for node in uses if not _is_kept_whole(node)))
-
-
-def _is_kept_whole(node: Node) -> bool:
-    """Whether blanks in the value of an expansion do not split it."""
-    for around in node.around():
-        if around.kind in {"string", "variable_assignment", "heredoc_body"}:
-            return True
-        if around.kind == "command_substitution":
-            break
-    return False
-
-
-def built_line(text: str, variable: str) -> int | None:
-    """The first line that writes the variable between other words of a command into another variable."""
-    use = re.compile(rf"\s[\"']?\$(?:\{{{variable}\}}|{variable}\b)|\$(?:\{{{variable}\}}|{variable}\b)[\"']*\s")
-    values = (node for node in shell.read(text).of("string", "raw_string") if node.role == "value")
-    return _line_of(text, (node for node in values if use.search(node.text)))
-
-
 def overwriting_line(text: str, variable: str) -> int | None:
     """The first line that gives the variable a value which is not made of it."""
     given = (node for node in shell.read(text).of("variable_assignment") if node.name == variable)
@@ -274,11 +247,6 @@ def _arguments(text: str) -> Iterator[Node]:
         given = any(each.role == "" and each.kind in _VALUES for each in node.children) and len(node.children) > 4
         if (name in {"@", "*", "#"} or name in _DIGITS) and not given and not node.inside("function_definition"):
             yield node
-
-
-def required_variable(text: str, said: str) -> tuple[str, int]:
-    """A variable that deploy.sh tests for and that its last words name; ("", 0) where there is none."""
-    return next(((name, line) for name, line in tested_variables(text) if name in said), ("", 0))
 
 
 def tested_variables(text: str) -> Iterator[tuple[str, int]]:

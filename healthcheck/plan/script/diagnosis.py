@@ -12,9 +12,8 @@ from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
-from healthcheck.plan.script.last_lines import TAIL_LINES, error_line, last_lines
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
-from healthcheck.plan.script.stderr import Complaint, Need
+from healthcheck.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
 from healthcheck.sandbox.job import KIT, EndedBy
 
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
@@ -55,6 +54,8 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|W
 _CARRIAGE_RETURN = re.compile(r"(?P<file>[\w./-]+\.\w+): (?:line \d+: )?\$?'?[^\s:']*(?:\r|\\r'): ")
 """A word with a carriage return at its end, as dash and as bash say that they do not know it."""
 _LIBRARY = re.compile(r"/stubs/(?:permissive|modules|engines|patches)\.py$")
+_COMMAND_WORD = re.compile(r"[a-z][a-z_-]*")
+_INVALID_CHOICE = re.compile(r"^vllm: error: argument subparser: invalid choice: ", re.MULTILINE)
 _NOT_THEIRS = ("<", f"{KIT}/", "/usr/lib/", "/usr/local/lib/")
 
 
@@ -102,13 +103,29 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     file = contract.ENTRY_POINT if number else helper["file"] if helper else ""
     return Ending(
-        fix=f"sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes, and commit",
+        fix=f"repair and commit: sed -i 's/\\r$//' {file} && echo '*.sh text eol=lf' >> .gitattributes",
         where=deploy_sh.place(number),
     )
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     return Ending(fix=LIMITS[plan.run.ended_by][1]) if plan.run.ended_by in LIMITS else None
+
+
+def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
+    """The program vllm with another command than serve, and nothing else that went wrong."""
+    called = next((each for each in reversed(plan.commands) if each.program == "vllm"), None)
+    word = next((word for word in called.argv[1:] if not word.startswith("-")), "") if called else ""
+    refused_word = _INVALID_CHOICE.search(plan.run.stderr)
+    if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
+        return None
+    if not refused_word:
+        fix = f"write vllm serve in place of vllm {word}, which starts no server: {contract.LAUNCH}"
+    elif _COMMAND_WORD.fullmatch(word):
+        fix = f"write vllm serve in place of vllm {word}, which vLLM does not know: {contract.LAUNCH}"
+    else:
+        fix = f"write serve after vllm: {contract.LAUNCH}"
+    return Ending(fix=fix, where=called.where)
 
 
 def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
@@ -130,37 +147,35 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     words = last_lines(plan.run)
     if not words or not refused(plan, words[-1]):
         return None
-    line = trace.stop(plan).line
-    return Ending(
-        fix="remove that step if the server works without it",
-        where=deploy_sh.place(line),
-        open_because=_FEW_RIGHTS,
-    )
+    where = deploy_sh.place(trace.stop(plan).line)
+    return Ending(fix="remove that step if the server works without it", where=where, open_because=_FEW_RIGHTS)
 
 
 def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
-    if not said or said[-1].text.strip()[:200] not in last_lines(plan.run):
+    last = said[-1] if said else None
+    if not last or last.text.strip()[:200] not in last_lines(plan.run):
         return None
+    of_the_script = last.kind in {Need.SYNTAX, Need.OPTION} or "#!" in last.name
     return Ending(
-        fix=remedy(plan, said[-1])[1],
-        where=said[-1].where,
-        told=said[-1].kind not in {Need.SYNTAX, Need.OPTION}
-        and "#!" not in said[-1].name
-        and said[-1] not in limits_of_the_sandbox(plan, said),
-        open_because=_EMPTY_FOLDER if is_of_the_image(plan, said[-1]) else "",
+        fix=remedy(plan, last)[1],
+        where=last.where,
+        told=not of_the_script and last not in limits_of_the_sandbox(plan, said),
+        open_because=_EMPTY_FOLDER if is_of_the_image(plan, last) else "",
     )
 
 
-def _stub(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    """An error raised by the stub of a library: the real library may not raise it."""
+def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
+    """An error in Python; the real library may not raise what the stub of a library raised."""
     lines = plan.run.stderr.rstrip().splitlines()
     frames = list(filter(None, map(_FRAME.match, lines)))
     raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
-    if not raised or not frames or not _LIBRARY.search(frames[-1]["file"]):
-        return None
     theirs = [found for found in frames if not found["file"].startswith(_NOT_THEIRS)]
-    place = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
-    return Ending(fix=f"fix the cause of: {raised[:200]}", where=place, open_because=_NOT_THE_REAL_ONE)
+    of_a_stub = bool(frames) and _LIBRARY.search(frames[-1]["file"]) is not None
+    if not raised or not (theirs or of_a_stub):
+        return None
+    where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
+    open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
+    return Ending(fix=f"correct what raises {raised[:200]}", where=where, open_because=open_because)
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -175,23 +190,11 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     )
 
 
-def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    lines = plan.run.stderr.rstrip().splitlines()
-    raised = next((line for line in reversed(lines[-TAIL_LINES:]) if _RAISED.match(line)), "")
-    frames = [found for found in map(_FRAME.match, lines) if found and not found["file"].startswith(_NOT_THEIRS)]
-    if not raised or not frames:
-        return None
-    where = f"{frames[-1]['file'].removeprefix(f'{plan.root}/')}:{frames[-1]['line']}"
-    return Ending(fix=f"correct what raises {raised[:200]}", where=where)
-
-
 def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     """A test of MODEL_PATH after a line that gives it another value."""
     stop = trace.stop(plan)
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
-    if not plan.run.exit_status or not number or number > stop.line:
-        return None
-    if not trace.asks(plan, _MODEL_PATH):
+    if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
         return None
     return Ending(
         fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
@@ -240,16 +243,12 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not plan.run.exit_status:
         return None
     words = error_line(plan.run)
-    line = trace.stop(plan).line
-    find = (
-        f"find the command that fails ({contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh shows them)"
-    )
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
-    return Ending(
-        fix=f"{f'fix “{words}”{rest}' if words else find}, so that the script reaches: {contract.LAUNCH}",
-        where=deploy_sh.place(line),
-    )
+    shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
+    step = f"fix “{words}”{rest}" if words else f"find the command that fails ({shown} shows them)"
+    where = deploy_sh.place(trace.stop(plan).line)
+    return Ending(fix=f"{step}, so that the script reaches: {contract.LAUNCH}", where=where)
 
 
 def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:
@@ -261,11 +260,11 @@ _CAUSES: tuple[Callable[[LaunchPlan, tuple[Complaint, ...]], Ending | None], ...
     _guessed,
     _line_ends,
     _limit,
+    _vllm_command,
     _refusal,
     _refused,
     _read_only,
     _missing,
-    _stub,
     _traceback,
     _image_file,
     _overwritten,

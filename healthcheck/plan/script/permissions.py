@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.plan.dry_run.stubbed_machine import is_stubbed
+from healthcheck.plan.dry_run.stubbed_machine import STUBBED
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
-from healthcheck.plan.script.last_lines import last_lines
-from healthcheck.plan.script.stderr import Complaint, Need
+from healthcheck.plan.script.stderr import Complaint, Need, last_lines
 
 _REFUSED = re.compile(
     r"permission denied|operation not permitted|read-only file system|cannot modify limit|(?:only|must be) root\b"
@@ -76,4 +75,4 @@ def _is_limit(plan: LaunchPlan, said: Complaint) -> bool:
     of_the_image = said.name.startswith(("/usr/bin/", "/usr/local/bin/", "/usr/local/Ascend/", "/bin/"))
     of_the_image |= is_of_the_image(plan, said)
     refused = said.kind is Need.PERMISSION or f"cannot create {said.name}" in said.text
-    return of_the_image or is_stubbed(said.name) or (refused and not _is_shipped(plan, said.name))
+    return of_the_image or said.name in STUBBED or (refused and not _is_shipped(plan, said.name))

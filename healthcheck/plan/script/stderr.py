@@ -1,4 +1,4 @@
-"""What a shell or Python said when something was not there: which line, what was missing."""
+"""What deploy.sh printed: its last lines, and what a shell or Python said when something was not there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from healthcheck import contract
+from healthcheck.plan.records import ShellRun
 from healthcheck.plan.script import deploy_sh
+from healthcheck.redact import without_secrets
 
 
 class Need(enum.Enum):
@@ -80,17 +82,23 @@ _ELSEWHERE_TEXTS = (
     )),
     (Need.TERMINAL, r"^(?P<name>.*(?:not a tty|not a terminal|Inappropriate ioctl for device).*)$"),
 )  # fmt: skip
-_Pattern = tuple[Need, re.Pattern[str]]
-_PATTERNS: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _LOCATED_TEXTS)
-_ELSEWHERE: tuple[_Pattern, ...] = tuple((kind, re.compile(text)) for kind, text in _ELSEWHERE_TEXTS)
+TAIL_LINES = 3
+_TELLING_LINES = 12
+_ERROR = re.compile(r"\b(?:error|fatal)\b|\u9519\u8bef", re.IGNORECASE)
+_TELLS = re.compile(
+    r"\b(?:fail(?:ed|ure|s)?|missing|required?|must|not (?:found|set|exist|available|installed)"
+    r"|cannot|can't|unable|invalid|unknown|unsupported|no such|denied|refused)\b"
+    r"|\u5931\u8d25|\u672a\u627e\u5230|\u4e0d\u5b58\u5728|\u7f3a\u5c11",
+    re.IGNORECASE,
+)
+"""Words for what went wrong, in English and in Chinese (error, failed, not found, does not exist, lacks)."""
 _OURS = re.compile(r"ulimit|Started server process")
 
 
 @lru_cache(maxsize=8)  # a dozen checks ask about one run
 def complaints(stderr: str, text: str) -> tuple[Complaint, ...]:
     """The messages of a run, in order, each once."""
-    found = dict.fromkeys(_complaints(stderr, text))
-    return tuple(found)
+    return tuple(dict.fromkeys(_complaints(stderr, text)))
 
 
 def _complaints(stderr: str, text: str) -> Iterator[Complaint]:
@@ -100,12 +108,25 @@ def _complaints(stderr: str, text: str) -> Iterator[Complaint]:
         located = _LOCATED.match(line)
         rest = located["rest"] if located else line
         number = int(located["line"]) if located and located["file"].endswith(contract.ENTRY_POINT) else 0
-        for kind, pattern in _PATTERNS if located else _ELSEWHERE:
-            match = pattern.match(rest)
-            if match:
-                source = deploy_sh.line_at(text, number)
-                place = f"{located['file'].rpartition('/')[2]}:{located['line']}" if located else ""
-                yield Complaint(
-                    kind=kind, name=match["name"].strip("'\"‘’"), where=place, text=line, guarded="||" in source
-                )
-                break
+        place = f"{located['file'].rpartition('/')[2]}:{located['line']}" if located else ""
+        guarded = "||" in deploy_sh.line_at(text, number)
+        matches = ((kind, re.match(form, rest)) for kind, form in (_LOCATED_TEXTS if located else _ELSEWHERE_TEXTS))
+        if found := next(((kind, match["name"]) for kind, match in matches if match), None):
+            yield Complaint(kind=found[0], name=found[1].strip("'\"‘’"), where=place, text=line, guarded=guarded)
+
+
+def last_lines(run: ShellRun) -> list[str]:
+    """The last lines that deploy.sh printed: of standard error, or of standard output if that is empty."""
+    return _lines_said(run)[-TAIL_LINES:]
+
+
+def error_line(run: ShellRun) -> str:
+    """The line that names the error: the first that does among the last ones, else the last line."""
+    lines = _lines_said(run)[-_TELLING_LINES:]
+    told = (line for tells in (_ERROR, _TELLS) for line in lines if tells.search(line))
+    return next(told, lines[-1] if lines else "")
+
+
+def _lines_said(run: ShellRun) -> list[str]:
+    text = without_secrets(run.stderr.strip() or run.stdout.strip())  # before a secret of several lines is cut
+    return [line.strip()[:200] for line in text.splitlines() if line.strip()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from healthcheck.plan.records import Api
 from healthcheck.plan.servers.options import Grammar, vllm_grammar
@@ -51,6 +53,9 @@ _VLLM = vllm_grammar()
 _SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads", "-ngl": "n-gpu-layers"}
 _SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
+_BOUND: dict[str, Any] = {"bind_options": ("bind",), "grammar": Grammar(short=_BIND)}
+_WebServer = functools.partial(Engine, api=Api.UNKNOWN, model_options=(), name_is="?")
+"""One that the submission's own code or configuration makes a model server of."""
 
 ENGINES: tuple[Engine, ...] = (
     Engine(
@@ -129,101 +134,64 @@ ENGINES: tuple[Engine, ...] = (
     Engine(name="transformers", programs=("transformers serve",), host=LOOPBACK, model_options=("force-model",)),
     Engine(name="aphrodite", programs=("aphrodite run", "-m aphrodite"), port=2242, positional_model=True),
     Engine(name="ktransformers", programs=("-m ktransformers",), port=10002, model_options=("model-path",)),
-    Engine(
-        name="proxy", programs=("nginx", "haproxy", "caddy"), api=Api.UNKNOWN, port=None, model_options=(),
-        name_is="?",
-    ),
+    _WebServer(name="proxy", programs=("nginx", "haproxy", "caddy"), port=None),
     Engine(name="tritonserver", programs=("tritonserver",), api=Api.OPENAI_OTHER, port_options=("http-port",)),
-    Engine(
-        name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), api=Api.UNKNOWN, host=LOOPBACK,
-        model_options=(), name_is="?", port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
+    _WebServer(
+        name="uvicorn", programs=("uvicorn", "-m uvicorn", "python:uvicorn"), host=LOOPBACK,
+        port_variables=("UVICORN_PORT",), host_variables=("UVICORN_HOST",),
     ),
-    Engine(
-        name="gunicorn", programs=("gunicorn", "-m gunicorn"), api=Api.UNKNOWN, host=LOOPBACK,
-        bind_options=("bind",), model_options=(), name_is="?", grammar=Grammar(short=_BIND),
+    _WebServer(name="gunicorn", programs=("gunicorn", "-m gunicorn"), host=LOOPBACK, **_BOUND),
+    _WebServer(
+        name="hypercorn", programs=("hypercorn", "-m hypercorn", "python:hypercorn"), host=LOOPBACK, **_BOUND,
     ),
-    Engine(
-        name="hypercorn", programs=("hypercorn", "-m hypercorn", "python:hypercorn"), api=Api.UNKNOWN,
-        host=LOOPBACK, bind_options=("bind",), model_options=(), name_is="?", grammar=Grammar(short=_BIND),
-    ),
-    Engine(
-        name="flask", programs=("flask", "-m flask", "python:flask"), api=Api.UNKNOWN, port=5000, host=LOOPBACK,
-        model_options=(), name_is="?", grammar=Grammar(short={"-p": "port", "-h": "host", "-A": "app"}),
+    _WebServer(
+        name="flask", programs=("flask", "-m flask", "python:flask"), port=5000, host=LOOPBACK,
+        grammar=Grammar(short={"-p": "port", "-h": "host", "-A": "app"}),
         port_variables=("FLASK_RUN_PORT",), host_variables=("FLASK_RUN_HOST",),
     ),
-    Engine(
-        name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi"), api=Api.UNKNOWN, model_options=(),
-        name_is="?",
+    _WebServer(name="fastapi", programs=("fastapi run", "fastapi", "-m fastapi")),
+    _WebServer(name="aiohttp", programs=("python:aiohttp",), port=8080),
+    _WebServer(
+        name="waitress", programs=("python:waitress", "waitress-serve"), port=8080, bind_options=("listen",),
     ),
-    Engine(name="aiohttp", programs=("python:aiohttp",), api=Api.UNKNOWN, port=8080, model_options=(), name_is="?"),
-    Engine(
-        name="waitress", programs=("python:waitress", "waitress-serve"), api=Api.UNKNOWN, port=8080, name_is="?",
-        model_options=(), bind_options=("listen",),
+    _WebServer(
+        name="granian", programs=("granian", "-m granian"), host=LOOPBACK, port_variables=("GRANIAN_PORT",),
+        host_variables=("GRANIAN_HOST",),
     ),
-    Engine(
-        name="granian", programs=("granian", "-m granian"), api=Api.UNKNOWN, host=LOOPBACK, model_options=(),
-        name_is="?", port_variables=("GRANIAN_PORT",), host_variables=("GRANIAN_HOST",),
-    ),
-    Engine(
-        name="daphne", programs=("daphne", "-m daphne"), api=Api.UNKNOWN, host=LOOPBACK, model_options=(),
-        name_is="?", host_options=("bind",), grammar=Grammar(short={"-p": "port", "-b": "bind"}),
+    _WebServer(
+        name="daphne", programs=("daphne", "-m daphne"), host=LOOPBACK, host_options=("bind",),
+        grammar=Grammar(short={"-p": "port", "-b": "bind"}),
     ),
     Engine(name="gradio", programs=("python:gradio", "gradio"), api=Api.OPENAI_OTHER, port=7860, name_is="?"),
     Engine(name="streamlit", programs=("streamlit",), api=Api.OPENAI_OTHER, port=8501, name_is="?"),
-    Engine(
+    _WebServer(
         name="python-http", programs=("python:http.server", "python:asyncio", "python:bottle", "python:tornado"),
-        api=Api.UNKNOWN, model_options=(), name_is="?",
     ),
-    Engine(
-        name="python-http", programs=("-m http.server",), api=Api.OPENAI_OTHER, model_options=(), name_is="?",
-        host_options=("bind",),
+    _WebServer(
+        name="python-http", programs=("-m http.server",), api=Api.OPENAI_OTHER, host_options=("bind",),
     ),
 )  # fmt: skip
 
-UNKNOWN = Engine(name="unknown", programs=(), api=Api.UNKNOWN, port=None, host=None, model_options=(), name_is="?")
+UNKNOWN = _WebServer(name="unknown", programs=(), port=None, host=None)
 
 
 def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:
     """The engine that a recorded command starts, and what it receives."""
-    words = _words(argv)
-    best: tuple[int, Engine, tuple[str, ...]] = (0, UNKNOWN, words[1:])
-    for engine in ENGINES:
-        for program in engine.programs:
-            parts = program.split()
-            if parts[0] == "-m":
-                matches = len(words) > 2 and words[1] == "-m" and _starts(words[1:], parts)
-                skipped = len(parts) + 1
-            else:
-                matches = words[: len(parts)] == tuple(parts)
-                skipped = len(parts)
-            length = len(program)
-            if matches and length > best[0]:
-                best = (length, engine, words[skipped:])
-    return best[1], best[2]
-
-
-def _starts(words: tuple[str, ...], parts: list[str]) -> bool:
-    """`-m module` also matches the modules below it where nothing longer does."""
-    exact = words[: len(parts)] == tuple(parts)
-    return exact or (len(parts) == 2 and words[1].startswith(f"{parts[1]}."))
-
-
-def _words(argv: tuple[str, ...]) -> tuple[str, ...]:
-    return (argv[0].rpartition("/")[2], *argv[1:])
+    words = (argv[0].rpartition("/")[2], *argv[1:])
+    best, engine, skipped = "", UNKNOWN, 1
+    for each in ENGINES:
+        for program in each.programs:
+            parts, at = tuple(program.split()), int(program.startswith("-m "))
+            here = words[at : at + len(parts)]
+            below = at and len(parts) == len(here) == 2 and here[0] == "-m" and here[1].startswith(f"{parts[1]}.")
+            if (here == parts or below) and len(program) > len(best):
+                best, engine, skipped = program, each, at + len(parts)
+    return engine, words[skipped:]
 
 
 def by_variable(names: tuple[str, ...], environment: Mapping[str, str]) -> tuple[str, str] | None:
     """The first of the environment variables that is set, with its value."""
     return next(((name, environment[name]) for name in names if environment.get(name)), None)
-
-
-def is_address(host: str) -> bool:
-    """Whether it is an IP address, written out."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def is_fixed_address(host: str) -> bool:

@@ -33,6 +33,13 @@ _MODULE_IN_JSON = re.compile(r'"\w+_module_path"\s*:\s*"([\w.]+)"')
 _IN_JSON = re.compile(r'"(?:model|path)"\s*:\s*"([^"]*)"')
 _PATH = re.compile(r"/|\.(jinja2?|json|txt|tpl)$")
 _HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+_PLACEHOLDER = re.compile(
+    r"(?<![a-z])your(?![a-z])|<.+>|\{.+\}|\[(?!ngram\]).+\]|path[_-]?to[_-]|xxx|placeholder|model_?(?:path|dir)$",
+    re.IGNORECASE,
+)
+"""A name that stands for one: nobody has a model of it."""
+_DRAFT = "speculative-config"
+_OWN_DRAFTS = {"ngram", "[ngram]", "ngram_gpu", "suffix", "extract_hidden_states"}
 
 
 def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
@@ -46,7 +53,7 @@ def missing(line: CommandLine, options: Mapping[str, str], record: Record) -> It
         if value and not template and UNRESOLVED not in value and value not in record.paths:
             yield line.spelled.get(name, f"--{name} {value}")
     for name, model in _models(line, options, record):
-        if model.startswith(("/", "./", "../")):
+        if model.startswith(("/", "./", "../")) or _PLACEHOLDER.search(model):
             yield f"--{name} {model}"
 
 
@@ -60,7 +67,11 @@ def missing_by_variable(record: Record) -> Iterator[str]:
 
 def on_the_hub(line: CommandLine, options: Mapping[str, str], record: Record) -> Iterator[str]:
     """The options that name a model as a hub does, and no folder that is there."""
-    yield from (f"--{name} {model}" for name, model in _models(line, options, record) if _HUB.fullmatch(model))
+    for name, model in _models(line, options, record):
+        # A name with a dot and without a slash is a class of vLLM's own kind (pkg.Proposer).
+        bare = name.startswith(_DRAFT) and model not in _OWN_DRAFTS and not re.search(r"[./]", model)
+        if (_HUB.fullmatch(model) or bare) and not _PLACEHOLDER.search(model):
+            yield f"--{name} {model}"
 
 
 def code(line: CommandLine, options: Mapping[str, str], record: Record, place: str) -> Iterator[str]:

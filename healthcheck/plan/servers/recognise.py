@@ -91,7 +91,8 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
     routes, given = found.get("routes"), found.get("options")
     options = {str(k).replace("_", "-"): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
     text = options.get("port")
-    port = int(text) if text and text.isdigit() else None
+    given_port = Given(value=text or "", source=PortSource(kind=Origin.OPTION, text=f"port={text}"))
+    port, source = _number(given_port) if text else (engine.port, _default(engine))
     shown = ", ".join(f"{name}={options[name]}" for name in ("host", "port") if name in options)[:NAME_CHARACTERS]
     call_text = f"{engine.name if engine.programs else record.argv[0].partition(':')[2]}({shown})"
     return ServerCommand(
@@ -103,8 +104,8 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
         cwd=record.cwd,
         foreground=foreground,
         model=next(iter(loaded), None),
-        port=port if text else engine.port,
-        port_source=_in_a_call(text) if text else _default(engine),
+        port=port,
+        port_source=source,
         host=options.get("host") or engine.host,
         where=where,
         options=options,
@@ -113,19 +114,16 @@ def _app(record: Record, engine: Engine, *, foreground: bool, loaded: Sequence[s
 
 def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str, Given]:
     """What a YAML or JSON file given by --config says."""
-    name = line.options.get("config")
-    text = record.texts.get(name) if name else None
-    if not name or text is None or _unread(line, record) or engine.name not in {"vllm", "sglang"}:
+    name = line.options.get("config") or ""
+    text = record.texts.get(name)
+    if text is None or _unread(line, record) or engine.name not in {"vllm", "sglang"}:
         return {}
-    data = _document(name, text)
-    if not isinstance(data, dict):
-        return {}
-    found = {}
-    for key, value in data.items():
-        plain = engine.grammar.full_name(str(key).replace("_", "-"))
+    data, found = _document(name, text), {}
+    for key, value in data.items() if isinstance(data, dict) else ():
         if value is not False and value is not None:
             place = f"{name}:{_line_of(text, str(key))}"
             source = PortSource(kind=Origin.FILE, text=place, where=place)
+            plain = engine.grammar.full_name(str(key).replace("_", "-"))
             found[plain] = Given(value=_plain(value), source=source)
     return found
 
@@ -151,9 +149,7 @@ def _config_problem(engine: Engine, line: CommandLine, record: Record) -> str:
         return ""
     if not name.endswith((".yaml", ".yml")):
         return f"{name} is not a .yaml file"
-    if _unread(line, record):
-        return ""
-    data = _document(name, text)
+    data = {} if _unread(line, record) else _document(name, text)
     if isinstance(data, dict):
         return ""
     return f"{name} {data if isinstance(data, str) and data.startswith('cannot') else 'holds no names with values'}"
@@ -175,22 +171,16 @@ def _model(engine: Engine, line: CommandLine, options: Mapping[str, str], record
     """The model as it is given."""
     if engine.positional_model and line.positional:
         return line.positional[0]
-    by_option = next((options[name] for name in engine.model_options if options.get(name)), None)
-    if by_option is not None:
+    if by_option := next(filter(None, map(options.get, engine.model_options)), None):
         return by_option
-    variable = by_variable(engine.model_variables, record.env)
-    if variable:
+    if variable := by_variable(engine.model_variables, record.env):
         return variable[1]
-    if engine.positional_model and line.options and (stray := _stray_path(line, record)):
+    swallowed = (value for value in line.options.values() if value in record.paths and "/" in value)
+    if engine.positional_model and (stray := next(swallowed, None)):  # by an unknown switch
         return stray
     if any(name in options for name in engine.model_options):
         return ""
     return engine.default_model if engine.api is Api.OPENAI_CHAT else None
-
-
-def _stray_path(line: CommandLine, record: Record) -> str | None:
-    """A model folder that an unknown switch seems to have swallowed."""
-    return next((value for value in line.options.values() if value in record.paths and "/" in value), None)
 
 
 def _resolved(model: str, record: Record) -> str:
@@ -209,25 +199,17 @@ def _port(
     given = _given_port(engine, line, config, record)
     if given is not None:
         return _number(given)
-    if _unread(line, record):
-        return None, _unknown(f"{UNRESOLVED} {_unread(line, record)} is too long to be read here>")
+    if file := _unread(line, record):
+        text = f"{UNRESOLVED} {file} is too long to be read here>"
+        return None, PortSource(kind=Origin.UNKNOWN, text=text)
     if engine.port is None:
-        return None, _unknown(f"{engine.name} reads it from its own configuration")
+        return None, PortSource(kind=Origin.UNKNOWN, text=f"{engine.name} reads it from its own configuration")
     return engine.port, _default(engine)
-
-
-def _unknown(why: str) -> PortSource:
-    return PortSource(kind=Origin.UNKNOWN, text=why)
 
 
 def _default(engine: Engine) -> PortSource:
     kind = Origin.UNKNOWN if engine.port is None else Origin.DEFAULT
     return PortSource(kind=kind, text=f"{engine.name}'s own default")
-
-
-def _in_a_call(text: str) -> PortSource:
-    kind = Origin.UNKNOWN if UNRESOLVED in text else Origin.OPTION
-    return PortSource(kind=kind, text=f"port={text[:NAME_CHARACTERS]}")
 
 
 def _given_port(engine: Engine, line: CommandLine, config: Mapping[str, Given], record: Record) -> Given | None:
@@ -258,15 +240,13 @@ def _number(given: Given) -> tuple[int | None, PortSource]:
         return int(value), replace(source, text=text)
     if UNRESOLVED in f"{value} {source.text}":
         return None, replace(source, kind=Origin.UNKNOWN, text=text)
-    if source.where:
-        return None, replace(source, text=f"“{shortened(value, NAME_CHARACTERS)}” ({text})")
-    return None, replace(source, text=text)
+    quoted = f"“{shortened(value, NAME_CHARACTERS)}” ({text})" if source.where else text
+    return None, replace(source, text=quoted)
 
 
 def _host(engine: Engine, options: Mapping[str, str], line: CommandLine, record: Record) -> str | None:
-    for name in engine.host_options:
-        if options.get(name):
-            return options[name]
+    if given := next(filter(None, map(options.get, engine.host_options)), None):
+        return given
     for name in engine.bind_options:
         if name in line.options:
             return line.options[name].rpartition(":")[0] or EVERYWHERE
@@ -294,11 +274,8 @@ def _names(engine: Engine, line: CommandLine, options: Mapping[str, str], model:
 
 
 def _key(engine: Engine, options: Mapping[str, str], environment: Mapping[str, str]) -> str | None:
-    for name in engine.key_options:
-        if name in options:
-            return f"--{name}"
     variable = by_variable(engine.key_variables, environment)
-    return variable[0] if variable else None
+    return next((f"--{name}" for name in engine.key_options if name in options), variable and variable[0])
 
 
 def _api(engine: Engine, options: Mapping[str, str], routes: tuple[str, ...]) -> Api:

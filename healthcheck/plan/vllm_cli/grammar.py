@@ -35,6 +35,15 @@ class Argument:
     key: str = ""
     values: tuple[str, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The option with its values, as it was written."""
+        return " ".join((self.written, *self.values)).rstrip()
+
+
+_LONG_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d"
+"""What word processors and chats make of two hyphens."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -108,6 +117,9 @@ class _Splitter:
         elif word.startswith("-") and " " in word:
             self._refuse(at, word.split()[0], "the option and its value as two words", f"one word “{word}”",
                          'take away the quotes around both; an array needs "${args[@]}"')  # fmt: skip
+        elif word[:1] and word[0] in _LONG_DASHES:
+            self._refuse(at, "", "options that begin with plain hyphens", f"“{word[:80]}”, with another dash",
+                         f"write --{word.strip(_LONG_DASHES)[:80]}")  # fmt: skip
         elif not word.strip():
             self._refuse(at, "", "no empty argument", "an empty argument, which vLLM refuses",
                          "look for a quoted variable that is empty, or a space after a backslash")  # fmt: skip

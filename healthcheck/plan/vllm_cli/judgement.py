@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from healthcheck.check import Findings, fail, note, warn
 from healthcheck.plan.records import ServerCommand
@@ -12,6 +11,7 @@ from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, 
 from healthcheck.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
 from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import Finding, JsonValue
+from healthcheck.stacks import DEFAULT, row, rows, spans
 
 CONFIG, MODEL = "--config", "--model"
 _API_SERVER = "vllm.entrypoints.openai"
@@ -48,48 +48,45 @@ GONE = {
 """Options of vLLM releases before those in the catalogues, and what to write today."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argv:
-    """What vLLM's parser gets: the command line, followed by what a configuration file adds."""
+def judge_flags(server: ServerCommand, stack: str) -> Findings:
+    """The findings for a vLLM command line, by one row of the version matrix.
 
-    words: tuple[str, ...]
-    written: int
-
-    def from_file(self, at: int) -> bool:
-        return at >= self.written
-
-
-def judge_flags(server: ServerCommand, vllm: str) -> Findings:
-    """The findings for a vLLM command line, with one release chosen and the catalogued ones beside it."""
+    Args:
+        server: the command.
+        stack: the chosen row, whose vLLM alone counts. With "" it is the default row, and what the vLLM of another
+            row takes is a warning.
+    """
+    vllm = row(stack or DEFAULT).vllm[0]
     chosen = nearest(vllm)
-    argv = whole_argv(server, chosen)
+    argv = whole_argv(server, chosen)  # of them, the first len(server.argv) are on the command line
     parsed, problems = _read(argv, chosen)
     twice = tuple(_second_model(server, parsed))
     problems = sorted([*problems, *twice], key=lambda problem: problem.at)
     others = [catalogue(version) for version in versions() if version != chosen.vllm]
     elsewhere = {other.vllm: {problem.at for problem in (*_read(argv, other)[1], *twice)} for other in others}
+    possible = frozenset() if stack else frozenset(version for each in rows() for version in each.vllm)
     for problem in problems[:MAX_FINDINGS]:
-        takers = [version for version, refused in elsewhere.items() if problem.at not in refused]
+        takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if is_older(vllm) and problem.unknown and _base(problem) in GONE:
             takers.append(f"{vllm}, which is not catalogued, perhaps")
-        yield _finding(problem, server, argv, chosen, takers)
+        yield _finding(problem, server, chosen, takers)
     yield from _repetitions(parsed, server)
     yield from _abbreviations(parsed, server, others)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
-        refusing = ", ".join(version for version, refused in elsewhere.items() if at in refused)
-        yield note(f"{argv.words[at]} is an argument that vLLM {refusing} refuses", where=server.where)
+        refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
+        yield note(f"{argv[at]} is an argument that vLLM {refusing} refuses", where=server.where)
 
 
-def _read(argv: Argv, release: Catalogue) -> tuple[Parsed, list[Problem]]:
-    parsed = parse(argv.words, release)
+def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
+    parsed = parse(argv, release)
     problems = [problem for problem in (*parsed.problems, *judge(parsed, release)) if not _is_open(problem, argv)]
     return parsed, sorted(problems, key=lambda problem: problem.at)
 
 
-def _is_open(problem: Problem, argv: Argv) -> bool:
+def _is_open(problem: Problem, argv: tuple[str, ...]) -> bool:
     """Whether the problem is with a value that the dry run did not find out."""
-    words = argv.words[problem.at : problem.at + 2]
+    words = argv[problem.at : problem.at + 2]
     return not problem.unknown and any(UNRESOLVED in word for word in words)
 
 
@@ -107,43 +104,33 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
         )
 
 
-def whole_argv(server: ServerCommand, chosen: Catalogue) -> Argv:
+def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
     """The arguments, with those of a --config file that the command line does not override after them."""
     given = parse(server.argv, chosen)
     words = list(server.argv)
     if any(argument.option.name == CONFIG for argument in given.arguments):
-        named = {
-            flag.lstrip("-") for argument in given.arguments for flag in (*argument.option.flags, argument.written)
-        }
-        named |= {
-            word.partition("=")[0].lstrip("-").replace("_", "-") for word in server.argv if word.startswith("-")
-        }
+        flags = {flag for argument in given.arguments for flag in (*argument.option.flags, argument.written)}
+        flags |= {word.partition("=")[0].replace("_", "-") for word in server.argv if word.startswith("-")}
+        named = {flag.lstrip("-") for flag in flags} | {"model"}
         for name, value in server.options.items():
-            if name not in named and name != "model":
+            if name not in named:
                 words += [f"--{name}", value] if value else [f"--{name}"]
-    return Argv(words=tuple(words), written=len(server.argv))
+    return tuple(words)
 
 
-def _finding(problem: Problem, server: ServerCommand, argv: Argv, chosen: Catalogue, takers: list[str]) -> Finding:
+def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str]) -> Finding:
     gone = GONE.get(_base(problem), "") if problem.unknown else ""
-    source = " (from the --config file)" if argv.from_file(problem.at) else ""
-    seen = f"{problem.seen}{source}"
+    seen = problem.seen + (" (from the --config file)" if problem.at >= len(server.argv) else "")
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
     if takers:
-        return warn(
-            expected=problem.expected,
-            seen=f"{seen}; vLLM {', '.join(takers)} takes it, and which release the service has is not documented",
-            fix=gone or problem.fix,
-            where=server.where or server.command,
-            evidence=evidence,
-        )
-    return fail(
-        expected=problem.expected,
-        seen=f"{seen}; none of vLLM {', '.join(versions())} takes it",
-        fix=gone or problem.fix,
-        where=server.where or server.command,
-        evidence=evidence,
-    )
+        seen += f"; vLLM {_named(takers)} takes it, and which release the service has is not documented"
+    say, fix = warn if takers else fail, gone or problem.fix
+    return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
+
+
+def _named(takers: list[str]) -> str:
+    catalogued = spans(takers, versions())
+    return ", ".join([*([catalogued] if catalogued else []), *(each for each in takers if each not in versions())])
 
 
 def _base(problem: Problem) -> str:
@@ -154,11 +141,9 @@ def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for before, after in repeated(parsed.arguments):
         yield warn(
             expected=f"{after.option.name} once",
-            seen=f"{before.written} {' '.join(before.values)}".strip()
-            + f", and then {after.written} {' '.join(after.values)}".rstrip()
-            + ": vLLM takes the last one",
+            seen=f"{before.text}, and then {after.text}: vLLM takes the last one",
             fix=f"keep one {after.option.name}",
-            where=server.where or server.command,
+            where=server.place,
         )
 
 
@@ -173,7 +158,7 @@ def _abbreviations(parsed: Parsed, server: ServerCommand, others: list[Catalogue
         if unsure:
             yield warn(
                 expected=f"{argument.flag}, spelled out",
-                seen=f"{argument.written}, which may be more than one option in vLLM {', '.join(unsure)}",
+                seen=f"{argument.written}, which may be more than one option in vLLM {spans(unsure, versions())}",
                 fix=f"write {argument.flag}",
-                where=server.where or server.command,
+                where=server.place,
             )

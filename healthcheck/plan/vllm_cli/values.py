@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from healthcheck import stacks
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
 from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
 
@@ -16,6 +17,10 @@ STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
 OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config"}
 """Options whose parser takes any text, and whose user needs a JSON object."""
 ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
+CHOICES_OF_VLLM_ASCEND = {"--kv-cache-dtype": (("int8", "0.29.0"), ("mxfp8", "0.30.0"))}
+"""With the vLLM release from which on. Source: vllm_ascend/patch/platform/patch_kv_cache_dtype.py."""
+BACKEND = "--attention-backend"
+"""Its names are read without regard to case, and "auto" is none of them."""
 PLUGINS = {"--tool-call-parser": "--tool-parser-plugin", "--reasoning-parser": "--reasoning-parser-plugin"}
 NEEDS = (
     ("--enable-auto-tool-choice", "--tool-call-parser"),
@@ -29,7 +34,7 @@ MAX_SHOWN = 160
 def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
     """What a release refuses in the values of the options that it knows."""
     for argument in parsed.arguments:
-        reasons = (_reason(argument, value) for value in argument.values)
+        reasons = (_reason(argument, value, catalogue) for value in argument.values)
         reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
         if reason:
             expected, fix = reason
@@ -51,7 +56,6 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
                 seen=f"{switch} alone",
                 fix=f"add {needed}, or take {switch} out",
             )
-
     yield from _small_batch(parsed)
 
 
@@ -84,7 +88,7 @@ Reason = tuple[str, str]
 """What was expected, and the repair."""
 
 
-def _reason(argument: Argument, value: str) -> Reason | None:
+def _reason(argument: Argument, value: str, catalogue: Catalogue) -> Reason | None:
     option = argument.option
     name = option.name
     if argument.key:
@@ -93,12 +97,19 @@ def _reason(argument: Argument, value: str) -> Reason | None:
         return None
     if not value and option.kind is not Kind.TEXT:
         return f"a value for {name}, not an empty word", f"set the variable that {name} takes its value from"
-    if option.choices and value not in option.choices:
+    if option.choices and value not in (*option.choices, *_added_choices(name, catalogue)):
         near = difflib.get_close_matches(value, option.choices, n=1, cutoff=0.5)
         return f"{name} as one of {', '.join(option.choices[:14])}", f"write {name} {(near or option.choices)[0]}"
     if option.kind in {Kind.JSON, Kind.JSON_OR_TEXT}:
         return _json(option, value)
     return None if option.kind is Kind.TEXT else _number(option, value)
+
+
+def _added_choices(name: str, catalogue: Catalogue) -> Iterator[str]:
+    """The choices that the vllm-ascend of this vLLM release adds."""
+    for choice, since in CHOICES_OF_VLLM_ASCEND.get(name, ()):
+        if not stacks.is_older(catalogue.vllm, since):
+            yield choice
 
 
 def _number(option: Option, value: str) -> Reason | None:
@@ -181,6 +192,8 @@ def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> R
     name = argument.option.name
     known = (*catalogue.known.get(name, ()), *ADDED_BY_VLLM_ASCEND.get(name, ()))
     value = argument.values[0] if argument.values else ""
+    if name == BACKEND and value != "None":
+        value = "" if value.lower() == "auto" else value.upper()
     if len(known) < 2 or not value or value == "None" or value in known:
         return None
     if name in PLUGINS and parsed.last(PLUGINS[name]):

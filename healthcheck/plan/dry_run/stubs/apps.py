@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Callable
@@ -24,14 +25,11 @@ class App(Base):
         self.prefix = kwargs.get("prefix") or kwargs.get("url_prefix") or ""
         self.routes_found += _paths([*args, kwargs.get("routes"), kwargs.get("handlers")])
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _METHODS:
-            return self._route
-        return super().__getattr__(name)
-
-    def _route(self, path: str = "", *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    def route(self, path: str = "", *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
         self.routes_found.append(_plain(f"{self.prefix}{path}"))
         return lambda function: function
+
+    get = post = put = delete = patch = api_route = websocket = route
 
     def add_api_route(self, *args: Any, **kwargs: Any) -> None:
         """Also aiohttp's and Sanic's, which have the method or the handler in front of the path."""
@@ -120,7 +118,7 @@ def routes_of(target: str) -> tuple[str, ...]:
     return tuple(getattr(found, "routes_found", ()))
 
 
-def serve(name: str, app: Any, **options: Any) -> None:
+def serve(name: str, app: Any = None, **options: Any) -> None:
     """Record an application server that is started from Python, and be it."""
     routes = routes_of(app) if isinstance(app, str) else tuple(getattr(app, "routes_found", ()))
     plain = {key: str(value) for key, value in options.items() if value is not None}
@@ -171,10 +169,6 @@ class AiohttpRunner(Base):
         return None
 
 
-def _aiohttp_run(app: Any, *, host: str | None = None, port: int | None = None, **kwargs: Any) -> None:
-    serve("aiohttp", app, host=host, port=port)
-
-
 def _waitress(
     app: Any, host: str | None = None, port: int | None = None, listen: str | None = None, **_: Any
 ) -> None:
@@ -183,24 +177,16 @@ def _waitress(
     serve("waitress", app, host=host, port=port)
 
 
-def _uvicorn_run(app: Any, **options: Any) -> None:
-    serve("uvicorn", app, **options)
-
-
 async def _hypercorn_serve(app: Any, config: Any, **_: Any) -> None:
     bound = config.__dict__.get("bind", ["127.0.0.1:8000"])
     first = bound[0] if isinstance(bound, (list, tuple)) else bound
     serve("hypercorn", app, host=str(first).rpartition(":")[0], port=str(first).rpartition(":")[2])
 
 
-def _run_coroutine(coroutine: Any, **_: Any) -> Any:
-    return importlib.import_module("asyncio").run(coroutine)
-
-
 def parts(name: str) -> dict[str, Any]:
     """What matters of a web library by module name."""
     known: dict[str, dict[str, Any]] = {
-        "uvicorn": {"run": _uvicorn_run, "Server": UvicornServer, "Config": UvicornConfig},
+        "uvicorn": {"run": functools.partial(serve, "uvicorn"), "Server": UvicornServer, "Config": UvicornConfig},
         "fastapi": {"FastAPI": App, "APIRouter": App},
         "fastapi.applications": {"FastAPI": App},
         "fastapi.routing": {"APIRouter": App},
@@ -209,7 +195,7 @@ def parts(name: str) -> dict[str, Any]:
         "flask": {"Flask": App, "Blueprint": App},
         "quart": {"Quart": App, "Blueprint": App},
         "sanic": {"Sanic": App, "Blueprint": App},
-        "bottle": {"Bottle": App, "run": lambda app=None, **options: serve("bottle", app, **options)},
+        "bottle": {"Bottle": App, "run": functools.partial(serve, "bottle")},
         "tornado.web": {"Application": App, "url": Route, "URLSpec": Route},
         "tornado.httpserver": {"HTTPServer": _TornadoServer},
         "gradio": {"Blocks": App, "Interface": App, "ChatInterface": App},
@@ -217,11 +203,12 @@ def parts(name: str) -> dict[str, Any]:
         "hypercorn.asyncio": {"serve": _hypercorn_serve},
         "hypercorn.config": {"Config": Base},
         "aiohttp.web": {
-            "Application": App, "RouteTableDef": App, "run_app": _aiohttp_run, "AppRunner": AiohttpRunner,
-            "TCPSite": AiohttpSite, **dict.fromkeys(("get", "post", "route", "view"), Route),
+            "Application": App, "RouteTableDef": App, "run_app": functools.partial(serve, "aiohttp"),
+            "AppRunner": AiohttpRunner, "TCPSite": AiohttpSite,
+            **dict.fromkeys(("get", "post", "route", "view"), Route),
         },
         "pydantic": {"BaseModel": Base, "Field": _field},
-        "uvloop": {"run": _run_coroutine, "install": lambda: None},
+        "uvloop": {"run": lambda main, **_: importlib.import_module("asyncio").run(main), "install": lambda: None},
         "nest_asyncio": {"apply": lambda *_: None},
     }  # fmt: skip
     return known.get(name, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import urllib.error
 import urllib.parse
@@ -17,15 +18,8 @@ _PATIENCE_S = 20.0
 class Response(Base):
     def __init__(self, url: str, body: bytes, status: int = 200) -> None:
         well = status < _ERROR
-        super().__init__(
-            url=url,
-            content=body,
-            status_code=status,
-            ok=well,
-            is_success=well,
-            is_error=not well,
-            text=body.decode(),
-        )
+        flags = {"ok": well, "is_success": well, "is_error": not well}
+        super().__init__(url=url, content=body, text=body.decode(), status_code=status, **flags)
 
     def __bool__(self) -> bool:
         return bool(self.ok)
@@ -62,8 +56,7 @@ def request(
     Raises:
         ConnectError: there is no recorded server there.
     """
-    plain = data if data is not None else content
-    body = _encoded(plain if json is None else _dump(json))
+    body = _encoded(data if data is not None else content) if json is None else _dumped(json)
     sent = urllib.request.Request(str(url), data=body, method=str(method).upper())  # noqa: S310 - as below
     try:
         with urllib.request.urlopen(sent, timeout=_PATIENCE_S) as answer:  # noqa: S310 - nothing else is reachable
@@ -74,11 +67,11 @@ def request(
         raise ConnectError(str(error)) from error
 
 
-def _dump(value: Any) -> str:
+def _dumped(value: Any) -> bytes:
     try:
-        return json.dumps(value)
+        return json.dumps(value).encode()
     except (TypeError, ValueError):  # a value of a library that is not here
-        return "{}"
+        return b"{}"
 
 
 def _encoded(body: Any) -> bytes | None:
@@ -87,12 +80,11 @@ def _encoded(body: Any) -> bytes | None:
     return body.encode() if isinstance(body, str) else body if isinstance(body, bytes) else None
 
 
-def _get(url: Any, *args: Any, **kwargs: Any) -> Response:
-    return request("GET", url, *args, **kwargs)
-
-
 def _post(url: Any, data: Any = None, json: Any = None, **kwargs: Any) -> Response:
     return request("POST", url, data=data, json=json, **kwargs)
+
+
+_get = functools.partial(request, "GET")
 
 
 class Session(Base):
@@ -111,18 +103,13 @@ class Session(Base):
 
 def parts(name: str) -> dict[str, Any]:
     """What matters of an HTTP client library by module name."""
+    unanswered = ("ConnectionError", "ConnectError", "ConnectTimeout", "Timeout", "TimeoutException", "ReadTimeout")
     errors = {
-        "RequestException": RequestException, "ConnectionError": ConnectError, "ConnectError": ConnectError,
-        "Timeout": ConnectError, "TimeoutException": ConnectError, "ReadTimeout": ConnectError,
-        "HTTPError": HTTPError, "HTTPStatusError": HTTPError, "RequestError": RequestException,
-        "ConnectTimeout": ConnectError,
+        **dict.fromkeys(unanswered, ConnectError), **dict.fromkeys(("HTTPError", "HTTPStatusError"), HTTPError),
+        **dict.fromkeys(("RequestException", "RequestError"), RequestException),
     }  # fmt: skip
     calls = {"get": _get, "post": _post, "head": _get, "request": request, "Session": Session, "Client": Session}
+    below = {"exceptions": type("exceptions", (), errors), "codes": type("codes", (), {"ok": 200})}
     if name in {"requests", "httpx"}:
-        return {
-            **calls,
-            **errors,
-            "exceptions": type("exceptions", (), errors),
-            "codes": type("codes", (), {"ok": 200}),
-        }
+        return {**calls, **errors, **below}
     return errors if name in {"requests.exceptions", "httpx.exceptions"} else {}

@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from healthcheck.plan.dry_run.stubs.permissive import Anything
@@ -21,7 +21,8 @@ class Option:
         names = [word for word in words if isinstance(word, str)]
         longest = max(names, key=len, default="")
         self.name = longest.lstrip("-").replace("-", "_").split("/")[0].lower()
-        self.default = default() if callable(default) else default
+        without = default is ... or default is _MISSING
+        self.default = _MISSING if without else default() if callable(default) else default
         self.type = more.get("type")
         variable = more.get("envvar")
         if isinstance(variable, str) and variable in os.environ:
@@ -46,17 +47,41 @@ class Command:
     def main(self, *_: Any, **__: Any) -> None:
         self()
 
-    def run(self, argv: list[str]) -> None:
+    def run(self, argv: list[str]) -> Any:
         """Call the function with what the command line says."""
-        declared = {option.name: option.default for option in self.options}
-        numbers = {option.name for option in self.options if option.type is int}
-        given = values(self.function, declared, argv)
-        self.function(
+        parameters = inspect.signature(self.function).parameters
+        declared = {name: each.default for name, each in parameters.items() if isinstance(each.default, Option)}
+        declared |= {option.name: option for option in self.options}
+        defaults = {name: declared.get(name, each).default for name, each in parameters.items()}
+        given = _given(argv, {name: value for name, value in defaults.items() if value is not _MISSING}, defaults)
+        whole = {name for name, each in parameters.items() if each.annotation in {int, "int"}}
+        whole |= {name for name, option in declared.items() if option.type is int}
+        return self.function(
             **{
-                name: int(value) if name in numbers and isinstance(value, str) else value
+                name: int(value) if name in whole and isinstance(value, str) else value
                 for name, value in given.items()
+                if name in parameters
             }
         )
+
+
+def _given(argv: list[str], found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The arguments of a command line by parameter; those without a default are positional, too."""
+    free, words = [name for name in names if name not in found], list(argv)
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            name = name.replace("-", "_")
+            bare = isinstance(found.get(name), bool) or not words or words[0].startswith("--")
+            found[name] = value if equals else True if bare else words.pop(0)
+            free = [each for each in free if each != name]
+        elif free:
+            found[free.pop(0)] = word
+    if free:
+        print(f"Error: Missing option or argument: {free[0]}", file=sys.stderr)
+        sys.exit(2)
+    return found
 
 
 class Group(Command):
@@ -73,7 +98,7 @@ class Group(Command):
         return self._adding(Group, name)
 
     def add_command(self, command: Command, name: str | None = None) -> None:
-        self.commands[name or _dashed(command.function)] = command
+        self.commands[name or command.function.__name__.replace("_", "-")] = command
 
     def _adding(self, kind: type[Command], name: Any) -> Any:
         def add(function: Any) -> Command:
@@ -90,8 +115,29 @@ class Group(Command):
             self.commands[argv[at]].run(argv[at + 1 :])
 
 
-def _dashed(function: Callable[..., Any]) -> str:
-    return function.__name__.replace("_", "-")
+class Typer(Group):
+    """An application of commands; with one command, that one is it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__(lambda: None)
+
+    def command(self, name: Any = None, *_: Any, **__: Any) -> Any:
+        def add(function: Any) -> Any:
+            self.add_command(Command(function), name)
+            return function
+
+        return add
+
+    def callback(self, *_: Any, **__: Any) -> Any:
+        return lambda function: function
+
+    def run(self, argv: list[str]) -> None:
+        if len(self.commands) == 1:
+            next(iter(self.commands.values())).run(argv)
+        elif argv and argv[0] in self.commands:
+            self.commands[argv[0]].run(argv[1:])
+        else:
+            sys.exit(2)
 
 
 def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,39 +152,6 @@ def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def values(function: Callable[..., Any], declared: Mapping[str, Any], argv: list[str]) -> dict[str, Any]:
-    """The arguments of a function from a command line."""
-    found: dict[str, Any] = {}
-    parameters = inspect.signature(function).parameters
-    for name, parameter in parameters.items():
-        default = declared.get(name, parameter.default)
-        if isinstance(default, Option):
-            default = default.default
-        if default is not _MISSING and default is not ...:
-            found[name] = default
-    free = [name for name in parameters if name not in found]
-    words = list(argv)
-    while words:
-        word = words.pop(0)
-        if word.startswith("--"):
-            name, equals, value = word[2:].partition("=")
-            name = name.replace("-", "_")
-            bare = isinstance(found.get(name), bool) or not words or words[0].startswith("--")
-            found[name] = value if equals else True if bare else words.pop(0)
-            free = [each for each in free if each != name]
-        elif free:
-            found[free.pop(0)] = word
-    if free:
-        print(f"Error: Missing option or argument: {free[0]}", file=sys.stderr)
-        sys.exit(2)
-    return {name: _typed(value, parameters.get(name)) for name, value in found.items() if name in parameters}
-
-
-def _typed(value: Any, parameter: inspect.Parameter | None) -> Any:
-    wanted = parameter.annotation if parameter else None
-    return int(value) if wanted in {int, "int"} and isinstance(value, str) else value
-
-
 def _declare(*words: Any, **more: Any) -> Callable[[Any], Any]:
     def add(function: Any) -> Any:
         target = function.options if isinstance(function, Command) else function.__dict__.setdefault("options_", [])
@@ -148,48 +161,12 @@ def _declare(*words: Any, **more: Any) -> Callable[[Any], Any]:
     return add
 
 
-def _command(*args: Any, **_: Any) -> Any:
-    return Command(args[0]) if args and callable(args[0]) else Command
+def _making(kind: type[Command]) -> Callable[..., Any]:
+    return lambda *args, **_: kind(args[0]) if args and callable(args[0]) else kind
 
 
-def _group(*args: Any, **_: Any) -> Any:
-    return Group(args[0]) if args and callable(args[0]) else Group
-
-
-class Typer:
-    """An application of commands; with one command, that one is it."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        self.commands: dict[str, Callable[..., Any]] = {}
-
-    def command(self, name: str | None = None, **_: Any) -> Callable[[Any], Any]:
-        def add(function: Any) -> Any:
-            self.commands[name or _dashed(function)] = function
-            return function
-
-        return add
-
-    def callback(self, *_: Any, **__: Any) -> Callable[[Any], Any]:
-        return lambda function: function
-
-    def __call__(self, *_: Any, **__: Any) -> None:
-        argv = sys.argv[1:]
-        chosen = next(iter(self.commands.values()), None) if len(self.commands) == 1 else None
-        if chosen is None and argv and argv[0] in self.commands:
-            chosen, argv = self.commands[argv[0]], argv[1:]
-        if chosen is None:
-            sys.exit(2)
-        chosen(**values(chosen, {}, argv))
-
-
-def _run(function: Callable[..., Any]) -> None:
-    function(**values(function, {}, sys.argv[1:]))
-
-
-def _fire(component: Any = None, *_: Any, **__: Any) -> Any:
-    if inspect.isfunction(component):
-        return component(**values(component, {}, sys.argv[1:]))
-    return Anything("fire.Fire()")
+def _run(function: Any = None, *_: Any, **__: Any) -> Any:
+    return Command(function).run(sys.argv[1:]) if inspect.isfunction(function) else Anything("fire.Fire()")
 
 
 def _typer_option(default: Any = _MISSING, *_: Any, **more: Any) -> Option:
@@ -200,10 +177,10 @@ def parts(name: str) -> dict[str, Any]:
     """What matters of a command-line library by module name."""
     known: dict[str, dict[str, Any]] = {
         "click": {
-            "command": _command, "group": _group, "option": _declare, "argument": _declare, "echo": print,
-            "pass_context": _with_context,
+            "command": _making(Command), "group": _making(Group), "option": _declare, "argument": _declare,
+            "echo": print, "pass_context": _with_context,
         },
         "typer": {"Typer": Typer, "run": _run, "Option": _typer_option, "Argument": _typer_option, "echo": print},
-        "fire": {"Fire": _fire},
+        "fire": {"Fire": _run},
     }  # fmt: skip
     return known.get(name, {})

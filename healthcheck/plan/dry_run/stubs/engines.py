@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import itertools
 import json
 import os
 import re
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from healthcheck.plan.dry_run.stubs import calls, note
 from healthcheck.plan.dry_run.stubs.permissive import Anything, Base
 
-SERVER_MODULES = (
+_SERVER_MODULES = tuple(f"{name}." for name in (
     "vllm", "vllm.entrypoints", "sglang", "lmdeploy", "llama_cpp.server", "fastchat.serve", "xinference",
     "swift.cli.deploy", "llamafactory", "text_generation_launcher", "mindie", "mindspeed", "aphrodite",
     "mlc_llm", "tabbyapi", "litellm", "transformers.commands", "vllm_omni", "vllm_ascend", "ktransformers",
     "lightllm", "http.server", "streamlit", "gradio", "bentoml", "openllm", "trtllm", "tensorrt_llm",
-)  # fmt: skip
+))  # fmt: skip
 """What `python -m` starts a server with, and the modules below."""
+_VLLM_COMMANDS = (
+    "chat", "complete", "serve", "launch", "bench", "collect-env", "run-batch", "download-kernels", "preload",
+    "snapshot",
+)  # fmt: skip
+"""The commands of vLLM's program, the last three from 0.32.0 on. Source: vllm/entrypoints/cli/main.py."""
+_VLLM_PROGRAMS = tuple(f"vllm.{name}" for name in (
+    "entrypoints.openai.api_server", "entrypoints.api_server", "entrypoints.cli.main", "entrypoints.grpc_server",
+    "entrypoints.openai.run_batch", "entrypoints.launchers.api_server.entry", "entrypoints.launchers.grpc_server",
+    "entrypoints.launchers.run_batch",
+))  # fmt: skip
+"""Modules below vLLM's that `python -m` can run, in one release or another."""
+_TYPING_ERROR = 0.85
+"""As similar as a misspelt module is to the one that was meant."""
 _ENDS_BY_ITSELF = re.compile(r"\.(?:collect_env|check_env|env|version|run_batch|utils|bench\w*)(?:\.|$)")
 
 
@@ -81,6 +95,14 @@ def _vllm_main(*_: Any, **__: Any) -> None:
     if arguments[:1] == ["serve"]:
         note.serve("vllm", arguments)
     note.record("exec", "vllm", *arguments)
+    command = next((word for word in arguments if not word.startswith("-")), _VLLM_COMMANDS[0])
+    if command not in _VLLM_COMMANDS and "--omni" not in arguments:
+        usual = _VLLM_COMMANDS[:7]
+        print(f"usage: vllm [-h] [-v] {{{','.join(usual)}}} ...", file=sys.stderr)
+        choices = ", ".join(map(repr, usual))
+        said = f"argument subparser: invalid choice: {command!r} (choose from {choices})"
+        print(f"vllm: error: {said}", file=sys.stderr)
+        sys.exit(2)
 
 
 class Engine(Base):
@@ -88,15 +110,13 @@ class Engine(Base):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        source = next((kwargs[k] for k in ("model", "model_path", "model_name_or_path") if k in kwargs), None)
-        source = (
-            source if source is not None else next((a for a in args if isinstance(a, (str, os.PathLike))), None)
-        )
-        _loads(type(self).__name__, source)
+        named = map(kwargs.get, ("model", "model_path", "model_name_or_path"))
+        first = (each for each in args if isinstance(each, (str, os.PathLike)))
+        _loads(type(self).__name__, next((each for each in (*named, *first) if each is not None), None))
 
     @classmethod
     def from_engine_args(cls, *args: Any, **kwargs: Any) -> Any:
-        return Anything(f"{cls.__name__}")
+        return Anything(cls.__name__)
 
     @classmethod
     def from_cli_args(cls, parsed: Any, *args: Any, **kwargs: Any) -> Any:
@@ -167,7 +187,7 @@ def parts(name: str) -> dict[str, Any]:
     elif top == "sglang":
         found = {
             "launch_server": _serve_call("sglang.launch_server"), "ServerArgs": Base,
-            "Engine": type("Engine", (Engine,), {}), "prepare_server_args": _parsed,
+            "Engine": type("Engine", (Engine,), {}), "prepare_server_args": Parser().parse_args,
         }  # fmt: skip
     elif top == "lmdeploy":
         found = {"serve": _serve_call("lmdeploy.serve"), "pipeline": _pipeline} if name == "lmdeploy" else {}
@@ -178,16 +198,12 @@ def parts(name: str) -> dict[str, Any]:
     elif top in {"huggingface_hub", "openmind_hub"}:
         found = {"snapshot_download": download, "hf_hub_download": download}
     elif name in {"torch", "torch.cuda"}:
-        cuda = Anything("torch.cuda")
+        cuda: Any = Anything("torch.cuda")
         cuda.is_available, cuda.device_count = (lambda: False), (lambda: 0)
         found = {"cuda": cuda} if name == "torch" else {"is_available": lambda: False}
     elif top == "dotenv":
         found = {"load_dotenv": lambda *_, **__: True}
     return found
-
-
-def _parsed(argv: Sequence[str]) -> Any:
-    return Parser().parse_args(argv)
 
 
 def _pretrained(name: str) -> Any:
@@ -196,11 +212,23 @@ def _pretrained(name: str) -> Any:
     return Pretrained if name[0].isupper() else Anything(f"transformers.{name}")
 
 
+def not_there(module: str) -> str:
+    """What Python says of a module of vLLM's that no release has; "" where one has it or may have it."""
+    if module == "vllm":
+        return "No module named vllm.__main__; 'vllm' is a package and cannot be directly executed"
+    near = module.startswith("vllm.") and difflib.get_close_matches(module, _VLLM_PROGRAMS, 1, _TYPING_ERROR)
+    if not near or module in near:
+        return ""
+    parts = zip(module.split("."), near[0].split("."), strict=False)
+    wrong = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], parts)))
+    missing = ".".join(module.split(".")[: wrong + 1])
+    cause = f"ModuleNotFoundError: No module named {missing!r}"
+    return f"Error while finding module specification for {module!r} ({cause})"
+
+
 def serves(module: str) -> bool:
     """Whether the module, run as a program, is a server."""
-    return not _ENDS_BY_ITSELF.search(module) and any(
-        module == known or module.startswith(f"{known}.") for known in SERVER_MODULES
-    )
+    return not _ENDS_BY_ITSELF.search(module) and f"{module}.".startswith(_SERVER_MODULES)
 
 
 def run_module(name: str) -> None:

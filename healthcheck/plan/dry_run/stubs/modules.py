@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from healthcheck.plan.dry_run.stubs import apps, devices, engines, image, patches, pip, requested_modules
+from healthcheck.plan.dry_run.stubs import apps, devices, earlier_steps, engines, image, patches, pip
 from healthcheck.plan.dry_run.stubs.permissive import Module
 
 KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="ascii").split())
@@ -21,8 +21,8 @@ KNOWN = frozenset(Path(__file__).with_name("libraries.txt").read_text(encoding="
 _PROGRAM = ".__main__"
 """What `python -m` looks for in a package."""
 _LATE = {
-    **dict.fromkeys(("click", "typer", "fire"), "healthcheck.plan.dry_run.stubs.commandline"),
-    **dict.fromkeys(("requests", "httpx"), "healthcheck.plan.dry_run.stubs.clients"),
+    **dict.fromkeys(("click", "typer", "fire"), "commandline"),
+    **dict.fromkeys(("requests", "httpx"), "clients"),
 }
 """Stubs that cost something to import."""
 
@@ -44,12 +44,9 @@ class Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__.update(engines.parts(module.__name__))
-        module.__dict__.update(devices.parts(module.__name__))
-        module.__dict__.update(apps.parts(module.__name__))
-        top = module.__name__.split(".", maxsplit=1)[0]
-        if top in _LATE:
-            module.__dict__.update(_ours(_LATE[top]).parts(module.__name__))
+        late = _LATE.get(module.__name__.split(".", maxsplit=1)[0])
+        for source in (engines, devices, apps, *((_ours(late),) if late else ())):
+            module.__dict__.update(source.parts(module.__name__))
         module.__dict__["run_as_main"] = engines.run_module
         module.__dict__.setdefault("__version__", image.module_version(module.__name__))
         module.__file__ = module.__spec__.origin if module.__spec__ else None
@@ -66,9 +63,6 @@ class Loader(importlib.abc.Loader):
 class Finder(importlib.abc.MetaPathFinder):
     """Comes last: what the submission ships and the standard library are real."""
 
-    def __init__(self, names: frozenset[str]) -> None:
-        self._names = names
-
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
@@ -76,16 +70,12 @@ class Finder(importlib.abc.MetaPathFinder):
         parent = sys.modules.get(top)
         if parent and not isinstance(parent, Module) and name != top:
             return None
-        shipped = (
-            importlib.machinery.PathFinder.find_spec(name, requested_modules.project_folders())
-            if name == top
-            else None
-        )
-        if shipped is not None:
-            return shipped
-        if top not in self._names and top.lower() not in requested_modules.importable_names():
-            return None
-        return _stub(name)
+        if name == top:
+            shipped = importlib.machinery.PathFinder.find_spec(name, earlier_steps.project_folders())
+            if shipped is not None:
+                return shipped
+        known = top in KNOWN or top.lower() in earlier_steps.importable_names()
+        return _stub(name) if known else None
 
 
 class Below(importlib.abc.MetaPathFinder):
@@ -119,26 +109,27 @@ def install(kit: str) -> None:
     """From now on, stubs take the place of libraries that are not here."""
     if os.path.isdir(f"{kit}/site"):
         sys.path.append(f"{kit}/site")
-    patches.install()
-    sys.meta_path.insert(0, Below())
-    sys.meta_path.append(Finder(KNOWN))
-    for name in [name for name in sys.modules if name == "healthcheck" or name.startswith("healthcheck.")]:
-        _HIDDEN[name] = sys.modules.pop(name)
+    sys.meta_path[:0] = [Below(), patches.AfterImport()]
+    sys.meta_path.append(Finder())
+    _HIDDEN.update(_taken_out())
 
 
 def _ours(name: str) -> Any:
     """One of our own modules, while the submission's of the same name are out of sight."""
-    theirs = {each: sys.modules.pop(each) for each in list(sys.modules) if each.split(".")[0] == "healthcheck"}
-    path = list(sys.path)
+    theirs, path = _taken_out(), list(sys.path)
     sys.modules.update(_HIDDEN)
     sys.path.insert(0, _LIBRARY)
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(f"{__package__}.{name}")
     finally:
-        for each in [each for each in sys.modules if each.split(".")[0] == "healthcheck"]:
-            _HIDDEN[each] = sys.modules.pop(each)
+        _HIDDEN.update(_taken_out())
         sys.modules.update(theirs)
         sys.path[:] = path
+
+
+def _taken_out() -> dict[str, ModuleType]:
+    """The modules of the package healthcheck, ours or the submission's, which nothing finds any more."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "healthcheck"}
 
 
 _LIBRARY = str(Path(__file__).parents[4])

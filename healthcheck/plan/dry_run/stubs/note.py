@@ -30,6 +30,10 @@ _A_DAY_S = 80_000
 _LONG_S, _LONG_NAPS = 100, 12
 """A long sleep leaves a server that was started beside it the time to start."""
 _VAIN_WAITS = 3
+_STARTED = """INFO: Started server process [{pid}]
+INFO: Waiting for application startup.
+INFO: Application startup complete.
+INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)"""
 _really_sleep = time.sleep
 _clocks = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
 _passed_s = 0.0
@@ -103,17 +107,8 @@ def _shown(name: str) -> str:
 def serve(name: str, arguments: Sequence[str]) -> None:
     """Record a server and be one: say what a server says, then stay."""
     connection = _tell("server", name, arguments)
-    for line in (
-        ()
-        if os.path.exists(f"{_KIT}/{LOADING}")
-        else (
-            f"INFO: Started server process [{os.getpid()}]",
-            "INFO: Waiting for application startup.",
-            "INFO: Application startup complete.",
-            "INFO: Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)",
-        )
-    ):
-        print(line, file=sys.stderr, flush=True)
+    if not os.path.exists(f"{_KIT}/{LOADING}"):
+        print(_STARTED.format(pid=os.getpid()), file=sys.stderr, flush=True)
     try:
         while True:
             _really_sleep(3600)

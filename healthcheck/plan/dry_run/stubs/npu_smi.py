@@ -34,7 +34,12 @@ def run(arguments: list[str]) -> Iterator[str]:
     if arguments[:1] in (["-v"], ["--version"]):
         yield f"npu-smi version: {_VERSION}"
         return
-    devices = list(_devices(shown))
+    count, per_card = int(shown["count"]), int(shown["per_card"])
+    devices = [
+        _Device(npu, chip, number, chip == per_card - 1 or number == count - 1)
+        for number in range(count)
+        for npu, chip in [divmod(number, per_card)]
+    ]
     topic = _value(arguments, "-t")
     if "-l" in arguments:
         yield from _list(devices)
@@ -45,13 +50,6 @@ def run(arguments: list[str]) -> Iterator[str]:
         yield from _answer(topic, shown, asked) if asked else ("Error parameter of -i",)
     else:
         yield from _table(shown, devices)
-
-
-def _devices(shown: dict[str, Any]) -> Iterator[_Device]:
-    count, per_card = int(shown["count"]), int(shown["per_card"])
-    for number in range(count):
-        npu, chip = divmod(number, per_card)
-        yield _Device(npu, chip, number, chip == per_card - 1 or number == count - 1)
 
 
 def _value(arguments: list[str], option: str) -> str:

@@ -6,7 +6,6 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -143,10 +142,6 @@ def _metadata(module: ModuleType) -> None:
     module.__dict__["version"] = version
 
 
-def _site(module: ModuleType) -> None:
-    module.__dict__["getsitepackages"] = lambda *_: [SITE]
-
-
 def _sysconfig(module: ModuleType) -> None:
     """Libraries are installed where the stubs say that they are."""
     really_find = module.__dict__["get_paths"]
@@ -165,7 +160,7 @@ _AFTER: dict[str, Callable[[ModuleType], None]] = {
     "http.server": _http_server,
     "asyncio.base_events": _asyncio,
     "asyncio.tasks": _asyncio_sleep,
-    "site": _site,
+    "site": lambda module: module.__dict__.update(getsitepackages=lambda *_: [SITE]),
     "socket": _socket,
     "subprocess": _subprocess,
     "sysconfig": _sysconfig,
@@ -196,8 +191,3 @@ def _run_after(loader: Any, change: Callable[[ModuleType], None]) -> None:
         change(module)
 
     loader.exec_module = execute
-
-
-def install() -> None:
-    """Arrange for the changes."""
-    sys.meta_path.insert(0, AfterImport())

@@ -9,6 +9,7 @@ from typing import Any
 
 MARK = "<unresolved:"
 _TYPES = re.compile(r"'(?:Anything|_?Library)'|\bnot (?:Anything|_?Library)\b")
+_KEPT = 100
 called: list[str] = []
 """What of absent libraries was called, in order; the first few."""
 decided: list[str] = []
@@ -38,25 +39,40 @@ def is_about_a_stub(problem: BaseException | None) -> bool:
     return file == __file__ or MARK in str(problem) or _TYPES.search(str(problem)) is not None
 
 
-def _error(name: str) -> type[Exception] | None:
-    """A class where a name can only be that of an exception, since `except` takes nothing else."""
-    is_one = name.endswith(("Error", "Exception", "Timeout", "Warning", "Interrupt")) and name[0].isupper()
-    return type(name, (Exception,), {}) if is_one else None
+def _attribute(owner: str, name: str) -> Any:
+    """What a library may have under a name: a class if it is an exception's, since `except` takes nothing else.
+
+    Raises:
+        AttributeError: for a special method.
+    """
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(name)
+    if name[:1].isupper() and name.endswith(("Error", "Exception", "Timeout", "Warning", "Interrupt")):
+        return type(name, (Exception,), {})
+    return Anything(f"{owner}.{name}")
+
+
+def _decides(answer: Any) -> Any:
+    """A special method with this answer; it records that the program may branch on it."""
+
+    def method(self: Anything, *_: Any) -> Any:
+        self._decided()
+        return answer
+
+    return method
 
 
 class Anything:
     """A value of a library that is not here. Its text says which, so that it is never taken for a real one."""
 
     def __init__(self, name: str) -> None:
-        object.__setattr__(self, "_name", name)
+        self.__dict__["_name"] = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return _error(name) or Anything(f"{self._name}.{name}")
+        return _attribute(self._name, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(called) < 100:
+        if len(called) < _KEPT:
             called.append(self._name)
         decorates = len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type))
         return args[0] if decorates else Anything(f"{self._name}()")
@@ -67,63 +83,39 @@ class Anything:
     def __str__(self) -> str:
         return f"{MARK}{self._name}>"
 
-    def __fspath__(self) -> str:
-        return str(self)
+    __fspath__ = __str__
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
-    def __await__(self) -> Iterator[Any]:
-        return iter(())
+    __await__ = __iter__
 
-    def __aiter__(self) -> Anything:
+    def __enter__(self) -> Any:
+        return self
+
+    __aiter__ = __enter__
+
+    async def __aenter__(self) -> Any:
         return self
 
     async def __anext__(self) -> Any:
         raise StopAsyncIteration
 
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, *_: object) -> None:
         return None
 
-    async def __aenter__(self) -> Any:
-        return self
+    __setitem__ = __exit__
 
-    async def __aexit__(self, *problem: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         return None
 
     def __getitem__(self, key: Any) -> Any:
         return Anything(f"{self._name}[...]")
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        return None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__[name] = value
-
-    def _decides(self) -> None:
-        if len(decided) < 100:
-            decided.append(self._name)
-
-    def __contains__(self, key: Any) -> bool:
-        self._decides()
-        return False
-
-    def __len__(self) -> int:
-        self._decides()
-        return 0
-
-    def __bool__(self) -> bool:
-        self._decides()
-        return True
-
     def __int__(self) -> int:
         return 1
 
-    def __index__(self) -> int:
-        return 1
+    __index__ = __int__
 
     def __float__(self) -> float:
         return 1.0
@@ -131,27 +123,23 @@ class Anything:
     def __hash__(self) -> int:
         return hash(self._name)
 
+    def _decided(self) -> None:
+        if len(decided) < _KEPT:
+            decided.append(self._name)
+
     def __eq__(self, other: object) -> bool:
-        self._decides()
+        self._decided()
         return self is other
+
+    __contains__ = __lt__ = __gt__ = _decides(False)
+    __bool__ = __le__ = __ge__ = _decides(True)
+    __len__ = _decides(0)
 
     def _other(self, *_: Any) -> Any:
         return Anything(self._name)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _other
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __or__ = __ror__ = __and__ = __neg__ = __matmul__ = _other
-
-    def _no(self, other: Any) -> bool:
-        self._decides()
-        return False
-
-    __lt__ = __gt__ = _no
-
-    def _yes(self, other: Any) -> bool:
-        self._decides()
-        return True
-
-    __le__ = __ge__ = _yes
 
 
 class Base:
@@ -164,9 +152,7 @@ class Base:
         return None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return Anything(f"{type(self).__name__}.{name}")
+        return _attribute(type(self).__name__, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return Anything(f"{type(self).__name__}()")
@@ -189,6 +175,4 @@ class Module(types.ModuleType):
     """A library that is not here."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return _error(name) or Anything(f"{self.__name__}.{name}")
+        return _attribute(self.__name__, name)

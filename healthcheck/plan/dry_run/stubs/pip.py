@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 
 if __name__ == "__main__":
     sys.path.insert(0, f"{sys.argv[1]}/lib")
 
-from healthcheck.plan.dry_run.stubs import commands, earlier_steps, image, note
+from healthcheck.plan.dry_run.stubs import earlier_steps, image, note
 from healthcheck.repo import pip_words
 
 SITE = os.path.realpath(f"{sys.argv[1] if len(sys.argv) > 1 else ''}/packages")
 """Where a stubbed package says that it is installed: the folders of its packages."""
 _ARCHIVES = (".whl", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
-_FILES = {
-    "-r": "requirements",
-    "--requirement": "requirements",
-    "-c": "requirements",
-    "--constraint": "requirements",
-}
-_NAMES_A_PLACE = {**_FILES, "-e": "project", "--editable": "project", "-f": "folder", "--find-links": "folder"}
+_NAMES_A_PLACE = {
+    **dict.fromkeys(("-r", "--requirement", "-c", "--constraint"), "requirements"),
+    **dict.fromkeys(("-e", "--editable"), "project"), **dict.fromkeys(("-f", "--find-links"), "folder"),
+}  # fmt: skip
+_TABLE = re.compile(
+    r"^\s*\[(?:project\.scripts|tool\.poetry\.scripts)\]\s*$(.*?)(?=^\s*\[|\Z)", re.MULTILINE | re.DOTALL
+)
+_LIST = re.compile(r"console_scripts[\"']?\s*[=:](.*?)(?:\]|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(
+    r"[\"']?\b([A-Za-z0-9][\w.-]{0,99})[\"']?\s{0,20}=\s{0,20}[\"']?([\w.]{1,200})\s{0,20}:\s{0,20}([\w.]{1,200})"
+)
+_FILE_BYTES = 256 * 1024
+_PROGRAM = """#!/usr/bin/env python3
+import sys
+from {module} import {top}
+sys.exit({function}())
+"""
 
 
 def run(arguments: list[str]) -> int:
@@ -41,7 +52,7 @@ def run(arguments: list[str]) -> int:
             if not message.startswith("WARNING"):
                 return 1
         if command == "install":
-            commands.install([word for word in arguments if not word.startswith("-")])
+            _add_programs([word for word in arguments if not word.startswith("-")])
     return 0
 
 
@@ -86,6 +97,34 @@ def _missing(kind: str, word: str) -> Iterator[str]:
         yield f"ERROR: Could not install packages due to an OSError: [Errno 2] No such file or directory: '{where}'"
     elif place.startswith(".") or "/" in place:
         yield f"ERROR: Invalid requirement: '{place}'. Hint: It looks like a path. File '{place}' does not exist."
+
+
+def _add_programs(words: list[str]) -> None:
+    """Write the programs of the projects among the words of `pip install` to the first folder that has room."""
+    folders = (place for place in os.environ.get("PATH", "").split(":") if os.access(place, os.W_OK))
+    folder = next(folders, None)
+    for word in words if folder else ():
+        for name, module, function in _of_project(word.partition("[")[0]):
+            place = f"{folder}/{name}"
+            if not os.path.lexists(place):
+                with open(place, "w", encoding="utf-8") as file:
+                    top = function.partition(".")[0]
+                    file.write(_PROGRAM.format(module=module, top=top, function=function))
+                os.chmod(place, 0o755)  # noqa: S103 - a program
+
+
+def _of_project(place: str) -> Iterator[tuple[str, str, str]]:
+    """Names of programs, with the module and the function behind each."""
+    for name, part in (("pyproject.toml", _TABLE), ("setup.cfg", _LIST), ("setup.py", _LIST)):
+        if not os.path.isfile(f"{place}/{name}"):
+            continue
+        try:
+            with open(f"{place}/{name}", encoding="utf-8", errors="replace") as file:
+                text = file.read(_FILE_BYTES)
+        except OSError:
+            continue
+        for found in part.findall(text):
+            yield from _ENTRY.findall(found)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import os
 import runpy
 import sys
 import time
-from collections.abc import Callable
 from types import TracebackType
 
 sys.path.insert(0, f"{sys.argv[1]}/lib")
@@ -25,6 +24,7 @@ _LAUNCHERS = {"torchrun", "accelerate", "deepspeed", "msrun"}
 _APP_SERVERS = {"uvicorn", "gunicorn", "hypercorn", "fastapi", "flask", "granian", "daphne", "waitress-serve"}
 _NOT_SHOWN = (os.path.dirname(__file__), "<frozen runpy>")
 _WITH_VALUE = {"-W", "-X", "--check-hash-based-pycs"}
+_ASKS = {"-h", "--help", "--version", "-v"}
 
 
 def main() -> None:
@@ -90,58 +90,46 @@ def _search_path(name: str) -> list[str]:
 
 
 def _interpreter(name: str, arguments: list[str]) -> None:
+    option = "-"
     while arguments:
         option = arguments.pop(0)
         if option in {"-V", "--version", "-VV"}:
-            print(f"Python {sys.version.split()[0]}")
-            return
+            return print(f"Python {sys.version.split()[0]}")
         if option in {"-h", "--help"}:
-            return
+            return None
         if option in _WITH_VALUE:
             arguments = arguments[1:]
         elif option == "-" or not option.startswith("-"):
-            _script(option, arguments)
-            return
-        elif option.startswith("-") and option[-1] == "c" and "X" not in option and arguments:
-            _code(arguments.pop(0), arguments)
-            return
+            break
+        elif option[-1] == "c" and "X" not in option and arguments:
+            return _text(arguments[0], "<string>", ["-c", *arguments[1:]])
         elif option.startswith("-m") and len(option) > 2:
-            _module(name, option[2:], arguments)
-            return
-        elif option.startswith("-") and option[-1] == "m" and arguments:
-            _module(name, arguments.pop(0), arguments)
-            return
-    _script("-", [])
-
-
-def _code(text: str, arguments: list[str]) -> None:
-    sys.argv = ["-c", *arguments]
-    sys.path.insert(0, "")
-    _as_main(text, "<string>")
+            return _module(name, option[2:], arguments)
+        elif option[-1] == "m" and arguments:
+            return _module(name, arguments[0], arguments[1:])
+    else:
+        option = "-"
+    return _script(option, arguments)
 
 
 def _script(path: str, arguments: list[str]) -> None:
-    sys.argv = [path, *arguments]
     if path == "-":
-        sys.path.insert(0, "")
-        _as_main(sys.stdin.read(), "<stdin>")
-        return
+        return _text(sys.stdin.read(), "<stdin>", [path, *arguments])
+    sys.argv = [path, *arguments]
     if not os.path.exists(path):
         print(f"{sys.executable}: can't open file '{os.path.abspath(path)}': [Errno 2]", file=sys.stderr)
         sys.exit(2)
     if not os.path.isdir(path):
         sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
-    if shebang_of_server(path):
+    if os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}:  # python3 $(which vllm) serve …
         note.serve(os.path.basename(path), arguments)
     runpy.run_path(path, run_name="__main__")
+    return None
 
 
-def shebang_of_server(path: str) -> bool:
-    """`python3 $(which vllm) serve …`: the script is one of our own stubs."""
-    return os.path.basename(os.path.realpath(path)) in {"server.sh", "vllm.py"}
-
-
-def _as_main(text: str, name: str) -> None:
+def _text(text: str, name: str, argv: list[str]) -> None:
+    sys.argv = argv
+    sys.path.insert(0, "")
     main_module = type(sys)("__main__")
     main_module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = main_module
@@ -153,34 +141,23 @@ def _module(name: str, module: str, arguments: list[str]) -> None:
     sys.argv = [module, *arguments]
     top = module.split(".", maxsplit=1)[0]
     local = os.path.exists(top) or os.path.exists(f"{top}.py")
-    special: Callable[[], None] | None = None
     if module in _LAUNCH_MODULES:
-        special = lambda: _launch(module, arguments)  # noqa: E731
+        _launch(module, arguments)
     elif module in {"venv", "virtualenv"}:
-        special = lambda: _venv(arguments)  # noqa: E731
+        _venv(arguments)
     elif top in _APP_SERVERS and not local:
-        special = lambda: _app_server(top, arguments)  # noqa: E731
-    elif top in _TOOL_MODULES and not local:
-        special = lambda: _tool(name, module, arguments)  # noqa: E731
+        _app_server(top, arguments)
+    elif not local and (said := engines.not_there(module)):
+        print(f"{sys.executable}: {said}", file=sys.stderr)
+        sys.exit(1)
+    elif not local and (top in _TOOL_MODULES or (engines.serves(module) and _ASKS & set(arguments))):
+        note.record("exec", name, "-m", module, *arguments)
+        if module == "pip" and pip.run(arguments):
+            sys.exit(1)
     elif not local and engines.serves(module):
-        special = lambda: _known_server(name, module, arguments)  # noqa: E731
-    if special:
-        special()
+        note.serve(name, ["-m", module, *arguments])
     else:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
-
-
-def _tool(name: str, module: str, arguments: list[str]) -> None:
-    note.record("exec", name, "-m", module, *arguments)
-    if module == "pip" and pip.run(arguments):
-        sys.exit(1)
-
-
-def _known_server(name: str, module: str, arguments: list[str]) -> None:
-    if {"-h", "--help", "--version", "-v"} & set(arguments):
-        note.record("exec", name, "-m", module, *arguments)
-        return
-    note.serve(name, ["-m", module, *arguments])
 
 
 def _launch(name: str, arguments: list[str]) -> None:
@@ -188,11 +165,10 @@ def _launch(name: str, arguments: list[str]) -> None:
     note.record("exec", name, *arguments)
     for index, argument in enumerate(arguments):
         if argument in {"-m", "--module"} and index + 1 < len(arguments):
-            _module("python3", arguments[index + 1], arguments[index + 2 :])
-            return
+            return _module("python3", arguments[index + 1], arguments[index + 2 :])
         if argument.endswith(".py") and not argument.startswith("-"):
-            _script(argument, arguments[index + 1 :])
-            return
+            return _script(argument, arguments[index + 1 :])
+    return None
 
 
 def _app_server(name: str, arguments: list[str]) -> None:

@@ -8,6 +8,18 @@ case "$name:${1:-}" in
     vllm:serve | vllm:bench | vllm:run-batch) ;;
     vllm:*)
         record exec "$@"
+        for word; do
+            case "$word: $* " in
+                -* | *" --omni "*) ;;
+                chat:* | complete:* | serve:* | launch:* | bench:* | collect-env:* | run-batch:*) exit 0 ;;
+                download-kernels:* | preload:* | snapshot:*) exit 0 ;;
+                *)
+                    echo "usage: vllm [-h] [-v] {chat,complete,serve,launch,bench,collect-env,run-batch} ..." >&2
+                    echo "vllm: error: argument subparser: invalid choice: '$word' (choose from 'chat', 'complete'," \
+                        "'serve', 'launch', 'bench', 'collect-env', 'run-batch')" >&2
+                    exit 2 ;;
+            esac
+        done
         exit 0 ;;
     nginx:-t | nginx:-s | ollama:pull | ollama:list | ollama:create | ollama:ps)
         record exec "$@"

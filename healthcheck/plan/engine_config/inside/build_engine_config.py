@@ -14,6 +14,7 @@ import json
 import logging
 import resource
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,22 +22,16 @@ from typing import Any, NoReturn
 
 PARSERS = ("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.launchers.cli_args")
 PARTS = (
-    "model_config",
-    "cache_config",
-    "parallel_config",
-    "scheduler_config",
-    "load_config",
-    "attention_config",
-    "compilation_config",
-    "lora_config",
-    "observability_config",
-)
+    "model_config", "cache_config", "parallel_config", "scheduler_config", "load_config", "attention_config",
+    "compilation_config", "lora_config", "observability_config",
+)  # fmt: skip
 BUILT = {
     "model_config": ("max_model_len", "dtype", "quantization"),
     "cache_config": ("block_size",),
     "parallel_config": ("tensor_parallel_size", "distributed_executor_backend"),
 }
 SAME = {"half": "float16", "float": "float32"}
+OWN = f"{Path(__file__).parent}/"
 FILE_BYTES = 64 << 20
 TEXT_CHARS = 4000
 MOST_LINES = 100
@@ -76,12 +71,13 @@ class Warnings(logging.Handler):
 class Launch:
     """The way of `vllm serve` from its arguments to the configuration, step by step."""
 
+    cli: Any
+    arguments: Any
+    config: Any
+
     def __init__(self, request: dict[str, Any]) -> None:
         self._request = request
         self.warnings = Warnings()
-        self.cli: Any = None
-        self.arguments: Any = None
-        self.config: Any = None
 
     def load(self) -> None:
         importlib.import_module("torch_npu")
@@ -115,10 +111,20 @@ class Launch:
         usage = importlib.import_module("vllm.usage.usage_lib").UsageContext.OPENAI_API_SERVER
         self.config = engine.create_engine_config(usage_context=usage)
 
+    def ask(self) -> None:
+        if getattr(self.config, "quant_config", None) is not None:
+            importlib.import_module("ask_layers").ask(self.config)
+
 
 def run(request: dict[str, Any], answer: Answer) -> None:
     launch = Launch(request)
-    steps = {"import": launch.load, "parse": launch.parse, "validate": launch.validate, "build": launch.build}
+    steps = {
+        "import": launch.load,
+        "parse": launch.parse,
+        "validate": launch.validate,
+        "build": launch.build,
+        "layers": launch.ask,
+    }
     try:
         for stage, step in steps.items():
             answer.write(stage=stage)
@@ -176,12 +182,13 @@ def built(config: Any) -> dict[str, object]:
 def told(error: BaseException) -> dict[str, object]:
     """What was raised, as plain facts: judging them is the kit's business."""
     inner, text = unwrapped(error)
-    file, line = next(iter(reversed(list(frames_of(inner)))), ("", 0))
+    frames = traceback.extract_tb(inner.__traceback__, limit=-1)
+    file, line = (frames[0].filename, frames[0].lineno or 0) if frames else ("", 0)
     unanswered = any(kind.__name__ == "Unanswerable" for kind in causes(inner))
     return {
         "kinds": [kind.__name__ for kind in type(inner).__mro__],
         "text": text[:TEXT_CHARS],
-        "raised_in": f"{file.rpartition('site-packages/')[2]}:{line}" if file else "",
+        "raised_in": f"{file.rpartition('site-packages/')[2].removeprefix(OWN)}:{line}" if file else "",
         "deliberate": isinstance(inner, Refused) or has_entries(inner) or is_raised(file, line),
         "from_stub": unanswered or "stub of" in str(error),
     }
@@ -210,13 +217,6 @@ def causes(error: BaseException | None) -> Iterator[type[BaseException]]:
             return
         yield type(error)
         error = error.__cause__ or error.__context__
-
-
-def frames_of(error: BaseException) -> Iterator[tuple[str, int]]:
-    trace = error.__traceback__
-    while trace:
-        yield trace.tb_frame.f_code.co_filename, trace.tb_lineno
-        trace = trace.tb_next
 
 
 def is_raised(file: str, line: int) -> bool:
