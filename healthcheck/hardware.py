@@ -54,6 +54,11 @@ class Npu:
     soc: str
     per_card: int
 
+    @property
+    def label(self) -> str:
+        """Its name, with the one of its series where people say that one."""
+        return self.family.value if self.family is Family.A3 else self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Devices:
@@ -106,11 +111,17 @@ KINDS = (
     _kind("310", Family.I310, 8192, 7.0, 4, per_card=4),
 )
 ALIASES = {
-    "A3": "910C",
+    "A3": "910C", "800TA3": "910C", "800IA3": "910C", "900A3": "910C", "9000A3": "910C", "A200TA3BOX8": "910C",
     "9391": "910C", "9392": "910C", "9381": "910C", "9382": "910C", "9372": "910C", "9362": "910C",
-    "310P1": "310P3", "310P5": "310P3", "310P7": "310P3", "300IDUO": "310P3DUO", "300I": "310P3",
-    "910": "910A", "910PROA": "910A", "910PREMIUMA": "910A", "950": "950DT",
+    "A2": "910B", "800TA2": "910B", "800IA2": "910B", "900A2": "910B", "900A2POD": "910B", "200TA2BOX16": "910B",
+    "300TA2": "910B", "300IA2": "910B", "A5": "950", "200IA2": "310B",
+    "310PDUO": "310P3DUO", "300IDUO": "310P3DUO", "300IPRO": "310P3",
+    "310P1": "310P3", "310P5": "310P3", "310P7": "310P3", "910PROA": "910A", "910PREMIUMA": "910A",
 }  # fmt: skip
+"""Huawei's names of products and series, and of variants. Source: the hardware table of vllm-ascend's installation
+guide and its FAQ, at 0.23.0, and its issues 3569 and 5651 for the Atlas 300I A2."""
+SEVERAL = {"910": ("910A", "910PROB", "910C"), "300I": ("310", "310P3", "310P3DUO")}
+"""Names of unlike kinds: npu-smi calls an A3 Ascend910, and there were three generations of the Atlas 300I."""
 USUAL = ("910B4", "910B3", "910C")
 """The kinds to list if the author named none: the two sizes of the 910B, and the A3."""
 ASSUMED = "910B3"
@@ -120,17 +131,26 @@ ASSUMED = "910B3"
 def find(name: str) -> tuple[Npu, ...]:
     """The kinds that a name may mean, smallest memory first; empty if it means none.
 
-    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" may be any of six. Of a virtual one
-    ("310P3-vir04") this is the kind that it is cut from: its memory is less.
+    "Ascend910B4", "910b4" and "Atlas 910B4" are one kind; "910B" and "Atlas 800I A2" may be any of six. Of a
+    virtual one ("310P3-vir04") this is the kind that it is cut from: its memory is less.
     """
-    key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|VIR\d.*$|[^0-9A-Z]", "", name.upper())
+    key = re.sub(r"ASCEND|ATLAS|HUAWEI|NPU|SUPERPOD|VIR\d.*$|[^0-9A-Z]", "", name.upper())
     key = re.sub(r"^910(93\d\d)$", r"\1", key)
     key = ALIASES.get(key, key)
-    exact = [kind for kind in KINDS if _key(kind) == key]
-    close = [kind for kind in KINDS if len(key) >= 4 and _key(kind).startswith(key)]
+    exact = [kind for kind in KINDS if _key(kind) in SEVERAL.get(key, (key,))]
+    close = [kind for kind in KINDS if len(key) >= 3 and _key(kind).startswith(key)]
     # "950PR_9599" and "310B4": a kind, and which variant of it.
     variant = [kind for kind in KINDS if re.fullmatch(rf"{_key(kind)}\d+", key)]
     return tuple(sorted(exact or close or variant, key=lambda kind: kind.memory_bytes))
+
+
+def doubt(name: str) -> str:
+    """What to add where the smallest kind of a name is judged: the kinds that it may mean; "" if all are alike."""
+    kinds = find(name)
+    if len({kind.usable_bytes for kind in kinds}) < 2:
+        return ""
+    plain = re.sub(r"[^\w. -]", "", name)
+    return f", the smallest kind that {plain} may mean: {', '.join(kind.name for kind in kinds)}"
 
 
 def _key(kind: Npu) -> str:

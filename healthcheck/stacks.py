@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from healthcheck import json_text
+from healthcheck import json_text, schemes
 from healthcheck.errors import UsageError
+from healthcheck.nearest import hint
 
 DEFAULT = "0.23.0"
 
@@ -28,21 +29,24 @@ class Row:
     Attributes:
         vllm: the vLLM versions that it works with.
         python: a version specifier.
-        requires: the release's own requirements of other packages, by normalised name ("" = any version).
-        documented: False if the release's tag is the only source, since the published table lacks it.
-        commit: the tag's commit, from which `requires` was read.
+        cann: None if neither the published table nor the release itself says it.
+        requires: the release's own requirements of other packages, by normalised name.
+        variables: the environment variables that it reads (envs.py, and its own VLLM_ASCEND_…).
+        documented: False if the release itself is the only source, since the published table lacks it.
+        commit: its commit, or the beginning of its hash; None if the release does not say it.
     """
 
     vllm_ascend: str
     vllm: tuple[str, ...]
     python: str
-    cann: str
+    cann: str | None
     torch: str
     torch_npu: str
     triton_ascend: str
     requires: Mapping[str, str]
-    documented: bool
-    commit: str
+    variables: tuple[str, ...]
+    documented: bool | None
+    commit: str | None
 
     @property
     def final(self) -> bool:
@@ -52,7 +56,8 @@ class Row:
     @property
     def quantizations(self) -> tuple[str, ...]:
         """The methods of weights that it loads; it refuses others (supported_quantization in its platform.py)."""
-        return tuple(method for methods, since in _LOADS for method in methods if in_range(self.vllm_ascend, since))
+        registered = schemes.registry(self.vllm_ascend)
+        return registered.methods if registered else ()
 
     @property
     def detects_modelslim(self) -> bool:
@@ -67,23 +72,34 @@ class Row:
         return f"vllm-ascend {self.vllm_ascend}"
 
 
-_LOADS = (
-    (("ascend",), ">=0"),
-    (("compressed-tensors",), ">=0.12.0rc1"),
-    (("fp8", "deepseek_v4_fp8"), ">=0.21.0rc1"),
-)
-"""Quantization methods with the releases that load them, read from the wheels of the releases."""
-LOADED_LATER = ("modelopt_mxfp8", "mxfp8")
-"""Methods that main loads at 182b75ea84ff (2026-08-22), and no release of the matrix."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The row to judge by.
+
+    Attributes:
+        asked: the release that was asked for and has no row; "" if the row is the one that was asked for.
+    """
+
+    row: Row
+    asked: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """Why what depends on the row stays open; "" if it does not."""
+        if not self.asked:
+            return ""
+        oldest, *_, newest = sorted((each.vllm_ascend for each in rows()), key=Version)
+        nearest = f"judged as {self.row.vllm_ascend}, the nearest of {oldest} to {newest}"
+        return f"the version matrix has no row of vllm-ascend {self.asked}: {nearest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A torch-npu release with the torch and the CANN that it was built for."""
+    """A torch-npu release with the torch and the CANN that it was built for (None if it is not known)."""
 
     torch_npu: str
     torch: str
-    cann: str
+    cann: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +124,7 @@ class _Matrix:
     vllm_source: str
     vllm_requires: Mapping[str, Mapping[str, str]]
     torch_npu_source: str
-    torch_npu: tuple[tuple[str, str, str], ...]
+    torch_npu: tuple[tuple[str, str, str | None], ...]
 
 
 @functools.cache
@@ -133,17 +149,32 @@ def pairs() -> tuple[Pair, ...]:
 
 
 def row(vllm_ascend: str = DEFAULT) -> Row:
-    """The row of a vllm-ascend release.
+    """The row of a vllm-ascend release, or of the nearest one: see `choose`."""
+    return choose(vllm_ascend).row
+
+
+def choose(vllm_ascend: str = "") -> Choice:
+    """The row of a vllm-ascend release ("" for the default one), however its version is written.
+
+    A release without a row is judged by the newest row before it, or else by the oldest.
 
     Raises:
-        UsageError: the matrix has no such row.
+        UsageError: the text is not a version.
     """
-    wanted = vllm_ascend.removeprefix("v")
-    for candidate in rows():
-        if candidate.vllm_ascend == wanted:
-            return candidate
-    known = ", ".join(candidate.vllm_ascend for candidate in rows() if candidate.final)
-    raise UsageError(f"the version matrix has no vllm-ascend {wanted!r}; final releases in it: {known}")
+    wanted = (vllm_ascend or DEFAULT).strip()
+    try:
+        version = Version(wanted)
+    except InvalidVersion:
+        near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
+        final = ", ".join(each.vllm_ascend for each in rows() if each.final)
+        raise UsageError(f"{wanted!r} is not a release of vllm-ascend{near or f'; final ones: {final}'}") from None
+    newest_first = sorted(rows(), key=_version, reverse=True)
+    known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])
+    return Choice(row=known, asked="" if _version(known) == version else str(version))
+
+
+def _version(each: Row) -> Version:
+    return Version(each.vllm_ascend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,14 +242,18 @@ def _within(specifiers: tuple[str, ...]) -> str:
 
 
 def nearest(versions: Mapping[str, str]) -> Match:
-    """The row that agrees with most of the versions given; among equals a final one, then the newest.
+    """The row that agrees with most of the versions given; among equals the very release, a final one, the newest.
 
     `versions` has any of vllm_ascend, vllm, python, cann, torch, torch_npu, triton_ascend; empty ones are ignored.
     Local parts and post releases do not count (`0.23.0+empty` is vLLM 0.23.0; the matrix and the tags themselves
     differ in torch-npu's post releases).
     """
     known = {name: version for name, version in versions.items() if version and name in _PARTS}
-    best = max(rows(), key=lambda each: (len(_agreeing(each, known)), each.final, Version(each.vllm_ascend)))
+    release = known.get("vllm_ascend", "").strip()
+    best = max(
+        rows(),
+        key=lambda each: (len(_agreeing(each, known)), each.vllm_ascend == release, each.final, _version(each)),
+    )
     agrees = _agreeing(best, known)
     differs = tuple((name, known[name], _stated(best, name)) for name in known if name not in agrees)
     return Match(row=best, agrees=agrees, differs=differs)
@@ -240,7 +275,7 @@ def _agrees(each: Row, name: str, version: str) -> bool:
 
 
 def _stated(each: Row, name: str) -> str:
-    return ", ".join(each.vllm) if name == "vllm" else str(getattr(each, name))
+    return ", ".join(each.vllm) if name == "vllm" else getattr(each, name) or ""
 
 
 def same_release(one: str, other: str) -> bool:
@@ -254,6 +289,18 @@ def same_release(one: str, other: str) -> bool:
 def _release(text: str) -> tuple[Version, tuple[str, int] | None]:
     version = Version(text.strip())
     return Version(version.base_version), version.pre
+
+
+def spans(some: Iterable[str], known: Iterable[str]) -> str:
+    """Some of the known releases in words, oldest first; three or more in a row are "first to last"."""
+    wanted, groups = set(some), [list[str]()]
+    for version in sorted(known, key=Version):
+        if version in wanted:
+            groups[-1].append(version)
+        else:
+            groups.append([])
+    said = [[f"{group[0]} to {group[-1]}"] if len(group) > 2 else group for group in groups]
+    return ", ".join(word for words in said for word in words)
 
 
 def is_older(one: str, other: str) -> bool:

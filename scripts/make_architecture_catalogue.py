@@ -1,10 +1,11 @@
 # ruff: noqa: INP001 - a folder of programs, no package
-"""Write healthcheck/data/architectures.json from real releases of vLLM and transformers, unpacked on this disk.
+"""Write real releases of vLLM and transformers, unpacked on this disk, into healthcheck/data/architectures.json.
 
-    python scripts/make_architecture_catalogue.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=… 0.32.0=…
+    python scripts/make_architecture_catalogue.py 0.18.0=VLLM_DIR:4.57.6=TRANSFORMERS_DIR 0.23.0=…
 
 The folders are those of the packages (they hold `model_executor/` and `models/auto/`), from an unpacked wheel.
-Nothing of them is imported: their syntax trees say what is needed.
+Nothing of them is imported: their syntax trees say what is needed. Other releases of the file stay as they are.
+scripts/add_release.py does the same for a release of the package index.
 """
 
 from __future__ import annotations
@@ -12,40 +13,60 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from packaging.version import Version
 
 from healthcheck.weights.registry import CATALOGUE, REGISTRY_FILE, parse_registry
 
 CAUSAL = ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES")
 
 
+Release = dict[str, object]
+
+
 def main(arguments: list[str]) -> None:
-    rows = [row(argument) for argument in arguments]
+    known = json.loads(CATALOGUE.read_bytes())["releases"]
+    CATALOGUE.write_text(text(with_releases(known, map(row, arguments))), encoding="utf-8")
+
+
+def text(releases: Iterable[Release]) -> str:
+    """The catalogue's file."""
     data = {
         "source": "the registry.py, config.py and model modules of each vLLM release, and the auto mappings of the "
         "transformers release that goes with it; written by scripts/make_architecture_catalogue.py",
-        "releases": rows,
+        "releases": list(releases),
     }
-    CATALOGUE.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
-def row(argument: str) -> dict[str, object]:
+def with_releases(known: Iterable[Release], new: Iterable[Release]) -> list[Release]:
+    """The releases, oldest first; a new one replaces a known one of its version."""
+    rows = {str(release["vllm"]): release for release in (*known, *new)}
+    return [rows[version] for version in sorted(rows, key=Version)]
+
+
+def row(argument: str) -> Release:
     vllm, transformers = argument.split(":")
     vllm_version, vllm_folder = vllm.split("=")
     transformers_version, transformers_folder = transformers.split("=")
-    auto = Path(transformers_folder) / "models" / "auto"
-    source = (Path(vllm_folder) / REGISTRY_FILE).read_text("utf-8")
+    found = release(Path(vllm_folder), Path(transformers_folder))
+    return {"vllm": vllm_version, "transformers": transformers_version, **found}
+
+
+def release(vllm: Path, transformers: Path) -> Release:
+    """What the folders of the two packages say, without their versions."""
+    auto = transformers / "models" / "auto"
+    source = (vllm / REGISTRY_FILE).read_text("utf-8")
     groups, removed, plugins = parse_registry(source)
-    types = keys(auto.glob("*.py"), "CONFIG_MAPPING_NAMES") | own_configurations(Path(vllm_folder))
+    types = keys(auto.glob("*.py"), "CONFIG_MAPPING_NAMES") | own_configurations(vllm)
     tokenizers = strings(auto / "tokenization_auto.py", "TOKENIZER_MAPPING_NAMES")
     return {
-        "vllm": vllm_version,
-        "transformers": transformers_version,
         "groups": {name: sorted(members) for name, members in groups.items()},
         "removed": removed,
         "plugins": plugins,
-        "transcription_only": sorted(transcription_only(Path(vllm_folder), source)),
+        "transcription_only": sorted(transcription_only(vllm, source)),
         "model_types": sorted(types),
         "tokenizers": sorted(word for word in tokenizers if word[:1].isupper() and "Tokeni" in word),
         "causal": sorted(set().union(*(strings(auto / "modeling_auto.py", name) for name in CAUSAL))),

@@ -4,7 +4,8 @@
     python3 scripts/make_engine_config.py .venv-engine-config      for `npu-adapter verify --deep`
     python3 scripts/make_engine_config.py FOLDER --vllm 0.18.0 --vllm-ascend 0.18.0      for another row
 
-0.23.0, 0.18.0 and 0.13.0 were tried; another row's environment is named with --engine-python FOLDER.
+Tried: vllm-ascend 0.30.0rc2 and 0.30.0rc1 with vLLM 0.30.0, 0.29.0rc1 with 0.29.0; 0.23.0, 0.18.0 and 0.13.0 with
+the vLLM of their number. Another row's environment is named with --engine-python FOLDER.
 
 vLLM is built from its source for no device at all: no kernels, and no compiler is needed. vllm-ascend asks for
 torch_npu and what stands on CANN; the kit has stubs for those, so they are left out, and so is what vLLM asks
@@ -33,8 +34,8 @@ NOT_HERE = (
 """What needs CANN or CUDA, or is several hundred megabytes that no configuration asks for."""
 
 
-UNBOUND = ("opencv-python-headless",)
-"""Where vLLM 0.18.0 and vllm-ascend 0.18.0 ask for versions that exclude each other: any is taken."""
+UNBOUND = ("opencv-python-headless", "fastapi[standard]<0.137")
+"""Where the two ask for versions that exclude each other: opencv in 0.18.0, fastapi from vLLM 0.25.1 on."""
 
 
 def main() -> int:
@@ -50,13 +51,19 @@ def main() -> int:
         return 0
     environments.make(environment, "what builds vLLM", [f"torch=={TORCH}", *BUILD])
     os.environ |= {"VLLM_TARGET_DEVICE": "empty", "VLLM_VERSION_OVERRIDE": options.vllm}
+    os.environ |= {"SOC_VERSION": "ascend910b1", "COMPILE_CUSTOM_KERNELS": "0"}
     environments.install(
         environment,
         [f"vllm=={options.vllm}", f"vllm-ascend=={options.vllm_ascend}"],
         overrides=[f"torch=={TORCH}", *UNBOUND, *(f"{name} ; sys_platform == 'never'" for name in NOT_HERE)],
-        options=["--no-build-isolation-package", "vllm", "--no-binary", "vllm"],
+        options=[
+            "--no-binary",
+            "vllm",
+            *(f"--no-build-isolation-package={name}" for name in ("vllm", "vllm-ascend")),
+        ],
     )
-    subprocess.run([environment / "bin/python", "-c", "import vllm"], check=True)
+    without_plugins = {**os.environ, "VLLM_PLUGINS": ""}  # vllm-ascend's would import torch_npu
+    subprocess.run([environment / "bin/python", "-c", "import vllm"], check=True, env=without_plugins)
     environments.stamp(environment, what)
     return 0
 

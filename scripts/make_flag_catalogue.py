@@ -24,6 +24,7 @@ PARSERS = (
     "vllm.entrypoints.openai.cli_args",
     "vllm.entrypoints.launchers.api_server.cli_args",
     "vllm.entrypoints.launchers.cli_args",
+    "vllm.entrypoints.common.cli_args",
 )
 KINDS = {
     "int": "int", "float": "float", "loads": "json", "parse_dataclass": "json",
@@ -38,7 +39,7 @@ def main() -> None:
     parser = _parser()
     version = importlib.import_module("vllm").__version__.partition("+")[0]
     ranges = dict(_ranges())
-    options = [_option(action, ranges) for action in parser._actions if action.option_strings]  # noqa: SLF001
+    options = [_option(parser, action, ranges) for action in parser._actions if action.option_strings]  # noqa: SLF001
     head = {
         "vllm": version,
         "origin": f"the argument parser of vLLM {version}, asked by scripts/make_flag_catalogue.py",
@@ -69,8 +70,10 @@ def _parser() -> argparse.ArgumentParser:
     raise SystemExit("no parser in this vLLM:\n" + "\n".join(failures))
 
 
-def _option(action: argparse.Action, ranges: dict[str, list[float | None]]) -> Option:
-    option: Option = {"flags": action.option_strings}
+def _option(
+    parser: argparse.ArgumentParser, action: argparse.Action, ranges: dict[str, list[float | None]]
+) -> Option:
+    option: Option = {"flags": [*action.option_strings, *_hidden(parser, action)]}
     inner = _inner_type(action.type)
     if action.nargs == 0:
         option["kind"] = "switch"
@@ -90,6 +93,12 @@ def _option(action: argparse.Action, ranges: dict[str, list[float | None]]) -> O
     if getattr(action, "deprecated", False) or "deprecated" in (action.help or "").lower()[:80]:
         option["deprecated"] = True
     return option
+
+
+def _hidden(parser: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
+    """Spellings that the parser takes and its help leaves out, such as 0.33's --no-enable-x for --disable-x."""
+    taken = parser._option_string_actions.items()  # noqa: SLF001
+    return [flag for flag, each in taken if each is action and flag not in action.option_strings]
 
 
 def _inner_type(of: object) -> object:
@@ -149,11 +158,17 @@ def _reasoning_parsers() -> list[str]:
     return list(importlib.import_module("vllm.reasoning").ReasoningParserManager.list_registered())
 
 
+def _attention_backends() -> list[str]:
+    registry = importlib.import_module("vllm.v1.attention.backends.registry")
+    return list(registry.AttentionBackendEnum.__members__)
+
+
 REGISTRIES: dict[str, Callable[[], list[str]]] = {
     "--quantization": _quantizations,
     "--load-format": _load_formats,
     "--tool-call-parser": _tool_parsers,
     "--reasoning-parser": _reasoning_parsers,
+    "--attention-backend": _attention_backends,
 }
 
 if __name__ == "__main__":

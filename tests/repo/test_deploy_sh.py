@@ -242,6 +242,20 @@ def test_no_executable_bit(tmp_path: Path):
     assert "mode 644" in seen(verdict(root, SYNTAX), Level.WARN)[0]
 
 
+@pytest.mark.parametrize("broken", ["the executable bit", "the ends of lines"])
+def test_the_fix_of_a_commit_is_committed_and_leaves_nothing_to_commit(tmp_path: Path, broken: str):
+    of_the_bit = broken == "the executable bit"
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT if of_the_bit else WRONG["crlf"][0]})
+    (root / "deploy.sh").chmod(0o644 if of_the_bit else 0o755)
+    git(root, "config", "user.name", "Author")
+    git(root, "config", "user.email", "author@example.org")
+    git(root, "commit", "-qam", "broken", "--allow-empty")
+    (finding,) = verdict(root, SYNTAX).findings
+    subprocess.run(("bash", "-c", finding.fix), cwd=root, check=True, capture_output=True)
+    assert verdict(root, SYNTAX).outcome is Outcome.PASS
+    assert verdict(root, COMMITTED).outcome is Outcome.PASS
+
+
 def test_the_reference_adapter_passes():
     root = Path(__file__).parents[2]
     assert verdict(root, SYNTAX).outcome is Outcome.PASS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from healthcheck.plan.script import deploy_sh
+from healthcheck.plan.script import deploy_sh, quotes
 from healthcheck.repo import bashisms, shell
 
 PIECES = ("$(", "${", "$((", "(", ")", "}", '"', "'", "`", "\\", "\n", " ", "a", "=", "<<E", "E", "#", "case ", "in ",
@@ -20,10 +20,9 @@ def ask_everything(text: str) -> None:
     deploy_sh.folder_at(text, 1, "a")
     deploy_sh.stops_at_errors(text, "deploy.sh:1")
     deploy_sh.processor_line(text)
-    deploy_sh.unquoted_line(text, "a")
+    quotes.splits(text, "a")
     deploy_sh.overwriting_line(text, "a")
     deploy_sh.empty_line(text)
-    deploy_sh.required_variable(text, "a")
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))

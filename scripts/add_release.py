@@ -1,0 +1,264 @@
+# ruff: noqa: INP001 - scripts are no package
+"""Add releases to the version matrix and the catalogues of healthcheck/data, from their packages alone.
+
+    .venv/bin/python scripts/add_release.py 0.30.0rc2 0.29.0rc1
+    .venv/bin/python scripts/add_release.py vllm==0.33.0 torch-npu==2.14.0
+
+A plain version is one of vllm-ascend: its row and schemes, the requirements, options and architectures of its vLLM,
+and its torch-npu. pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. One thing is
+imported: vLLM's own parser, by a Python that has what it imports (--engine-python).
+
+What the packages do not say stays null, or is given by --vllm and --cann. Everything is read before anything is
+written. A row that is there already is read again, and its vLLM only if it is named; catalogues that are there are
+kept. The summary says what changed.
+Exit status: 0 done, 1 a release cannot be had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import make_architecture_catalogue as architectures
+import make_scheme_catalogue as schemes
+import release_row
+import release_summary
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from release_row import Published, Row
+from released import ReleaseError, metadata, newest, unpacked, unpacked_wheel
+
+from healthcheck import files
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "healthcheck" / "data"
+ASCEND, VLLM, TORCH_NPU = "vllm-ascend", "vllm", "torch-npu"
+FLAGS = Path(__file__).with_name("make_flag_catalogue.py")
+ENGINE_PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command line asks for; `vllm` and `cann` are "" where the packages are to say it."""
+
+    data: Path
+    engine_python: Path
+    vllm: str
+    cann: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Books:
+    """The files of the data folder as they are to be written, by name, and the lines of the summary."""
+
+    matrix: dict[str, object]
+    releases: list[architectures.Release]
+    schemes: list[Row]
+    flags: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+
+def main() -> int:
+    options = _arguments()
+    wanted = Wanted(data=options.data, engine_python=options.engine_python, vllm=options.vllm, cann=options.cann)
+    books = Books(
+        matrix=json.loads((wanted.data / "stacks.json").read_bytes()),
+        releases=json.loads((wanted.data / "architectures.json").read_bytes())["releases"],
+        schemes=json.loads((wanted.data / "schemes.json").read_bytes())["releases"],
+    )
+    try:
+        _add(options.releases, wanted, books)
+    except ReleaseError as error:
+        print(f"add_release: {error}; nothing was written", file=sys.stderr)
+        return 1
+    _write(wanted.data, books)
+    print("\n".join(books.said))
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("releases", nargs="+", type=_release, metavar="RELEASE",
+                        help="VERSION of vllm-ascend, or NAME==VERSION of it, vllm or torch-npu")  # fmt: skip
+    parser.add_argument("--vllm", default="", metavar="VERSION", help="the vLLM of the row, if no package says it")
+    parser.add_argument("--cann", default="", metavar="VERSION", help="the CANN of the row, if no package says it")
+    parser.add_argument("--engine-python", type=Path, default=ENGINE_PYTHON, metavar="PYTHON",
+                        help="a Python with what vLLM imports (default: that of .venv-vllm)")  # fmt: skip
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="default: healthcheck/data")
+    return parser.parse_args()
+
+
+def _release(text: str) -> tuple[str, str]:
+    try:
+        asked = Requirement(text if "==" in text else f"{ASCEND}=={text.removeprefix('v')}")
+        ((version,), name) = [each.version for each in asked.specifier], canonicalize_name(asked.name)
+        Version(version)
+    except (InvalidRequirement, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a release: {error}") from error
+    if name not in {ASCEND, VLLM, TORCH_NPU}:
+        raise argparse.ArgumentTypeError(f"{name} is none of {ASCEND}, {VLLM}, {TORCH_NPU}")
+    return name, version
+
+
+def _add(releases: list[tuple[str, str]], wanted: Wanted, books: Books) -> None:
+    rows = [version for name, version in releases if name == ASCEND]
+    if rows:
+        _add_rows(rows, wanted, books)
+    for name, version in releases:
+        if name == VLLM:
+            _add_vllm(version, "", wanted, books)
+        elif name == TORCH_NPU:
+            _add_torch_npu(version, books)
+
+
+def _add_rows(versions: list[str], wanted: Wanted, books: Books) -> None:
+    """The rows, by the compatibility table in the documents of the newest release."""
+    last = newest(ASCEND)
+    with unpacked(ASCEND, last) as newest_tree:
+        table = release_row.published(newest_tree)
+        for version in versions:
+            if Version(version) == Version(last):
+                _add_row(newest_tree, table, wanted, books)
+            else:
+                with unpacked(ASCEND, version) as tree:
+                    _add_row(tree, table, wanted, books)
+    source = f"{ASCEND} {last}, {release_row.POLICY}; requires: the metadata and the Dockerfile of each release"
+    books.matrix |= {"source": source, "read_on": date.today().isoformat()}  # noqa: DTZ011 - a day is enough
+
+
+def _add_row(tree: Path, table: Mapping[str, Published] | None, wanted: Wanted, books: Books) -> None:
+    row = release_row.read_row(tree, metadata(tree), table)
+    version = str(row["vllm_ascend"])
+    registered = schemes.row(version, tree)
+    row["vllm"] = row["vllm"] or ([wanted.vllm] if wanted.vllm else None)
+    row["cann"] = row["cann"] or wanted.cann or None
+    if not row["vllm"]:
+        raise ReleaseError(f"no file of {ASCEND} {version} says which vLLM it belongs with: give it with --vllm")
+    rows = _rows(books.matrix)
+    known = next((each for each in rows if each["vllm_ascend"] == row["vllm_ascend"]), None)
+    row["commit"] = (known or row)["commit"]
+    others = [each for each in rows if each is not known]
+    older = [each for each in others if _version(each) < _version(row)]
+    books.said += release_summary.of_row(row, known, older[0] if older else None)
+    books.said += release_summary.of_schemes(registered, books.schemes)
+    books.schemes.append(registered)
+    books.matrix["rows"] = sorted([row, *others], key=_version, reverse=True)
+    if known is not None:
+        return
+    for vllm in row["vllm"]:  # type: ignore[attr-defined]
+        _add_vllm(vllm, str(row["requires"].get("transformers", "")), wanted, books)  # type: ignore[attr-defined]
+    _add_torch_npu(str(row["torch_npu"]), books)
+
+
+def _rows(matrix: Mapping[str, object]) -> list[Row]:
+    return list(matrix["rows"])  # type: ignore[call-overload]
+
+
+def _version(row: Row) -> Version:
+    return Version(str(row["vllm_ascend"]))
+
+
+def _add_vllm(version: str, transformers: str, wanted: Wanted, books: Books) -> None:
+    requires: dict[str, dict[str, str]] = books.matrix["vllm_requires"]  # type: ignore[assignment]
+    catalogued = (wanted.data / f"vllm-{version}.json").exists() or f"vllm-{version}.json" in books.flags
+    released = any(release["vllm"] == version for release in books.releases)
+    if version in requires and catalogued and released:
+        return
+    with unpacked(VLLM, version) as tree:
+        said = metadata(tree)
+        if version not in requires:
+            requires[version] = release_row.vllm_requirements(said)
+            newest_first = sorted(requires, key=Version, reverse=True)
+            books.matrix["vllm_requires"] = {each: requires[each] for each in newest_first}
+            books.said.append(f"vllm {version}: {len(requires[version])} requirements")
+        if not catalogued:
+            _add_flags(tree, version, wanted, books)
+        if not released:
+            own = dict(release_row.requirements(said)).get("transformers", "")
+            _add_architectures(tree, version, _exact(transformers) or own, books)
+
+
+def _exact(specifier: str) -> str:
+    return specifier if any(clause.operator == "==" for clause in SpecifierSet(specifier)) else ""
+
+
+def _add_flags(tree: Path, version: str, wanted: Wanted, books: Books) -> None:
+    python = wanted.engine_python
+    if not os.access(python, os.X_OK):
+        books.said.append(
+            f"vllm {version}: no catalogue of options, since there is no {python}: see --engine-python"
+        )
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        told = subprocess.run([python, FLAGS, folder], env=environment, capture_output=True, text=True, check=False)
+        made = Path(folder, f"vllm-{version}.json")
+        if not made.is_file():
+            last = (told.stderr.strip() or "it wrote none").splitlines()[-1]
+            books.said.append(f"vllm {version}: no catalogue of options by {python}: {last}")
+            return
+        books.flags[made.name] = made.read_text("utf-8")
+    older = [name for name in _catalogues(wanted.data, books) if Version(name) < Version(version)]
+    text = (books.flags.get(f"vllm-{older[-1]}.json") or _text(wanted.data, older[-1])) if older else ""
+    books.said += release_summary.of_flags(version, books.flags[f"vllm-{version}.json"], text)
+    books.said += [f"  {line}" for line in told.stderr.splitlines() if line.startswith("no names for")]
+
+
+def _catalogues(data: Path, books: Books) -> Iterator[str]:
+    names = {*(path.name for path in data.glob("vllm-*.json")), *books.flags}
+    yield from sorted((name[len("vllm-") : -len(".json")] for name in names), key=Version)
+
+
+def _text(data: Path, version: str) -> str:
+    return (data / f"vllm-{version}.json").read_text("utf-8")
+
+
+def _add_architectures(tree: Path, version: str, transformers: str, books: Books) -> None:
+    with unpacked_wheel("transformers", transformers) as beside:
+        found = architectures.release(tree / "vllm", beside / "transformers")
+        head = {"vllm": version, "transformers": str(metadata(beside)["Version"])}
+    before = books.releases
+    books.releases = architectures.with_releases(before, [{**head, **found}])
+    books.said += release_summary.of_architectures(version, books.releases)
+
+
+def _add_torch_npu(version: str, books: Books) -> None:
+    """The torch that the release requires; its metadata does not say which CANN it was built for."""
+    pairs: list[list[object]] = books.matrix["torch_npu"]  # type: ignore[assignment]
+    if any(pair[0] == version for pair in pairs):
+        return
+    try:
+        with unpacked_wheel(TORCH_NPU, f"=={version}") as tree:
+            torch = dict(release_row.requirements(metadata(tree))).get("torch", "")
+    except ReleaseError as error:
+        books.said.append(f"{TORCH_NPU} {version}: left out, as it cannot be had ({error})")
+        return
+    built_for = torch.removeprefix("==").partition("+")[0].removesuffix(".*") or None
+    pairs.insert(0, [version, built_for, None])
+    books.said.append(f"{TORCH_NPU} {version}: torch {built_for}, CANN not said")
+
+
+def _write(data: Path, books: Books) -> None:
+    texts = {
+        **books.flags,
+        "architectures.json": architectures.text(books.releases),
+        "schemes.json": schemes.text((), books.schemes),
+        "stacks.json": release_row.matrix_text(books.matrix),
+    }
+    for name, text in texts.items():
+        if not (data / name).exists() or (data / name).read_text("utf-8") != text:
+            files.write_atomically(data / name, text.encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

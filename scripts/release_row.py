@@ -1,0 +1,172 @@
+# ruff: noqa: INP001 - scripts are no package
+"""What the files of an unpacked release say of it: a row of the version matrix, and what vLLM requires."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+COLUMNS = ("torch", "torch-npu", "triton-ascend")
+"""Requirements that have a column of their own in the matrix."""
+BUILD_TOOLS = ("cmake", "pip", "pybind11", "setuptools", "setuptools-scm", "wheel")
+CUDA = re.compile(
+    r"^(torch|torchaudio|torchvision|torchcodec|flashinfer-.*|nvidia-.*|apache-tvm-ffi|xformers|cupy-.*)$"
+)
+"""What the vLLM of the index requires for CUDA, and the image does not have or has another of."""
+POLICY = "docs/source/community/versioning_policy.md"
+_RAY = re.compile(r"\bray(?:\[[\w,]*\])?((?:[<>=!~]=?[\d.]+,?)+)")
+_CANN = (
+    re.compile(r'^ARG CANN_VERSION="?(\d[\w.]*?)(?:_\d+)?"?$', re.MULTILINE),
+    re.compile(r"^FROM \S*cann:(\d[\w.]*)-", re.MULTILINE),
+)
+_VLLM = re.compile(r"^ARG VLLM_TAG=v?([\w.]+)", re.MULTILINE)
+OWN_VARIABLE = re.compile(r"VLLM_ASCEND_[A-Z0-9_]+")
+_COMMIT = re.compile(r"commit_id = 'g([0-9a-f]+)'")
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A line of the published compatibility table."""
+
+    vllm: tuple[str, ...]
+    python: str
+    cann: str
+    torch: str
+    torch_npu: str
+    triton_ascend: str
+
+
+def published(tree: Path) -> Mapping[str, Published] | None:
+    """The compatibility table in the documents of a release, by vllm-ascend release; None if there is none."""
+    path = tree / POLICY
+    if not path.is_file():
+        return None
+    return dict(_lines(path.read_text("utf-8")))
+
+
+def _lines(text: str) -> Iterator[tuple[str, Published]]:
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) < 6 or not re.fullmatch(r"v\d[\w.]*", cells[0]):
+            continue
+        torch, _, torch_npu = cells[4].partition("/")
+        yield (
+            cells[0][1:],
+            Published(
+                vllm=tuple(version.strip().removeprefix("v") for version in cells[1].split("/")),
+                python=cells[2].replace(" ", ""),
+                cann=cells[3],
+                torch=torch.strip(),
+                torch_npu=torch_npu.strip(),
+                triton_ascend="" if cells[5] == "N/A" else cells[5],
+            ),
+        )
+
+
+def read_row(tree: Path, metadata: Message, table: Mapping[str, Published] | None) -> Row:
+    """The row of a vllm-ascend release. None stands for what neither its files nor the table say."""
+    version, said = str(metadata["Version"]), (table or {}).get(str(metadata["Version"]))
+    required = dict(requirements(metadata) if "Requires-Dist" in metadata else _own_list(tree))
+    pins = {name: specifier.removeprefix("==") for name, specifier in required.items() if name in COLUMNS}
+    image = _text(tree / "Dockerfile")
+    vllm, ray = _VLLM.search(image), _RAY.search(image)
+    requires = {name: specifier for name, specifier in required.items() if specifier}
+    requires |= {"ray": ray[1]} if ray else {}
+    commit = _COMMIT.search(_text(tree / "vllm_ascend" / "_version.py"))
+    return {
+        "vllm_ascend": version,
+        "vllm": list(said.vllm) if said else [vllm[1]] if vllm else None,
+        "python": said.python if said else metadata["Requires-Python"],
+        "cann": said.cann if said else _cann(image),
+        "torch": said.torch if said else pins.get("torch"),
+        "torch_npu": said.torch_npu if said else pins.get("torch-npu"),
+        "triton_ascend": said.triton_ascend if said else pins.get("triton-ascend", ""),
+        "requires": {
+            name: requires[name] for name in sorted(requires) if name not in {*COLUMNS, *BUILD_TOOLS}
+        },
+        "variables": variables(tree / "vllm_ascend"),
+        "documented": None if table is None else said is not None,
+        "commit": commit[1] if commit else None,
+    }  # fmt: skip
+
+
+def requirements(metadata: Message) -> Iterator[tuple[str, str]]:
+    """What a release requires: normalised names with their specifiers; nothing of extras or under a marker."""
+    yield from _unconditional(metadata.get_all("Requires-Dist", []))
+
+
+def _own_list(tree: Path) -> Iterator[tuple[str, str]]:
+    """The requirements.txt of a release: older ones have them there, and not in the metadata of the sdist."""
+    lines = (line.partition("#")[0].strip() for line in _text(tree / "requirements.txt").splitlines())
+    yield from _unconditional(line for line in lines if line and not line.startswith("-"))
+
+
+def _unconditional(requirements: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for text in requirements:
+        each = Requirement(text)
+        if each.marker is None:
+            yield canonicalize_name(each.name), str(each.specifier)
+
+
+def vllm_requirements(metadata: Message) -> dict[str, str]:
+    """What a vLLM release requires in a version, but for CUDA."""
+    said = {name: specifier for name, specifier in requirements(metadata) if specifier}
+    return {name: said[name] for name in sorted(said) if not CUDA.match(name)}
+
+
+def variables(package: Path) -> list[str]:
+    """The environment variables that vllm-ascend reads: those of envs.py, and its own wherever they are named."""
+    declared = {
+        key.value
+        for name in ("env_variables", "environment_variables")
+        for value in _assigned(package / "envs.py", name)
+        if isinstance(value, ast.Dict)
+        for key in value.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    trees = (ast.parse(path.read_bytes()) for path in package.rglob("*.py"))
+    named = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return sorted(declared | {word for word in named if isinstance(word, str) and OWN_VARIABLE.fullmatch(word)})
+
+
+def _assigned(path: Path, name: str) -> Iterator[ast.expr]:
+    """What is assigned to a name anywhere in a module; nothing is imported."""
+    for node in ast.walk(ast.parse(path.read_bytes() if path.is_file() else b"")):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                yield node.value
+
+
+def _cann(image: str) -> str | None:
+    found = (pattern.search(image) for pattern in _CANN)
+    return next((match[1] for match in found if match), None)
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+def matrix_text(matrix: Mapping[str, object]) -> str:
+    """stacks.json: a line a row, so that a difference is easy to review."""
+    parts = [f" {json.dumps(name)}: {_block(value)}" for name, value in matrix.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _block(value: object) -> str:
+    if isinstance(value, list):
+        return "[\n" + ",\n".join(f"  {json.dumps(each)}" for each in value) + "\n ]"
+    if isinstance(value, dict):
+        return (
+            "{\n" + ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in value.items()) + "\n }"
+        )
+    return json.dumps(value)
