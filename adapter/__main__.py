@@ -37,7 +37,11 @@ def main() -> int:
     if options.print:
         text = _table(weights, machine, plan)
     elif options.nodes:
-        text = nodes.commands(group, str(folder)) if group else "# one machine: adapter.toml names no others"
+        text = (
+            nodes.commands(group, str(folder), plan.environment)
+            if group
+            else "# one machine: adapter.toml names no others"
+        )
     elif options.env:
         text = environment.exports(plan.environment, os.environ)
     else:

@@ -45,23 +45,43 @@ CHIPS = {
         Chip("310", None, 8192, 1024),
     )
 }
+OF_A2 = r"(800[TI]|900|300[TI])?A2(POD)?|200TA2BOX16"
 FAMILIES = (
-    (r"910(_9\d+)?|A3|910C", "A3"),
+    (r"910(_9\d+)?|93\d\d|910C|(800[TI]|900|9000|A200T)?A3(BOX8)?", "A3"),
     (r"910B4-1.*", "910B4-1"),
     (r"910B4.*", "910B4"),
-    (r"910B(\d.*)?|A2", "910B3"),
-    (r"310P3-?DUO|300I-?DUO", "310P3-Duo"),
-    (r"310P(\d.*)?", "310P3"),
+    (rf"910B(\d.*)?|{OF_A2}", "910B3"),
+    (r"310P3?-?DUO|300I-?DUO", "310P3-Duo"),
+    (r"310P(\d.*)?|300IPRO", "310P3"),
     (r"950PR(_.*)?", "950PR"),
-    (r"950(DT)?(_.*)?", "950DT"),
+    (r"950(DT)?(_.*)?|A5", "950DT"),
     (r"910A|910PROA|910PREMIUM.*", "910A"),
-    (r"310B\d?", "310B"),
+    (r"310B\d?|200IA2", "310B"),
 )
+SERIES = (
+    (rf"910B|{OF_A2}", ("910B4", "910B1", "910B2", "910B2C", "910B3", "910B4-1")),
+    (r"310P", ("310P3", "310P3-Duo")),
+    (r"950|A5", ("950DT", "950PR")),
+    (r"910", ("910A", "910ProB", "A3")),
+    (r"300I", ("310", "310P3", "310P3-Duo")),
+)
+"""Names that several chips have, the one with the least memory in front."""
 
 
 def chip_called(name: str) -> Chip | None:
     """The chip that npu-smi or a person calls so (npu-smi's "Ascend910" is an A3); None if unheard of."""
-    short = re.sub(r"(?i)^ascend\s*", "", name.strip()).upper().replace("PROB", "ProB")
+    short = _short(name)
     if short in CHIPS:
         return CHIPS[short]
     return next((CHIPS[known] for pattern, known in FAMILIES if re.fullmatch(pattern, short)), None)
+
+
+def chips_meant(name: str) -> tuple[Chip, ...]:
+    """The chips that a person may mean, the one with the least memory in front; empty if unheard of."""
+    short, one = _short(name), chip_called(name)
+    several = next((names for pattern, names in SERIES if re.fullmatch(pattern, short)), ())
+    return tuple(CHIPS[each] for each in several) or ((one,) if one else ())
+
+
+def _short(name: str) -> str:
+    return re.sub(r"(?i)ascend|atlas|huawei|superpod|\s", "", name).upper().replace("PROB", "ProB")

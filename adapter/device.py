@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
 import os
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from adapter.chips import CHIPS, chip_called
+from adapter.chips import CHIPS, chips_meant
 from adapter.settings import SettingsError
 
 NPU_SMI_DEADLINE_S = 30
@@ -23,12 +24,16 @@ VISIBLE = "ASCEND_RT_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Machine:
-    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None if they are unknown."""
+    """`devices` chips or dies that torch counts; `chip` and `hbm_mib` (of one) are None if they are unknown.
+
+    `release` is that of the vllm-ascend that is installed here, "" if none is or another machine is described.
+    """
 
     devices: int
     chip: str | None
     hbm_mib: int | None
     source: str
+    release: str = ""
 
 
 class System(Protocol):
@@ -82,23 +87,35 @@ def find_machine(system: System) -> Machine:
         machine = Machine(nodes, None, None, "/dev/davinci*")
     else:
         machine = Machine(0, None, None, "no npu-smi, no /dev/davinci*")
-    return _only_visible(machine, system.environment.get(VISIBLE))
+    return _only_visible(replace(machine, release=_release()), system.environment.get(VISIBLE))
+
+
+def _release() -> str:
+    try:
+        return importlib.metadata.version("vllm-ascend")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def described_machine(chip_name: str, devices: int) -> Machine:
     """Another machine: `devices` devices of a chip, as torch counts them; the chip "none" means no NPU.
 
+    A name of several chips of one family means the one with the least memory.
+
     Raises:
-        SettingsError: the chip is unknown, or the count is below one.
+        SettingsError: the chip is unknown or ambiguous, or the count is below one.
     """
     if devices < 1:
         raise SettingsError(f"--npus {devices}: expected at least 1; a machine without an NPU is --npu none")
     if chip_name == "none":
         return Machine(0, None, None, "--npu none")
-    chip = chip_called(chip_name)
-    if chip is None:
+    chips = chips_meant(chip_name)
+    if not chips:
         raise SettingsError(f"--npu {chip_name} is not known: expected none, {', '.join(CHIPS)}")
-    return Machine(devices, chip.name, chip.hbm_mib, f"--npu {chip_name}")
+    if len({chip.family for chip in chips}) > 1:
+        raise SettingsError(f"--npu {chip_name} may be {' or '.join(chip.name for chip in chips)}: name one")
+    least = f", the smallest of {', '.join(chip.name for chip in chips)}" if len(chips) > 1 else ""
+    return Machine(devices, chips[0].name, chips[0].hbm_mib, f"--npu {chip_name}{least}")
 
 
 def _chips(table: str) -> list[tuple[str, int]]:
@@ -106,15 +123,18 @@ def _chips(table: str) -> list[tuple[str, int]]:
 
     A chip is a pair of rows. The first has the NPU id and the name, in one cell or in two, then the health; the
     second has the bus id and one or two `used / total` pairs, of which the last is the HBM (the memory, on chips
-    without HBM).
+    without HBM). npu-smi 24.1.0 calls a 910A 910B, too: it has 32 GB, and DDR beside the HBM, which a 910B leaves
+    at 0.
     """
     rows = COLOUR.sub("", table).splitlines()
     chips = []
     for row, next_row in itertools.pairwise(rows):
         named = FIRST_ROW.match(row.strip())
-        totals = re.findall(r"\d+\s*/\s*(\d+)", next_row)
+        totals = [int(total) for total in re.findall(r"\d+\s*/\s*(\d+)", next_row)]
         if named and totals and BUS_ID.search(next_row):
-            chips.append((named.group("name"), int(totals[-1])))
+            name = named.group("name")
+            renamed = name == "910B" and totals[-1] == CHIPS["910A"].hbm_mib and any(totals[:-1])
+            chips.append(("910A" if renamed else name, totals[-1]))
     return chips
 
 

@@ -9,19 +9,20 @@ from collections.abc import Mapping
 from adapter.chips import A310P, Chip
 from adapter.decision import Decision
 from adapter.device import Machine
-from adapter.memory import GIB, MARGIN, cache_bytes
+from adapter.memory import GIB, MARGIN, Layout, cache_bytes
+from adapter.models import WITHOUT_NZ
 from adapter.serving import CPU_CACHE_BYTES, DOCUMENTS, LONGEST_CPU
 from adapter.weights import Weights
 
 
-def variables(weights: Weights, machine: Machine, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:
+def variables(weights: Weights, machine: Machine, chip: Chip | None, layout: Layout) -> tuple[Decision, ...]:
     """The variables for these weights on this machine; the key of a decision is the variable's name."""
     chosen = [Decision("VLLM_NO_USAGE_STATS", "1", "no network is needed", "vLLM's documents")]
     if not weights.remote_code:
         chosen.append(Decision("HF_HUB_OFFLINE", "1", "everything is in MODEL_PATH", "vllm-ascend's CI"))
     if not machine.devices:
         return (*chosen, _cpu_cache(weights))
-    return (*chosen, *_npu(weights, chip, parallel))
+    return (*chosen, *_npu(weights, chip, layout))
 
 
 def exports(decisions: tuple[Decision, ...], environment: Mapping[str, str]) -> str:
@@ -30,7 +31,7 @@ def exports(decisions: tuple[Decision, ...], environment: Mapping[str, str]) -> 
     return "\n".join(f"export {decision.key}={shlex.quote(str(decision.value))}" for decision in absent)
 
 
-def _npu(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:
+def _npu(weights: Weights, chip: Chip | None, layout: Layout) -> tuple[Decision, ...]:
     chosen = [
         Decision("VLLM_WORKER_MULTIPROC_METHOD", "spawn", "a forked process loses the NPU", "vllm-ascend's CI"),
         Decision("VLLM_ENGINE_READY_TIMEOUT_S", "1800", "large weights load slowly", "vllm-ascend's CI"),
@@ -42,10 +43,13 @@ def _npu(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, 
         chosen.append(
             Decision("PYTORCH_NPU_ALLOC_CONF", "expandable_segments:True", "less fragmentation", DOCUMENTS)
         )
-        if parallel > 1:
+        shared = weights.experts > 0 and layout.devices > 1
+        if shared or layout.tensor > 1:
             chosen.append(Decision("HCCL_OP_EXPANSION_MODE", "AIV", "faster collectives", DOCUMENTS))
-        if parallel > 1 and weights.experts:
+        if shared:
             chosen.append(Decision("HCCL_BUFFSIZE", "1024", "experts exchange much (MB)", DOCUMENTS))
+    if weights.architecture in WITHOUT_NZ:
+        chosen.append(Decision("VLLM_ASCEND_ENABLE_NZ", "0", "weight_nz_mode, before 0.23.0", DOCUMENTS))
     return tuple(chosen)
 
 

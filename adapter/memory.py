@@ -2,7 +2,7 @@
 
 The cache is counted as vLLM's KV cache specifications do: for a token and a layer two tensors (keys, values) of
 kv_heads × head_dim, or one of the latent width for MLA; at most a window for sliding layers; a fixed state for
-linear ones.
+linear ones. Sparse attention keeps an index beside them, whole on every device.
 """
 
 from __future__ import annotations
@@ -31,10 +31,29 @@ def cache_bytes(attention: Attention, tokens: int, parallel: int) -> int:
     else:
         heads = max(1, attention.kv_heads // parallel)
         token_layer = 2 * heads * attention.head_dim * CACHE_ELEMENT_BYTES
+    token_layer += attention.index * CACHE_ELEMENT_BYTES
     full_layers = attention.layers - attention.sliding_layers - attention.linear_layers
     seen = min(tokens, attention.window + PREFILL_TOKENS)
     state = attention.linear_layers * LINEAR_STATE_BYTES // parallel
     return state + token_layer * (full_layers * tokens + attention.sliding_layers * seen)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`data` copies of the model, each spread over `tensor` devices."""
+
+    tensor: int
+    data: int = 1
+
+    @property
+    def devices(self) -> int:
+        """The devices of all copies."""
+        return self.tensor * self.data
+
+
+def weight_bytes(weights: Weights, layout: Layout) -> int:
+    """The weights on each device: copies share the experts and have everything else for themselves."""
+    return (weights.total_bytes - weights.expert_bytes) // layout.tensor + weights.expert_bytes // layout.devices
 
 
 @dataclass(frozen=True)
@@ -45,12 +64,12 @@ class Budget:
     usable_bytes: int
     work_bytes: int
 
-    def for_cache(self, weights: Weights, parallel: int) -> int:
-        """The memory that each of `parallel` devices has left beside the weights; negative if they do not fit.
+    def for_cache(self, weights: Weights, layout: Layout) -> int:
+        """The memory that each device has left beside the weights; negative if they do not fit.
 
         If memory is short, work gets half of the rest, so that a launch that may succeed is not given up.
         """
-        left = self.usable_bytes - weights.total_bytes // parallel
+        left = self.usable_bytes - weight_bytes(weights, layout)
         return left - min(self.work_bytes, max(LEAST_WORK_BYTES, left // 2))
 
 

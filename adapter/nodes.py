@@ -1,8 +1,8 @@
-"""Several machines, for weights or contexts that outgrow one: vLLM on Ray, or vLLM's own data parallelism.
+"""Several machines, for weights or contexts that outgrow one: a pipeline on Ray or without it, or data parallelism.
 
 The evaluation service runs on one machine; this is for your own. adapter.toml asks for it:
 
-    multi_node = "ray"                      # or "data-parallel"
+    multi_node = "ray"                      # or "mp", a pipeline without Ray; or "data-parallel"
     nodes = ["10.0.0.1", "10.0.0.2"]        # the first one serves
     network_interface = "eth0"
 """
@@ -18,9 +18,18 @@ from adapter.decision import Decision
 from adapter.settings import Setting, SettingsError
 from adapter.weights import Weights
 
-RAY, DATA_PARALLEL = "ray", "data-parallel"
+RAY, MP, DATA_PARALLEL = "ray", "mp", "data-parallel"
+STYLES = (RAY, MP, DATA_PARALLEL)
 KEYS = frozenset({"multi_node", "nodes", "network_interface", "node_rank"})
 RAY_PORT, RPC_PORT = 6379, 13389
+SOURCED = """\
+ascend=${ASCEND_ROOT:-/usr/local/Ascend}
+toolkit=$ascend/ascend-toolkit/set_env.sh
+[ -r "$toolkit" ] || toolkit=$ascend/cann/set_env.sh
+eval "$(python3 -m adapter.sourced "$toolkit")"
+eval "$(python3 -m adapter.sourced "$ascend/nnal/atb/set_env.sh")"\
+"""
+"""CANN's and ATB's scripts, found as deploy.sh finds them."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,8 @@ def group_of(settings: Mapping[str, Setting]) -> Group | None:
     style = settings.get("multi_node")
     if style is None or style.value is None:
         return None
-    if style.value not in {RAY, DATA_PARALLEL}:
-        raise SettingsError(f"multi_node is {style.value!r}: expected {RAY} or {DATA_PARALLEL}")
+    if style.value not in STYLES:
+        raise SettingsError(f"multi_node is {style.value!r}: expected {', '.join(STYLES)}")
     addresses, interface = settings.get("nodes"), settings.get("network_interface")
     if addresses is None or not isinstance(addresses.value, tuple) or len(addresses.value) < 2:
         raise SettingsError("multi_node needs nodes: a list of at least two addresses, the serving one first")
@@ -53,7 +62,7 @@ def group_of(settings: Mapping[str, Setting]) -> Group | None:
     rank = settings["node_rank"].value if "node_rank" in settings else 0
     if not isinstance(rank, int) or rank >= len(addresses.value):
         raise SettingsError(f"node_rank is {rank}: there are {len(addresses.value)} nodes, counted from 0")
-    return Group(style.value, addresses.value, str(interface.value), rank, style.source)
+    return Group(str(style.value), addresses.value, str(interface.value), rank, style.source)
 
 
 def share_of(weights: Weights, group: Group | None) -> Weights:
@@ -62,14 +71,17 @@ def share_of(weights: Weights, group: Group | None) -> Weights:
         return weights
     count = len(group.addresses)
     attention = weights.attention
-    if attention and group.style == RAY:
+    if attention and group.style != DATA_PARALLEL:
         attention = dataclasses.replace(
             attention,
             layers=-(-attention.layers // count),
             sliding_layers=attention.sliding_layers // count,
             linear_layers=attention.linear_layers // count,
         )
-    return dataclasses.replace(weights, attention=attention, total_bytes=-(-weights.total_bytes // count))
+    experts = -(-weights.expert_bytes // count)
+    others = weights.total_bytes - weights.expert_bytes
+    total = experts + (others if group.style == DATA_PARALLEL else -(-others // count))
+    return dataclasses.replace(weights, attention=attention, total_bytes=total, expert_bytes=experts)
 
 
 def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
@@ -77,13 +89,21 @@ def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
     if group is None:
         return ()
     count, source = len(group.addresses), group.source
-    if group.style == RAY:
+    headless = Decision("headless", True, "the first machine serves", source)
+    if group.style != DATA_PARALLEL:
+        ranks = (
+            Decision("nnodes", count, f"{count} machines", source),
+            Decision("node_rank", group.rank, "the place of this machine", source),
+            Decision("master_addr", group.addresses[0], "the first machine", source),
+            *((headless,) if group.rank else ()),
+        )
         return (
-            Decision("distributed_executor_backend", "ray", f"{count} machines", source),
+            Decision("distributed_executor_backend", group.style, f"{count} machines", source),
             Decision("pipeline_parallel_size", count, "a stage for each machine", source),
+            *(ranks if group.style == MP else ()),
         )
     joining = (
-        Decision("headless", True, "the first machine serves", source),
+        headless,
         Decision("data_parallel_start_rank", group.rank * copies, "the place of this machine", source),
     )
     return (
@@ -95,28 +115,33 @@ def options(group: Group | None, copies: int) -> tuple[Decision, ...]:
     )
 
 
-def commands(group: Group, model_path: str) -> str:
-    """The commands to run on each machine, in this order."""
+def commands(group: Group, model_path: str, variables: tuple[Decision, ...]) -> str:
+    """The commands to run on each machine, in this order, in the folder of this repository."""
     head = group.addresses[0]
     launch = f"MODEL_PATH={shlex.quote(model_path)} ./deploy.sh"
     lines: list[str] = []
     for rank, address in enumerate(group.addresses):
-        lines += [
-            f"# on {address}",
-            *(f"export {name}={shlex.quote(value)}" for name, value in _network(group, address)),
-        ]
-        if group.style == DATA_PARALLEL:
-            lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
-        else:
+        lines += [f"# on {address}", *(_export(name, value) for name, value in _network(group, address))]
+        if group.style == RAY:
             place = f"--address={head}:{RAY_PORT}" if rank else f"--head --port={RAY_PORT}"
-            lines += [f"ray start {place} --node-ip-address={address}", ""]
+            lines += [*_before_ray(variables), f"ray start {place} --node-ip-address={address}", ""]
+        else:
+            lines += [f"ADAPTER_NODE_RANK={rank} {launch}", ""]
     if group.style == RAY:
         lines += [f"# on {head}, in the same shell, once `ray status` shows {len(group.addresses)} nodes", launch]
     return "\n".join(lines).strip()
 
 
+def _before_ray(variables: tuple[Decision, ...]) -> tuple[str, ...]:
+    """Workers get the variables of `ray start`; of those of deploy.sh vLLM copies its own and few others."""
+    return (SOURCED, *(_export(decision.key, str(decision.value)) for decision in variables))
+
+
+def _export(name: str, value: str) -> str:
+    return f"export {name}={shlex.quote(value)}"
+
+
 def _network(group: Group, address: str) -> tuple[tuple[str, str], ...]:
-    """Must be set before Ray starts: its workers inherit them."""
     names = ("GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME")
     ray = (("RAY_EXPERIMENTAL_NOSET_ASCEND_RT_VISIBLE_DEVICES", "1"),) if group.style == RAY else ()
     return (("HCCL_IF_IP", address), *((name, group.interface) for name in names), *ray)

@@ -1,10 +1,11 @@
-"""Over how many devices a model is spread: as few as leave room, and only sizes that divide its heads."""
+"""Over how many devices a model is spread, and how many copies of it the rest of them serve."""
 
 from __future__ import annotations
 
+from adapter.chips import A3, A310P, Chip
 from adapter.decision import Decision, Refusal
 from adapter.device import Machine
-from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, cache_bytes
+from adapter.memory import GIB, LEAST_WORK_BYTES, MARGIN, Budget, Layout, cache_bytes, weight_bytes
 from adapter.weights import Weights
 
 WEIGHTS_SHARE = 0.45
@@ -12,33 +13,126 @@ WEIGHTS_SHARE = 0.45
 device, 14B on two, 32B on four, as vllm-ascend's documents launch them."""
 COMFORTABLE_CONTEXT = 32768
 COMFORTABLE_SEQUENCES = 4
+PROMPT = 40960
+"""A copy that shares its experts with others holds at least one prompt and answer of so many tokens."""
 SMALLEST_CONTEXT = 2048
+RECIPES = "vllm-ascend's recipes"
+COPIED_MIXTURES = {
+    "DeepseekV3ForCausalLM": 4, "DeepseekV4ForCausalLM": 4, "KimiK25ForConditionalGeneration": 4,
+    "Qwen3MoeForCausalLM": 4, "Qwen3VLMoeForConditionalGeneration": 4, "MiniMaxM2ForCausalLM": 4,
+    "MiniMaxM3SparseForConditionalGeneration": 4, "InternVLChatModel": 4, "DeepseekV32ForCausalLM": 8,
+    "Glm4MoeForCausalLM": 8, "GlmMoeDsaForCausalLM": 16, "Qwen3_5MoeForConditionalGeneration": 16,
+}  # fmt: skip
+"""Mixtures that recipes serve in several copies, and the least devices of one copy where the model is large and the
+machine an A3. Copies of Qwen3.5-397B over 8 of its dies each fail in the collectives (vllm-ascend issue 9873)."""
 
 
-def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | None) -> Decision:
-    """The number of devices that one copy of the model is spread over.
+WITHOUT_EXPERT_PARALLEL = frozenset({"MixtralForCausalLM", "HunYuanMoEV1ForCausalLM", "Qwen3NextForCausalLM"})
+"""Mixtures whose recipes cut each expert into pieces."""
+
+
+def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | None, copies: int = 1) -> Decision:
+    """The number of devices that each of `copies` of the model is spread over: as few as leave room.
 
     Raises:
         Refusal: the weights are larger than the memory of all of them, or stored for more of them.
     """
     if not machine.devices:
         return _size(1, "no NPU on this machine", machine.source)
-    if weights.ranks > machine.devices:
-        raise Refusal(f"the weights are stored in shards for {weights.ranks} devices; here are {machine.devices}")
+    each = machine.devices // copies
+    if not each:
+        raise Refusal(f"{machine.devices} device(s) do not hold {copies} copies")
+    if weights.ranks > each:
+        raise Refusal(f"the weights are stored in shards for {weights.ranks} devices; here are {each}")
     if weights.ranks:
         return _size(weights.ranks, "the weights are stored in that many shards", "model-rank-* files")
-    sizes = possible_sizes(weights, machine.devices)
+    sizes = possible_sizes(weights, each)
     if budget is None:
-        return _size(sizes[-1], f"memory unknown: all that divide the heads, of {machine.devices}", machine.source)
-    comfortable = next((size for size in sizes if _is_comfortable(weights, budget, size)), None)
-    if comfortable:
-        load = weights.total_bytes / comfortable / GIB
-        return _size(comfortable, f"{load:.1f} GiB of weights a device leave room for the cache", machine.source)
-    largest = sizes[-1]
+        return _size(sizes[-1], f"memory unknown: all that divide the heads, of {each}", machine.source)
+    comfortable = _comfortable_size(weights, budget, sizes, copies)
+    if comfortable is None:
+        return _tight(weights, budget, Layout(sizes[-1], copies), each)
+    load = weight_bytes(weights, Layout(comfortable, copies)) / GIB
+    return _size(comfortable, f"{load:.1f} GiB of weights a device leave room for the cache", machine.source)
+
+
+def size_of_copies(weights: Weights, machine: Machine, chip: Chip | None, budget: Budget | None) -> Decision | None:
+    """The size of one copy of a large mixture on an A3 whose copies share the experts; None if one is enough."""
+    least, attention = COPIED_MIXTURES.get(weights.architecture or "", 0), weights.attention
+    if not (chip and chip.family == A3 and budget and attention and _shares_experts(weights)) or weights.ranks:
+        return None
+    sizes = possible_sizes(weights, machine.devices)
+    largest = _comfortable_size(weights, budget, sizes, 1) or sizes[-1]
+    tokens = min(weights.context or PROMPT, PROMPT)
+    for size in (size for size in sizes if least <= size < largest):
+        layout = Layout(size, machine.devices // size)
+        if cache_bytes(attention, tokens, size) * MARGIN <= budget.for_cache(weights, layout):
+            load = weight_bytes(weights, layout) / GIB
+            return _size(size, f"{load:.1f} GiB of weights a device: {layout.data} copies share experts", RECIPES)
+    return None
+
+
+def data_parallel_size(weights: Weights, machine: Machine, chip: Chip | None, tensor: int) -> Decision:
+    """The number of copies that share the requests, so that no device is idle; None is one."""
+    key, most = "data_parallel_size", machine.devices // tensor
+    why = _why_one_copy(weights, machine, chip, most)
+    if why:
+        return Decision(key, None, f"one copy: {why}", RECIPES)
+    if not weights.experts:
+        return Decision(key, most, f"copies of {tensor} device(s) each share the requests", "vLLM's documents")
+    even = next((count for count in range(most, 1, -1) if weights.experts % (tensor * count) == 0), None)
+    if even is None:
+        return Decision(key, None, f"one copy: {weights.experts} experts are not shared evenly", "config.json")
+    return Decision(key, even, f"copies of {tensor} device(s) each share requests and experts", RECIPES)
+
+
+def _why_one_copy(weights: Weights, machine: Machine, chip: Chip | None, most: int) -> str:
+    if most < 2:
+        return f"it takes {machine.devices} device(s)" if machine.devices else "no NPU"
+    if chip is None or not machine.hbm_mib or weights.attention is None:
+        return "too little is known of weights and machine"
+    if chip.family == A310P:
+        return "no recipe has more on a 310P"
+    if weights.experts and not _shares_experts(weights):
+        return "no recipe has more of this mixture"
+    return ""
+
+
+def _shares_experts(weights: Weights) -> bool:
+    known = weights.architecture in COPIED_MIXTURES and weights.quantization in {None, "ascend"}
+    return weights.experts > 0 and known
+
+
+def possible_sizes(weights: Weights, devices: int) -> tuple[int, ...]:
+    """The powers of two up to `devices` that vLLM accepts for the model's heads, smallest first."""
+    powers = tuple(2**power for power in range(devices.bit_length()))
+    shape = weights.attention
+    if shape is None:
+        return powers
+    heads, kv_heads = shape.heads, shape.kv_heads
+    return tuple(size for size in powers if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0))
+
+
+def expert_parallel(weights: Weights, machine: Machine, chip: Chip | None, layout: Layout) -> Decision:
+    """Experts are spread over the devices whole, rather than each cut into pieces."""
+    key = "enable_expert_parallel"
+    if not weights.experts:
+        return Decision(key, False, "no mixture of experts", "config.json")
+    if not machine.devices or layout.devices == 1:
+        return Decision(key, False, "one device", machine.source)
+    if chip and chip.family == A310P:
+        return Decision(key, False, "vllm-ascend refuses it on a 310P", "vllm_ascend/_310p/fused_moe")
+    if weights.architecture in WITHOUT_EXPERT_PARALLEL:
+        return Decision(key, False, "no recipe of this mixture has it", RECIPES)
+    return Decision(key, True, f"{weights.experts} experts over {layout.devices} devices", RECIPES)
+
+
+def _tight(weights: Weights, budget: Budget, layout: Layout, devices: int) -> Decision:
+    largest = layout.tensor
     needed = _smallest_cache(weights, largest)
-    if budget.for_cache(weights, largest) >= needed:
-        return _size(largest, f"all that divide the heads, of {machine.devices}: tight", machine.source)
-    left = budget.for_cache(weights, largest)
+    left = budget.for_cache(weights, layout)
+    if left >= needed:
+        return _size(largest, f"all that divide the heads, of {devices}: tight", "adapter/parallel.py")
     if left > 0:
         raise Refusal(
             f"the weights leave {left / GIB:.1f} GiB for the cache on each of {largest} device(s), and a short "
@@ -52,34 +146,18 @@ def tensor_parallel_size(weights: Weights, machine: Machine, budget: Budget | No
     )
 
 
-def possible_sizes(weights: Weights, devices: int) -> tuple[int, ...]:
-    """The powers of two up to `devices` that vLLM accepts for the model's heads, smallest first."""
-    powers = tuple(2**power for power in range(devices.bit_length()))
-    shape = weights.attention
-    if shape is None:
-        return powers
-    heads, kv_heads = shape.heads, shape.kv_heads
-    return tuple(size for size in powers if heads % size == 0 and (kv_heads % size == 0 or size % kv_heads == 0))
+def _comfortable_size(weights: Weights, budget: Budget, sizes: tuple[int, ...], copies: int) -> int | None:
+    return next((size for size in sizes if _is_comfortable(weights, budget, Layout(size, copies))), None)
 
 
-def expert_parallel(weights: Weights, machine: Machine, size: int) -> Decision:
-    """Experts are spread over the devices whole, rather than each cut into pieces."""
-    key = "enable_expert_parallel"
-    if not weights.experts:
-        return Decision(key, False, "no mixture of experts", "config.json")
-    if not machine.devices or size == 1:
-        return Decision(key, False, "one device", machine.source)
-    return Decision(key, True, f"{weights.experts} experts over {size} devices", "vllm-ascend's MoE tutorials")
-
-
-def _is_comfortable(weights: Weights, budget: Budget, size: int) -> bool:
-    if weights.total_bytes / size > WEIGHTS_SHARE * budget.torch_bytes:
+def _is_comfortable(weights: Weights, budget: Budget, layout: Layout) -> bool:
+    if weight_bytes(weights, layout) > WEIGHTS_SHARE * budget.torch_bytes:
         return False
     if weights.attention is None:
         return True
     context = min(weights.context or COMFORTABLE_CONTEXT, COMFORTABLE_CONTEXT)
-    cache = cache_bytes(weights.attention, context, size) * COMFORTABLE_SEQUENCES * MARGIN
-    return cache <= budget.for_cache(weights, size)
+    cache = cache_bytes(weights.attention, context, layout.tensor) * COMFORTABLE_SEQUENCES * MARGIN
+    return cache <= budget.for_cache(weights, layout)
 
 
 def _smallest_cache(weights: Weights, size: int) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from adapter import environment, nodes, parallel, precision, serving
+from adapter import environment, models, nodes, parallel, precision, serving
 from adapter.chips import Chip, chip_called
 from adapter.decision import Decision
 from adapter.device import Machine
-from adapter.memory import budget_of
+from adapter.memory import Budget, Layout, budget_of
 from adapter.settings import Setting
 from adapter.weights import Weights
 
@@ -37,27 +37,35 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
     """
     chip = chip_called(machine.chip) if machine.chip else None
     group = nodes.group_of(settings)
+    weights = precision.as_loaded(weights, chip)
     share = nodes.share_of(weights, group)
-    quantization = _by_hand("quantization", settings) or precision.quantization(weights, machine)
+    quantization = _by_hand("quantization", settings) or precision.quantization(weights, machine, chip)
     utilization = _by_hand("gpu_memory_utilization", settings) or serving.gpu_memory_utilization(machine)
     budget = budget_of(machine, chip, weights, _number(utilization, serving.UTILIZATION))
-    spread = _by_hand("tensor_parallel_size", settings) or parallel.tensor_parallel_size(share, machine, budget)
+    spread = _by_hand("tensor_parallel_size", settings) or _spread(share, machine, chip, budget, settings)
     size = int(_number(spread, 1))
-    room = serving.Room(share, machine, chip, size, budget.for_cache(share, size) if budget else None)
+    copies = _by_hand("data_parallel_size", settings) or _copies(share, machine, chip, size, group)
+    layout = Layout(size, int(_number(copies, 1)))
+    room = serving.Room(share, machine, chip, size, budget.for_cache(share, layout) if budget else None)
     length = _by_hand("max_model_len", settings) or serving.max_model_len(room)
+    sequences = _by_hand("max_num_seqs", settings) or serving.max_num_seqs(
+        room, int(_number(length, serving.TYPICAL_TOKENS))
+    )
+    eager = _switch("enforce_eager", settings)
     planned = (
         precision.dtype(weights, machine, chip),
         quantization,
         spread,
-        parallel.expert_parallel(weights, machine, size),
+        *(() if group else (copies,)),
+        parallel.expert_parallel(weights, machine, chip, layout),
         length,
-        serving.max_num_seqs(room, int(_number(length, serving.TYPICAL_TOKENS))),
+        sequences,
         serving.max_num_batched_tokens(machine, chip),
         utilization,
         serving.trust_remote_code(weights),
         *serving.for_modalities(weights, machine),
-        *serving.for_chip(weights, chip, size),
-        *nodes.options(group, max(1, machine.devices // size)),
+        *models.options(weights, machine, chip, models.Launch(size, int(_number(sequences, 1)), eager)),
+        *nodes.options(group, layout.data),
     )
     keys = [decision.key for decision in planned]
     others = [key for key in settings if key not in {*keys, *nodes.KEYS}]
@@ -65,8 +73,26 @@ def make_plan(weights: Weights, machine: Machine, settings: Settings) -> Plan:
         *(_by_hand(decision.key, settings) or decision for decision in planned),
         *(decision for key in others if (decision := _by_hand(key, settings))),
     )
-    variables = environment.variables(weights, machine, chip, size)
+    variables = environment.variables(weights, machine, chip, layout)
     return Plan(options, variables, (*weights.remarks, *_remarks(machine, chip, group)))
+
+
+def _spread(
+    share: Weights, machine: Machine, chip: Chip | None, budget: Budget | None, settings: Settings
+) -> Decision:
+    """The size of one copy; what is left to each where the number of copies was decided by hand."""
+    asked = _by_hand("data_parallel_size", settings)
+    if asked:
+        return parallel.tensor_parallel_size(share, machine, budget, int(_number(asked, 1)))
+    shared = parallel.size_of_copies(share, machine, chip, budget)
+    return shared or parallel.tensor_parallel_size(share, machine, budget)
+
+
+def _copies(share: Weights, machine: Machine, chip: Chip | None, size: int, group: nodes.Group | None) -> Decision:
+    if group:
+        copies = max(1, machine.devices // size) if group.style == nodes.DATA_PARALLEL else 1
+        return Decision("data_parallel_size", copies, "copies on this machine", group.source)
+    return parallel.data_parallel_size(share, machine, chip, size)
 
 
 def _remarks(machine: Machine, chip: Chip | None, group: nodes.Group | None) -> Iterator[str]:
@@ -81,6 +107,11 @@ def _remarks(machine: Machine, chip: Chip | None, group: nodes.Group | None) -> 
 def _by_hand(key: str, settings: Settings) -> Decision | None:
     setting = settings.get(key)
     return Decision(key, setting.value, "decided by hand", setting.source) if setting else None
+
+
+def _switch(key: str, settings: Settings) -> bool | None:
+    value = settings[key].value if key in settings else None
+    return value if isinstance(value, bool) else None
 
 
 def _number(decision: Decision, otherwise: float) -> float:

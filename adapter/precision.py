@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from adapter.chips import Chip
+import re
+from dataclasses import replace
+
+from adapter.chips import A950, Chip
 from adapter.decision import Decision, Refusal
 from adapter.device import Machine
 from adapter.weights import Weights
 
 RUNS_ON_ASCEND = frozenset({"ascend", "compressed-tensors", "fp8", "deepseek_v4_fp8", "modelopt_mxfp8", "mxfp8"})
-"""The methods that vllm-ascend's platform accepts."""
+"""The methods that the newest vllm-ascend accepts; a test of the kit compares them with its catalogue."""
+KEEPS_FP8 = frozenset({"DeepseekV4ForCausalLM", "DeepseekV41ForCausalLM"})
+MINIMAX = "MiniMaxM2ForCausalLM"
+READS_FP8 = KEEPS_FP8 | {MINIMAX}
+"""Up to 0.26, its code for FP8 reads a key of DeepSeek-V4 (issue 14467); MiniMax-M2's weights become bfloat16."""
+READS_ALL_FP8_FROM = (0, 27)
+NOT_OF_MINIMAX = re.compile(r"0\.(21|22|24|25|26)\..*|0\.23\.0rc.*")
+"""Releases that find MiniMax-M2's weights to be FP8 after all, and read that key (issue 12685)."""
+OF_950 = frozenset({"mxfp8", "modelopt_mxfp8"})
+
+
+def as_loaded(weights: Weights, chip: Chip | None) -> Weights:
+    """The weights with the bytes that they take on the device: chips before the 950 turn FP8 into 16 bits."""
+    kept = weights.architecture in KEEPS_FP8
+    if weights.quantization != "fp8" or kept or chip is None or chip.family == A950:
+        return weights
+    stored = weights.total_bytes
+    # What is in no expert was counted in 16 bits already.
+    experts = weights.expert_bytes + stored if weights.expert_bytes else 0
+    return replace(weights, total_bytes=2 * stored, expert_bytes=experts)
 
 
 def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
@@ -26,11 +48,11 @@ def dtype(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
     return Decision(key, None, f"the weights say {stored or 'nothing'}: vLLM chooses{where}", "config.json")
 
 
-def quantization(weights: Weights, machine: Machine) -> Decision:
+def quantization(weights: Weights, machine: Machine, chip: Chip | None) -> Decision:
     """`ascend` for weights that ModelSlim has quantised; vLLM finds other methods in config.json itself.
 
     Raises:
-        Refusal: vllm-ascend does not run the method.
+        Refusal: vllm-ascend does not run the method, or not for this architecture or on this chip.
     """
     key, method = "quantization", weights.quantization
     if method is None:
@@ -42,4 +64,23 @@ def quantization(weights: Weights, machine: Machine) -> Decision:
             f"vllm-ascend runs {', '.join(sorted(RUNS_ON_ASCEND))} weights, not {method:.38}: "
             "take other weights, or set ADAPTER_QUANTIZATION"
         )
+    if chip and method == "fp8" and weights.architecture not in READS_FP8 and not _reads_all_fp8(machine.release):
+        raise Refusal(
+            "vllm-ascend before 0.27 runs FP8 weights of DeepSeek-V4 and MiniMax-M2 alone (issue 14467): "
+            "take bfloat16 or ModelSlim weights, or set ADAPTER_QUANTIZATION"
+        )
+    if chip and method == "fp8" and weights.architecture == MINIMAX and NOT_OF_MINIMAX.fullmatch(machine.release):
+        raise Refusal(
+            f"vllm-ascend {machine.release} does not run FP8 weights of MiniMax-M2, 0.23.0 does (issue 12685): "
+            "take bfloat16 or ModelSlim weights, or set ADAPTER_QUANTIZATION"
+        )
+    if chip and method in OF_950 and chip.family != A950:
+        raise Refusal(
+            f"{method} weights run on a 950 alone, not on a {chip.name}: take others, or set ADAPTER_QUANTIZATION"
+        )
     return Decision(key, None, f"vLLM finds {method} in the configuration", "config.json")
+
+
+def _reads_all_fp8(release: str) -> bool:
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= READS_ALL_FP8_FROM

@@ -12,12 +12,15 @@ from adapter.memory import GIB, MARGIN, cache_bytes, longest_context
 from adapter.weights import Weights
 
 UTILIZATION = 0.9
-LONGEST_NPU, LONGEST_310P, LONGEST_CPU = 40960, 16384, 8192
-SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_CPU = 128, 32, 16
+LONGEST_NPU, LONGEST_310P, LONGEST_CPU = 40960, 20480, 8192
+LONGER_NPU, LONGER_SEQUENCES = (131072, 65536), 2
+"""The context where the cache holds so many sequences of that length."""
+SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_HYBRID_310P, SEQUENCES_CPU = 128, 32, 16, 16
+"""At most; fewer on a 310P for mixtures with linear attention, as in the recipe of Qwen3.6-35B-A3B."""
 TYPICAL_TOKENS = 2048
 CPU_CACHE_BYTES = 4 * GIB
 DOCUMENTS = "vllm-ascend's documents"
-PER_PROMPT = {"image": 8, "video": 1, "audio": 1}
+PER_PROMPT = {"image": 8, "audio": 1}
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def max_model_len(room: Room) -> Decision:
     Long rather than short: a request whose max_tokens goes beyond it is refused.
     """
     key, context = "max_model_len", room.weights.context
-    longest = room.of(LONGEST_NPU, LONGEST_310P, LONGEST_CPU)
+    longest = _longest(room)
     attention = room.weights.attention
     cache = room.cache if room.machine.devices else CPU_CACHE_BYTES
     if attention and cache is not None:
@@ -66,10 +69,22 @@ def max_model_len(room: Room) -> Decision:
     return Decision(key, longest, f"enough for an evaluation, of the model's {context}", "adapter/serving.py")
 
 
+def _longest(room: Room) -> int:
+    """The context that an evaluation needs: thinking takes tens of thousands of tokens, more than most need."""
+    longest = room.of(LONGEST_NPU, LONGEST_310P, LONGEST_CPU)
+    attention, cache = room.weights.attention, room.cache
+    if attention is None or cache is None or longest != LONGEST_NPU:
+        return longest
+    room_of_one = cache / LONGER_SEQUENCES / MARGIN
+    return next((n for n in LONGER_NPU if cache_bytes(attention, n, room.parallel) <= room_of_one), LONGEST_NPU)
+
+
 def max_num_seqs(room: Room, longest: int) -> Decision:
     """Requests at a time: as many as the cache holds at a usual length, of `longest` at most; the others wait."""
-    key, most = "max_num_seqs", room.of(SEQUENCES_NPU, SEQUENCES_310P, SEQUENCES_CPU)
     attention = room.weights.attention
+    hybrid = attention and attention.linear_layers and room.weights.experts
+    old = SEQUENCES_HYBRID_310P if hybrid else SEQUENCES_310P
+    key, most = "max_num_seqs", room.of(SEQUENCES_NPU, old, SEQUENCES_CPU)
     if not room.machine.devices:
         return Decision(key, most, "a modest number without an NPU", "adapter/serving.py")
     if not attention or room.cache is None:
@@ -103,31 +118,11 @@ def for_modalities(weights: Weights, machine: Machine) -> tuple[Decision, ...]:
             Decision("limit_mm_per_prompt", None, why, source),
             Decision("mm_processor_cache_gb", None, why, source),
         )
-    limits = {name: PER_PROMPT[name] for name in weights.modalities}
+    # A video takes the memory of a long one. Only models that also hear are asked about any mix of inputs.
+    videos = 1 if "audio" in weights.modalities else 0
+    limits = {name: {**PER_PROMPT, "video": videos}[name] for name in weights.modalities}
+    why = "vLLM keeps memory for as many" + ("; a task of images has no videos" if videos == 0 else "")
     return (
-        Decision("limit_mm_per_prompt", json.dumps(limits), "vLLM keeps memory for as many", DOCUMENTS),
+        Decision("limit_mm_per_prompt", json.dumps(limits), why, DOCUMENTS),
         Decision("mm_processor_cache_gb", 0, "every input comes once: nothing to keep", DOCUMENTS),
     )
-
-
-def for_chip(weights: Weights, chip: Chip | None, parallel: int) -> tuple[Decision, ...]:
-    """Graph mode for all chips that have it, and the special options of a 310P."""
-    graphs: dict[str, object] = {"cudagraph_mode": "FULL_DECODE_ONLY"}
-    if chip is None or chip.family is None:
-        return (Decision("compilation_config", None, "vLLM chooses", "adapter/serving.py"),)
-    if chip.family != A310P:
-        return (Decision("compilation_config", json.dumps(graphs), "graphs for decoding", DOCUMENTS),)
-    graphs["cudagraph_capture_sizes"] = [16, 32] if parallel > 1 else [1, 2, 4, 8, 16, 32]
-    options = {"ascend_compilation_config": {"enable_npugraph_ex": False}}
-    return (
-        Decision("compilation_config", json.dumps(graphs), "a 310P holds few graphs", DOCUMENTS),
-        Decision("additional_config", json.dumps(options), "not for a 310P", DOCUMENTS),
-        Decision("no_enable_prefix_caching", True, "not for a 310P", DOCUMENTS),
-        _load_format(weights),
-    )
-
-
-def _load_format(weights: Weights) -> Decision:
-    if weights.ranks:
-        return Decision("load_format", "sharded_state", "stored in shards, one a device", "model-rank-* files")
-    return Decision("load_format", None, "not stored in shards", "file names")

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 LEAVE_TO_VLLM = "default"
+VERIFIER = "npu-adapter"
+"""A table of the same file, for those who verify the repository."""
 Value = str | int | float | bool | tuple[str, ...]
 
 
@@ -92,15 +94,20 @@ KEYS = {
     "trust_remote_code": SWITCH,
     "quantization": Key(_word, "a quantisation that vLLM knows, such as ascend"),
     "enable_expert_parallel": SWITCH,
+    "data_parallel_size": COUNT,
     "max_num_batched_tokens": COUNT,
     "gpu_memory_utilization": Key(_fraction, "a number above 0, at most 1"),
     "limit_mm_per_prompt": OBJECT,
     "mm_processor_cache_gb": Key(_size, "a number of GiB"),
     "compilation_config": OBJECT,
     "additional_config": OBJECT,
+    "speculative_config": OBJECT,
+    "enforce_eager": SWITCH,
+    "tokenizer_mode": Key(_word, "a mode that vLLM knows, such as deepseek_v4"),
+    "mamba_ssm_cache_dtype": Key(_word, "a vLLM dtype such as float16 or auto"),
     "load_format": Key(_word, "a format that vLLM knows, such as safetensors"),
     "no_enable_prefix_caching": SWITCH,
-    "multi_node": Key(_word, "ray or data-parallel"),
+    "multi_node": Key(_word, "ray, mp or data-parallel"),
     "nodes": Key(_words, "a list of addresses"),
     "network_interface": Key(_word, "the name of a network interface"),
     "node_rank": Key(_rank, "a whole number from 0"),
@@ -133,7 +140,9 @@ def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
 def _setting(key: str, text: str, source: str) -> Setting:
     where = source if source.startswith("ADAPTER_") else f"{source}: {key}"
     if key not in KEYS:
-        raise SettingsError(f"{where} is not known; the keys are {', '.join(KEYS)}")
+        close = difflib.get_close_matches(key, KEYS, 1)
+        known = f"did you mean {close[0]}?" if close else f"the keys are {', '.join(KEYS)}"
+        raise SettingsError(f"{where} is not known; {known}")
     if text == LEAVE_TO_VLLM:
         return Setting(None, source)
     try:
@@ -156,7 +165,7 @@ def _from_file(file: Path) -> dict[str, str]:
         table = _toml().loads(text)
     except ValueError as error:
         raise SettingsError(f"{file.name}: {error}") from None
-    return {key: _as_text(value) for key, value in table.items()}
+    return {key: _as_text(value) for key, value in table.items() if key != VERIFIER}
 
 
 def _as_text(value: object) -> str:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adapter.experts import KEYS as EXPERT_KEYS
+from adapter.experts import expert_bytes
+
 MAX_JSON_BYTES = 64 * 2**20
 MOST, MOST_LAYERS = 2**63, 10_000
 MAX_HEADER_BYTES = 100 * 2**20
@@ -30,7 +33,8 @@ IMPLIED: Mapping[str, Mapping[str, Any]] = {
         "sliding_window": 4096, "sliding_window_pattern": 6,
     },
 }  # fmt: skip
-EXPERT_KEYS = ("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
+DESCRIPTION = "quant_model_description.json"
+MTP_KEYS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 
 Json = Mapping[str, Any]
 
@@ -39,7 +43,8 @@ Json = Mapping[str, Any]
 class Attention:
     """The shape of the key-value cache. `latent` is the width of MLA's compressed cache, 0 elsewhere.
 
-    `sliding_layers` of the layers see at most `window` tokens; `linear_layers` keep no cache that grows.
+    `sliding_layers` of the layers see at most `window` tokens; `linear_layers` keep no cache that grows. `index` is
+    the width of what sparse attention keeps of each token to choose by.
     """
 
     layers: int
@@ -50,13 +55,17 @@ class Attention:
     sliding_layers: int = 0
     window: int = 0
     linear_layers: int = 0
+    index: int = 0
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded: float32 is halved.
+    """Facts of one folder; None is unknown. `total_bytes` is what gets loaded: float32 is halved, for one.
 
-    `ranks` is the number of devices that weights in vLLM's sharded_state format were stored for, 0 otherwise.
+    `expert_bytes` is the part of it that are experts, rather too little than too much; `mtp_layers` counts the
+    layers for multi-token prediction that config.json names; `scheme` is what ModelSlim calls the numbers of most
+    tensors (W8A8, W4A8_DYNAMIC, …); `ranks` is the number of devices that weights in vLLM's sharded_state format
+    were stored for, 0 otherwise.
     """
 
     path: str
@@ -67,7 +76,10 @@ class Weights:
     vocabulary: int | None = None
     total_bytes: int = 0
     experts: int = 0
+    expert_bytes: int = 0
+    mtp_layers: int = 0
     quantization: str | None = None
+    scheme: str | None = None
     modalities: tuple[str, ...] = ()
     remote_code: tuple[str, ...] = ()
     ranks: int = 0
@@ -84,16 +96,22 @@ def read_weights(folder: Path) -> Weights:
     text = _text_part(config)
     text = {**IMPLIED.get(_word(text, "model_type") or "", {}), **text}
     files = _weight_files(folder, remarks)
+    quantization, architecture = _quantization(folder, config, text), _first_word(config.get("architectures"))
+    total_bytes = _total_bytes(folder, files)
+    experts = experts if (experts := _number(text, *EXPERT_KEYS) or 0) > 1 else 0
     return Weights(
         path=str(folder),
-        architecture=_first_word(config.get("architectures")),
+        architecture=architecture,
         dtype=_word(config, "dtype", "torch_dtype") or _word(text, "dtype", "torch_dtype") or _stored_dtype(files),
         context=_context(text),
         attention=_attention(text),
         vocabulary=_number(text, "vocab_size"),
-        total_bytes=_total_bytes(folder, files),
-        experts=experts if (experts := _number(text, *EXPERT_KEYS) or 0) > 1 else 0,
-        quantization=_quantization(folder, config, text),
+        total_bytes=total_bytes,
+        experts=experts,
+        expert_bytes=expert_bytes(text, total_bytes) if experts else 0,
+        mtp_layers=_number(text, *MTP_KEYS) or 0,
+        quantization=quantization,
+        scheme=_scheme(folder),
         modalities=_modalities(config),
         remote_code=tuple(name for name, document in documents.items() if document.get("auto_map")),
         ranks=len({match.group(1) for file in files if (match := RANK_FILE.match(file.name))}),
@@ -179,7 +197,14 @@ def _attention(text: Json) -> Attention | None:
         sliding_layers=_sliding_layers(text, kinds, layers) if window else 0,
         window=window or 0,
         linear_layers=_linear_layers(text, kinds, layers),
+        index=_index(text),
     )
+
+
+def _index(text: Json) -> int:
+    sparse = text.get("sparse_attention_config")
+    of_latent = _number(text, "index_head_dim") if _number(text, "kv_lora_rank") else 0
+    return of_latent or (_number(sparse, "sparse_index_dim") if isinstance(sparse, dict) else 0) or 0
 
 
 def _sliding_layers(text: Json, kinds: Counter[str], layers: int) -> int:
@@ -253,7 +278,7 @@ def _stored_dtype(files: tuple[Path, ...]) -> str | None:
 
 def _quantization(folder: Path, config: Json, text: Json) -> str | None:
     """The method's name as vLLM calls it; "ascend" for weights that ModelSlim has quantised."""
-    if (folder / "quant_model_description.json").is_file():
+    if (folder / DESCRIPTION).is_file():
         return "ascend"
     for part in (config, text):
         for name in ("quantization_config", "compression_config"):
@@ -263,6 +288,12 @@ def _quantization(folder: Path, config: Json, text: Json) -> str | None:
     apart = _document(folder / "hf_quant_config.json", []).get("quantization")  # ModelOpt until 0.29
     algorithm = _word(apart, "quant_algo") if isinstance(apart, dict) else None
     return {"NVFP4": "modelopt_fp4", "MXFP8": "modelopt_mxfp8"}.get(algorithm, "modelopt") if algorithm else None
+
+
+def _scheme(folder: Path) -> str | None:
+    described = _document(folder / DESCRIPTION, []).items()
+    kinds = Counter(kind for name, kind in described if name.endswith(".weight") and isinstance(kind, str))
+    return next((kind for kind, _ in kinds.most_common() if kind != "FLOAT"), None)
 
 
 def _modalities(config: Json) -> tuple[str, ...]:

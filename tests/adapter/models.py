@@ -98,6 +98,5 @@ MODELS = (
     Model("R1-Distill-Llama-70B", 141.1, 327680,
           shape(80, 64, 8, 8192, 131072, rope_scaling={"rope_type": "llama3", "factor": 8.0,
                                                        "original_max_position_embeddings": 8192})),
-    Model("Qwen3-235B-A22B-FP8", 239.0, 192512,
-          shape(94, 64, 4, 4096, 40960, 128, num_experts=128, quantization_config={"quant_method": "fp8"})),
+    Model("Qwen3-235B-A22B-W8A8", 239.0, 192512, shape(94, 64, 4, 4096, 40960, 128, num_experts=128), quantised=True),
 )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.chips import CHIPS, chip_called
+from adapter.chips import CHIPS, chip_called, chips_meant
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
 from healthcheck import hardware
@@ -66,6 +66,20 @@ def test_the_five_layouts(table, devices, chip, hbm_mib, health):
     assert (machine.devices, machine.chip, machine.hbm_mib) == (devices, chip, hbm_mib)
 
 
+OLD_910A = """
+| 0     910B                | OK            | 78.0        38                0    / 0             |
+| 0                         | 0000:C1:00.0  | 0           {beside}      18   / {hbm}         |
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "hbm", "chip"),
+    [("2387 / 13553", 32768, "910A"), ("0    / 0    ", 32768, "910B"), ("2387 / 13553", 65536, "910B")],
+)
+def test_npu_smi_24_1_0_calls_a_910a_a_910b(beside, hbm, chip):
+    assert find_machine(RecordedSystem(OLD_910A.format(beside=beside, hbm=hbm))).chip == chip
+
+
 def test_no_npu():
     assert find_machine(RecordedSystem()).devices == 0
 
@@ -102,6 +116,31 @@ def test_an_empty_list_of_visible_devices_hides_none():
 def test_names_of_chips(name, chip):
     found = chip_called(name)
     assert (found.name if found else None) == chip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["A2", "A3", "A5", "Atlas 800I A2", "Atlas 800T A3", "Atlas 900 A3 SuperPoD", "Atlas 300I Duo", "310P Duo", "310P",
+     "Atlas 300I Pro", "Atlas 200I A2", "Atlas 200T A2 Box16", "910B", "910C", "9392", "950", "910", "300I", "Ascend910B4-1"],
+)  # fmt: skip
+def test_the_kit_takes_the_same_kinds_for_a_name(name):
+    kinds, chips = hardware.find(name), chips_meant(name)
+    assert [kind.name.replace("910C", "A3") for kind in kinds] == [chip.name for chip in chips]
+
+
+@pytest.mark.parametrize(("name", "chip"), [("A2", "910B4"), ("Atlas 800I A2", "910B4"), ("A5", "950DT")])
+def test_a_described_series_is_its_smallest_chip(name, chip):
+    machine = described_machine(name, 2)
+    assert (machine.chip, machine.hbm_mib) == (chip, CHIPS[chip].hbm_mib)
+    assert f"--npu {name}, the smallest of {chip}, " in machine.source
+
+
+@pytest.mark.parametrize(
+    ("name", "either"), [("910", "910A or 910ProB or A3"), ("Atlas 300I", "310 or 310P3 or 310P3-Duo")]
+)
+def test_a_name_of_unlike_chips_is_answered_with_them(name, either):
+    with pytest.raises(SettingsError, match=f"--npu {name} may be {either}: name one"):
+        described_machine(name, 1)
 
 
 @pytest.mark.parametrize("kind", hardware.KINDS, ids=lambda kind: kind.name)

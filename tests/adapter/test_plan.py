@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.chips import chip_called
 from adapter.decision import Refusal
 from adapter.device import Machine
 from adapter.plan import make_plan
@@ -86,6 +87,50 @@ def test_quantisations_that_vllm_ascend_does_not_run_are_refused_with_the_reason
         decisions(replace(SMALL, quantization=method))
 
 
+def test_fp8_weights_are_those_of_deepseek_v4_and_minimax_m2():
+    weights = replace(SMALL, quantization="fp8")
+    with pytest.raises(Refusal, match=r"FP8 weights of DeepSeek-V4 and MiniMax-M2 alone .*ADAPTER_QUANTIZATION$"):
+        decisions(weights)
+    assert decisions(replace(weights, architecture="DeepseekV4ForCausalLM"))["quantization"].value is None
+    assert decisions(weights, quantization="fp8")["quantization"].value == "fp8"
+
+
+@pytest.mark.parametrize(("release", "runs"), [("0.26.0rc1", False), ("0.27.1rc1", True), ("0.30.0rc2", True)])
+def test_later_releases_read_the_fp8_weights_of_all_models(release, runs):
+    weights, machine = replace(SMALL, quantization="fp8"), Machine(1, "910B3", 65536, "test", release)
+    if runs:
+        assert decisions(weights, machine)["quantization"].value is None
+    else:
+        with pytest.raises(Refusal, match=r"before 0\.27"):
+            decisions(weights, machine)
+
+
+@pytest.mark.parametrize(("chip", "hbm_mib", "devices"), [("910B3", 65536, 2), ("910B4", 32768, 4)])
+def test_fp8_weights_take_16_bits_a_number_on_a_910b(chip, hbm_mib, devices):
+    dense = replace(SMALL, quantization="fp8", total_bytes=35 * 10**9)
+    mixture = replace(dense, experts=128, expert_bytes=30 * 10**9, architecture="Qwen3MoeForCausalLM")
+    for weights in (dense, mixture):
+        machine = Machine(devices, chip, hbm_mib, "test", "0.30.0rc2")
+        assert decisions(weights, machine)["tensor_parallel_size"].value == devices
+        with pytest.raises(Refusal, match=r"the weights need 65\.2 GiB"):
+            decisions(weights, replace(machine, devices=devices // 2))
+
+
+def test_fp8_weights_keep_their_size_on_a_950_and_for_deepseek_v4():
+    weights = replace(SMALL, quantization="fp8", total_bytes=35 * 10**9)
+    one = Machine(1, "Ascend950DT", 86016, "test", "0.30.0rc2")
+    assert decisions(weights, one)["tensor_parallel_size"].value == 1
+    kept = replace(weights, architecture="DeepseekV4ForCausalLM")
+    assert decisions(kept, Machine(1, "910B3", 65536, "test"))["tensor_parallel_size"].value == 1
+
+
+def test_mx_formats_are_of_the_950():
+    weights = replace(SMALL, quantization="mxfp8")
+    with pytest.raises(Refusal, match="on a 950 alone, not on a 910B3"):
+        decisions(weights)
+    assert decisions(weights, Machine(8, "Ascend950DT", 86016, "test"))["quantization"].value is None
+
+
 def test_they_are_no_concern_of_a_machine_without_npus():
     weights = replace(SMALL, quantization="awq")
     assert decisions(weights, Machine(0, None, None, "test"))["quantization"].value is None
@@ -113,12 +158,12 @@ def test_a_310p_gets_its_special_options():
     options = decisions(machine=Machine(1, "310P3", 43693, "test"))
     assert options["dtype"].value == "float16"
     assert options["no_enable_prefix_caching"].value is True
-    assert options["max_model_len"].value <= 16384
+    assert options["max_model_len"].value <= 20480
     assert options["max_num_seqs"].value <= 32
     assert json.loads(options["compilation_config"].value)["cudagraph_mode"] == "FULL_DECODE_ONLY"
     assert json.loads(options["additional_config"].value)["ascend_compilation_config"] == {
-        "enable_npugraph_ex": False
-    }
+        "enable_npugraph_ex": False, "fuse_norm_quant": False,
+    }  # fmt: skip
     assert options["load_format"].value is None
 
 
@@ -263,7 +308,7 @@ def test_what_is_ignored_is_named(adapter):
 def test_a_refusal_of_a_quantisation_is_short_enough_to_be_quoted_whole():
     weights = Weights(path="w", quantization="a method that config.json does not name")
     with pytest.raises(Refusal, match=r": take other weights, or set ADAPTER_QUANTIZATION$") as refused:
-        quantization(weights, Machine(1, "910B3", 65536, ""))
+        quantization(weights, Machine(1, "910B3", 65536, ""), chip_called("910B3"))
     assert len(f"adapter: {refused.value}") <= 200
 
 
@@ -285,3 +330,19 @@ def test_it_needs_nothing_but_the_standard_library():
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def fp8_of_minimax(release):
+    weights = Weights(path="w", architecture="MiniMaxM2ForCausalLM", quantization="fp8")
+    return quantization(weights, Machine(8, "910B3", 65536, "", release=release), chip_called("910B3"))
+
+
+@pytest.mark.parametrize("release", ["0.20.2rc1", "0.23.0", "0.23.0.post1", ""])
+def test_fp8_weights_of_minimax_that_become_bfloat16(release):
+    assert fp8_of_minimax(release).value is None
+
+
+@pytest.mark.parametrize("release", ["0.21.0rc1", "0.23.0rc1", "0.26.0rc1"])
+def test_fp8_weights_of_minimax_that_are_read_as_those_of_deepseek(release):
+    with pytest.raises(Refusal, match=r"does not run FP8 weights of MiniMax-M2, 0\.23\.0 does"):
+        fp8_of_minimax(release)

@@ -86,7 +86,13 @@ def test_a_file_of_another_encoding_is_named(file):
         read_settings({}, file)
 
 
+def test_an_unknown_key_names_the_one_that_was_meant(file):
+    file.write_text("max_model_length = 1\n")
+    with pytest.raises(SettingsError, match=r"did you mean max_model_len\?$"):
+        read_settings({}, file)
+
+
 def test_an_unknown_key_lists_the_known_ones(file):
-    file.write_text("max_len = 1\n")
+    file.write_text("batch = 1\n")
     with pytest.raises(SettingsError, match=", ".join(KEYS)):
         read_settings({}, file)

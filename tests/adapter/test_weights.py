@@ -54,6 +54,19 @@ def test_a_latent_cache_has_the_width_of_rank_and_rope(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("config", "index"),
+    [
+        ({"kv_lora_rank": 512, "index_head_dim": 128}, 128),
+        ({"sparse_attention_config": {"sparse_index_dim": 128}}, 128),
+        ({"sparse_attention_config": [128]}, 0),
+        ({"index_head_dim": 128}, 0),  # DeepSeek-V4: its cache is compressed, and smaller than reckoned without
+    ],
+)
+def test_sparse_attention_keeps_an_index(config, index, tmp_path):
+    assert attention(tmp_path, **config).index == index
+
+
+@pytest.mark.parametrize(
     ("config", "sliding", "window"),
     [
         ({"sliding_window": 4096}, 8, 4096),
@@ -195,6 +208,24 @@ def test_modelslim_goes_before_what_the_configuration_says(tmp_path):
     write(tmp_path, {"quantization_config": {"quant_method": "x"}})
     write(tmp_path, {}, "quant_model_description.json")
     assert read_weights(tmp_path).quantization == "ascend"
+
+
+def test_the_scheme_is_that_of_most_tensors(tmp_path):
+    kinds = {"a.weight": "W8A8", "b.weight": "W4A8_DYNAMIC", "c.weight": "W4A8_DYNAMIC", "model_quant_type": "W8A8"}
+    floats = {f"{number}.weight": "FLOAT" for number in range(9)}
+    write(tmp_path, json.dumps(kinds | floats), "quant_model_description.json")
+    assert read_weights(tmp_path).scheme == "W4A8_DYNAMIC"
+    write(tmp_path, json.dumps(floats | {"d.weight": 1}), "quant_model_description.json")
+    assert read_weights(tmp_path).scheme is None
+
+
+def test_layers_for_multi_token_prediction(tmp_path):
+    write(tmp_path, json.dumps({"num_nextn_predict_layers": 1}))
+    assert read_weights(tmp_path).mtp_layers == 1
+    write(tmp_path, json.dumps({"text_config": {"mtp_num_hidden_layers": 2}}))
+    assert read_weights(tmp_path).mtp_layers == 2
+    write(tmp_path, json.dumps({"num_nextn_predict_layers": 0}))
+    assert read_weights(tmp_path).mtp_layers == 0
 
 
 def test_shards_of_ranks(tmp_path):
