@@ -42,14 +42,15 @@ def read_demand(facts: WeightsFacts) -> Demand:
     return Demand(
         load=load,
         shape=shape,
-        layout=_layout(facts),
+        layout=read_layout(facts),
         context=context or longest_context(facts, shape) or (shape.context if shape else None),
         context_source=source,
         utilization=_fraction(facts.option("gpu-memory-utilization", "mem-fraction-static")),
     )
 
 
-def _layout(facts: WeightsFacts) -> Layout:
+def read_layout(facts: WeightsFacts) -> Layout:
+    """How the server's options spread the model over devices."""
     tensor = facts.option("tensor-parallel-size", "tp", "tp-size")
     if tensor is None and facts.plan is None:
         tensor = str(facts.npus or 1)

@@ -59,6 +59,7 @@ class Weights:
         pickles: the files of torch's format at the top.
         pointers: names of files that are Git LFS pointers, with the size that they claim for the real file.
         card: the front matter of the folder's README.md.
+        announced_bytes: what an index says of weights that are not here, 0 if none does; None: they are here.
     """
 
     folder: Folder
@@ -75,6 +76,7 @@ class Weights:
     pointers: tuple[tuple[str, int | None], ...]
     tokenizer: Tokenizer
     card: Card
+    announced_bytes: int | None = None
 
     @property
     def files(self) -> tuple[Entry, ...]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from healthcheck import hardware, schemes
+from healthcheck.hardware import Family
+from healthcheck.weights import experts
 from healthcheck.weights.documents import child, read_document, text_of
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.inventory import Format, of_format
@@ -11,6 +14,7 @@ from healthcheck.weights.safetensors import BITS
 
 HALF = {"F16": "float16", "BF16": "bfloat16"}
 FLOATS = {"F32", "F64", "F16", "BF16"}
+FP8 = "F8_E4M3"
 MAX_DESCRIPTION_BYTES = 32 * 1024**2
 
 
@@ -20,7 +24,7 @@ class Load:
 
     Attributes:
         total_bytes: of all tensors on the device, after the conversion to the engine's number format.
-        expert_bytes: those of routed experts.
+        expert_bytes: those of routed experts, by the names of tensors or else by the configuration.
         stored: number formats of the files with their share of the bytes, the largest first.
         dtype: the number format that the engine computes in: "float16", "bfloat16", "float32" or "".
         dtype_source: the file and key that give it.
@@ -42,31 +46,54 @@ def read_load(facts: WeightsFacts) -> Load:
     weights = facts.weights
     dtype, dtype_source = _dtype(facts)
     width = 4 if dtype == "float32" else 2
-    total, experts = 0, 0
+    quantization, quantization_source = _quantization(weights)
+    expands = quantization == "fp8" and _expands_fp8(facts)
+    total, routed = 0, 0
     stored: dict[str, int] = {}
     for shard in weights.loaded:
         for tensor in shard.header.tensors if shard.header else ():
             size = tensor.end - tensor.start
             stored[tensor.dtype] = stored.get(tensor.dtype, 0) + size
-            size = tensor.elements * width if tensor.dtype in FLOATS and BITS[tensor.dtype] // 8 > width else size
+            wider = tensor.dtype in FLOATS and BITS[tensor.dtype] // 8 > width
+            size = tensor.elements * width if wider or (expands and tensor.dtype == FP8) else size
             total += size
-            experts += size if ".experts." in tensor.name else 0
+            routed += size if ".experts." in tensor.name else 0
     if not total:
         files = of_format(weights.files, Format.PICKLE) or of_format(weights.files, Format.GGUF)
-        total = sum(entry.size_bytes for entry in files)
+        total = sum(entry.size_bytes for entry in files) or weights.announced_bytes or 0
     largest = max(stored, key=lambda name: stored[name], default="")
     if not dtype and largest in HALF:
         dtype, dtype_source = HALF[largest], f"{largest} tensors in the files"
-    quantization, quantization_source = _quantization(weights)
     return Load(
         total_bytes=total,
-        expert_bytes=experts,
+        expert_bytes=routed or experts.estimated_bytes(weights.text_config, total),
         stored=tuple(sorted(stored, key=lambda name: -stored[name])),
         dtype=dtype,
         dtype_source=dtype_source,
         quantization=quantization,
         quantization_source=quantization_source,
     )
+
+
+def _expands_fp8(facts: WeightsFacts) -> bool:
+    """Whether the release turns FP8 weights into the model's own numbers, as it does on every chip but the 950."""
+    registry = schemes.registry(facts.row.vllm_ascend)
+    in_blocks = registry is not None and "FP8 linear" in registry.of_chip(Family.A2)
+    return (in_blocks and _family(facts) is not Family.A5) or fp8_beside_schemes(facts) == schemes.EXPANDED
+
+
+def fp8_beside_schemes(facts: WeightsFacts) -> str:
+    """What becomes of FP8 weights for which the release has code of its own (`Registry.fp8_of`); "" for others."""
+    weights, registry = facts.weights, schemes.registry(facts.row.vllm_ascend)
+    method, _ = _quantization(weights)
+    if registry is None or method != "fp8":
+        return ""
+    return registry.fp8_of(text_of(weights.config.value.get("model_type")), _family(facts))
+
+
+def _family(facts: WeightsFacts) -> Family:
+    kinds = hardware.find(facts.npu or "") or hardware.find(hardware.ASSUMED)
+    return kinds[0].family
 
 
 def _dtype(facts: WeightsFacts) -> tuple[str, str]:

@@ -1,9 +1,11 @@
 """How much device memory a model takes: its weights, and the key-value cache of a sequence. Plain arithmetic.
 
 Per device, with T = tensor parallel size and P = pipeline parallel size:
-    weights  = bytes / (T × P); with expert parallelism the experts are also divided by the data parallel size
+    weights  = bytes / (T × P); with expert parallelism routed experts are also divided by the data parallel size,
+               all else is there once for each data parallel rank
     cache    = per cached token and layer: 2 × ⌈kv_heads / T⌉ × head_size × bytes of a number,
-               or with latent attention: latent × bytes of a number, on every device (T does not divide it)
+               or with latent attention: latent × bytes of a number, on every device (T does not divide it);
+               with sparse attention also its index, likewise
     layers   = ⌈layers / P⌉ of the fullest stage; a window layer caches at most `window` tokens
 Source: vLLM's AttentionSpec, MLAAttentionSpec and SlidingWindowSpec (v1/kv_cache_interface.py).
 """
@@ -47,7 +49,7 @@ def weights_per_device(total_bytes: int, expert_bytes: int, layout: Layout) -> i
 def cache_per_sequence(shape: Shape, tokens: int, layout: Layout) -> int:
     """Bytes of key-value cache that one sequence of `tokens` takes on one device."""
     entry = shape.latent or 2 * math.ceil(shape.kv_heads / layout.tensor) * shape.head_size
-    per_token = entry * layout.cache_number_bytes
+    per_token = (entry + shape.index) * layout.cache_number_bytes
     full = shape.layers.count(Cached.FULL) * tokens
     windowed = shape.layers.count(Cached.WINDOW) * min(tokens, shape.window or tokens)
     return math.ceil((full + windowed) / layout.pipeline) * per_token

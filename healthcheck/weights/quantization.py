@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from healthcheck import stacks
+from healthcheck import schemes, stacks
 from healthcheck.check import Findings, fail, note, warn
 from healthcheck.records import Finding
 from healthcheck.weights.documents import child
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
-from healthcheck.weights.load import Load
+from healthcheck.weights.load import Load, fp8_beside_schemes
 
 MODELSLIM = "ascend"
 
@@ -27,16 +27,44 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
             fix="leave --quantization out, or submit ModelSlim weights",
         )
     elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
-        yield warn(
+        # Source for the failure: ModelConfig._verify_quantization compares with quantization_config of config.json.
+        report = fail if load.quantization_source.startswith("quantization_config") else warn
+        yield report(
             expected=f"--quantization {load.quantization}, or none: it is read from {load.quantization_source}",
             seen=f"--quantization {shown(flag)}",
             fix="leave --quantization out",
         )
+    elif flag and flag != MODELSLIM and not load.quantization:
+        yield _nothing_to_load(facts, flag)
     row = facts.row
-    if load.quantization and load.quantization not in row.quantizations:
+    if load.quantization and load.quantization not in row.quantizations and not fp8_beside_schemes(facts):
         yield _not_loaded(facts, load, row)
     elif load.quantization == MODELSLIM and facts.engine == "vllm" and not flag:
         yield from _not_told(facts, load, row)
+
+
+def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
+    """A method named for plain weights: Ascend's platform refuses it, or its class finds no description of them.
+
+    Source: verify_quantization of vllm/platforms/interface.py, and get_quant_config of
+    vllm/model_executor/model_loader/weight_utils.py with the classes in vllm_ascend/quantization. Of "mxfp8", which
+    newer releases may apply to plain weights while they load, nothing is known.
+    """
+    row = facts.row
+    known = any(flag in each.methods for each in schemes.registries())
+    seen = f"--quantization {shown(flag)}, and weights that are not quantised"
+    if flag not in row.quantizations:
+        seen += f": {row.label()} ends with “{shown(flag)} quantization is currently not supported in npu”"
+        report = _severity(facts, row) if known else fail
+    else:
+        seen += ": there is no description of the numbers that it could read"
+        report = warn if flag == "mxfp8" else fail
+    return report(
+        expected=f"no --quantization, or weights of a method of {row.label()}: {', '.join(row.quantizations)}",
+        seen=seen,
+        fix="leave --quantization out, or submit ModelSlim weights",
+        where=facts.plan.server.place if facts.plan and facts.plan.server else "",
+    )
 
 
 def _converts(flag: str, method: str) -> bool:
@@ -50,11 +78,8 @@ def _severity(facts: WeightsFacts, row: stacks.Row) -> Callable[..., Finding]:
 
 
 def _not_loaded(facts: WeightsFacts, load: Load, row: stacks.Row) -> Finding:
-    takers = [each.vllm_ascend for each in stacks.rows() if load.quantization in each.quantizations]
+    takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
     later = f"; {takers[-1]} is the first that does" if takers else ""
-    later = (
-        "; a release after those of the version matrix does" if load.quantization in stacks.LOADED_LATER else later
-    )
     return _severity(facts, row)(
         expected=f"a method that {row.label()} loads: {', '.join(row.quantizations)}",
         seen=f"{shown(load.quantization)} ({load.quantization_source}){later}",

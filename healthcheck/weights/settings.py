@@ -10,12 +10,13 @@ from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import Finding
 
 _GIVES = re.compile(r"(?:use|pass|add to the command:) --(?P<option>[a-z-]+) (?P<value>\w+(?: or \d+)*)")
+_PLANNED = re.compile(r"\badapter\b")
 _LEAVES = re.compile(r"leave --(?P<option>[a-z-]+) out\b")
 
 
 def in_settings(finding: Finding, plan: LaunchPlan | None) -> Finding:
     """The finding; its repair names the key of adapter.toml if that file, not deploy.sh, has the option."""
-    if plan is None or not plan.settings.strip():
+    if plan is None or not plan.settings.strip() or (plan.script and not _PLANNED.search(plan.script)):
         return finding
 
     def give(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from healthcheck.weights.documents import JsonObject, integer, text_of, words
+from healthcheck.weights.documents import JsonObject, child, integer, text_of, words
 
 MAX_LAYERS = 10_000
 
@@ -27,6 +27,7 @@ class Shape:
         kv_heads: key and value heads.
         latent: with multi-head latent attention, the size of a token's cache entry in a layer (kv_lora_rank +
             qk_rope_head_dim), else None.
+        index: numbers of a token that sparse attention chooses by, in a layer, on every device; 0 without.
         layers: the kind of cache of each layer.
         window: tokens of a sliding window, None without one.
         context: the longest sequence that the model is made for, None if it does not say.
@@ -38,6 +39,7 @@ class Shape:
     kv_heads: int
     head_size: int
     latent: int | None
+    index: int
     layers: tuple[Cached, ...]
     window: int | None
     context: int | None
@@ -58,6 +60,7 @@ def read_shape(config: JsonObject) -> Shape | None:
         kv_heads=_kv_heads(config, heads),
         head_size=_first(config, "head_dim", "kv_channels", "attention_head_dim") or hidden // heads,
         latent=_latent(config),
+        index=_index(config),
         layers=_layers(config, count, window),
         window=window,
         context=_first(
@@ -87,7 +90,13 @@ def _latent(config: JsonObject) -> int | None:
     rank = _first(config, "kv_lora_rank")
     if rank is None or text_of(config.get("model_type")) == "minicpm3":
         return None
-    return rank + (_first(config, "qk_rope_head_dim") or 0) + (_first(config, "index_head_dim") or 0)
+    return rank + (_first(config, "qk_rope_head_dim") or 0)
+
+
+def _index(config: JsonObject) -> int:
+    """Source: DeepseekV32IndexerCache and MiniMaxM3IndexerCache of vLLM 0.33.0: one key of one head, no value."""
+    of_latent = _first(config, "index_head_dim") if _latent(config) else None
+    return of_latent or _first(child(config, "sparse_attention_config"), "sparse_index_dim") or 0
 
 
 def _window(config: JsonObject) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from healthcheck import contract
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.nature import Family, Nature
@@ -11,16 +13,22 @@ CODES = tuple(task.value for task in contract.Task)
 
 def task_of(facts: WeightsFacts) -> tuple[str, str]:
     """The task code and its source: --task, the weights' card, the repository's card, or the architecture."""
-    if facts.task is not None:
-        return (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
-    card = facts.weights.card
-    if card.task:
-        return card.task, f"{card.task_key} in the weights' README.md"
-    if facts.submission and facts.submission.card.task:
-        card = facts.submission.card
-        return card.task, f"{card.task_key} in the repository's README.md"
+    for code, source in named_tasks(facts):
+        return code, source
     nature = facts.nature()
     return (usual_task(nature).value, "the architecture") if nature.family is Family.GENERATES else ("", "")
+
+
+def named_tasks(facts: WeightsFacts) -> Iterator[tuple[str, str]]:
+    """The task codes that somebody named, each with its source; the first one is judged."""
+    if facts.task is not None:
+        yield (facts.task.value if isinstance(facts.task, contract.Task) else facts.task), "--task"
+    card = facts.weights.card
+    if card.task:
+        yield card.task, f"{card.task_key} in the weights' README.md"
+    if facts.submission and facts.submission.card.task:
+        card = facts.submission.card
+        yield card.task, f"{card.task_key} in the repository's README.md"
 
 
 def usual_task(nature: Nature) -> contract.Task:

@@ -14,7 +14,7 @@ from healthcheck.sandbox.job import EndedBy
 from healthcheck.weights.checks import CHECKS
 from healthcheck.weights.facts import WeightsFacts, survey
 
-BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I8": 1, "U8": 1}
+BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I8": 1, "U8": 1, "F8_E4M3": 1}
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

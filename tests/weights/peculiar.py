@@ -162,3 +162,10 @@ def card(folder: Path, tag: str, config: dict | None = None) -> Path:
 
 def template(folder: Path, content: str) -> Path:
     return text(model(folder), "chat_template.jinja", content)
+
+
+def modelslim(folder: Path, scheme: str = "W8A8") -> Path:
+    """Weights that ModelSlim has quantised, every layer alike."""
+    described = {"model_quant_type": scheme, "model.layers.0.self_attn.q_proj.weight": scheme}
+    write_json(model(folder) / "quant_model_description.json", described)
+    return folder

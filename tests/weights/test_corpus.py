@@ -40,6 +40,7 @@ from tests.weights.peculiar import (
     linked,
     loops,
     mistral,
+    modelslim,
     outside,
     pickled,
     pipeline,
@@ -243,6 +244,9 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     ),
     "an unknown task": (model, {"task": "text-classification"}, {"task/supported": FAIL}),
     "a task in the wrong spelling": (model, {"task": "Text Generation"}, {"task/supported": FAIL}),
+    "the card names another task than --task": (
+        lambda f: card(f, "text-generation"), {"task": "any-to-any"}, {"task/supported": WARN, "task/matches-weights": FAIL},
+    ),
     "the card names an unsupported task": (lambda f: card(f, "translation"), {}, {"task/supported": FAIL}),
     "the card names another model's task": (
         lambda f: card(f, "image-text-to-text"), {}, {"task/matches-weights": FAIL},
@@ -282,6 +286,20 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
     "heads that do not divide": (model, {"plan": plan(tensor_parallel_size="3")}, {"plan/fits-hardware": FAIL}),
     "bfloat16 on a 310P": (model, {"npu": "310P3", "npus": 1}, {"plan/fits-hardware": FAIL}),
     "float16 on a 310P": (model, {"npu": "310P3", "plan": plan(dtype="float16", max_model_len="4096")}, SOUND),
+    "ModelSlim's W8A8": (modelslim, {}, SOUND),
+    "ModelSlim's MXFP8, which only a 950 has": (
+        lambda f: modelslim(f, "W8A8_MXFP8"), {"npu": "910B3"}, {"weights/quantization-scheme": FAIL},
+    ),
+    "experts in parallel on a 310P": (
+        lambda f: model(f, {**QWEN3, "architectures": ["Qwen3MoeForCausalLM"], "num_experts": 128}),
+        {"npu": "310P3-Duo", "npus": 2, "plan": plan(
+            dtype="float16", max_model_len="4096", tensor_parallel_size="2", enable_expert_parallel="")},
+        {"plan/options-suit-chip": FAIL},
+    ),
+    "experts in parallel on a dense model": (
+        model, {"plan": plan(enable_expert_parallel="")}, {"plan/options-suit-weights": FAIL},
+    ),
+    "AWQ for plain weights": (model, {"plan": plan(quantization="awq")}, {"plan/fits-hardware": FAIL}),
     "AWQ": (lambda f: model(f, {**QWEN3, "quantization_config": {"quant_method": "awq"}}), {}, {"plan/fits-hardware": WARN}),
 }  # fmt: skip
 

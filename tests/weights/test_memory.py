@@ -27,6 +27,9 @@ QWEN25_72B = {"hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads
               "sliding_window": 131072, "use_sliding_window": False, "max_window_layers": 80}  # fmt: skip
 DEEPSEEK_V3 = {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
                "num_key_value_heads": 128, "kv_lora_rank": 512, "qk_rope_head_dim": 64}  # fmt: skip
+DEEPSEEK_V32 = {**DEEPSEEK_V3, "model_type": "deepseek_v32", "index_head_dim": 128}
+MINIMAX_M3 = {"model_type": "minimax_m3", "hidden_size": 6144, "num_hidden_layers": 60, "num_attention_heads": 64,
+              "num_key_value_heads": 4, "head_dim": 128, "sparse_attention_config": {"sparse_index_dim": 128}}  # fmt: skip
 GEMMA3_27B = {"model_type": "gemma3_text", "hidden_size": 5376, "num_hidden_layers": 62, "num_attention_heads": 32,
               "num_key_value_heads": 16, "head_dim": 128, "sliding_window": 1024, "sliding_window_pattern": 6}  # fmt: skip
 MISTRAL_V01 = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
@@ -55,6 +58,11 @@ BY_HAND = {
     # 61 × (512 + 64) × 2 = 70,272 bytes a token, on every device
     "DeepSeek-V3": (DEEPSEEK_V3, 8192, 1, 575_668_224),
     "DeepSeek-V3 on 8": (DEEPSEEK_V3, 8192, 8, 575_668_224),
+    # and the index of sparse attention: 61 × (512 + 64 + 128) × 2 = 85,888
+    "DeepSeek-V3.2 on 8": (DEEPSEEK_V32, 8192, 8, 703_594_496),
+    # 60 × (2 × 4 × 128 + 128) × 2 = 138,240; on 4 devices one head each and the whole index: 46,080
+    "MiniMax-M3": (MINIMAX_M3, 8192, 1, 1_132_462_080),
+    "MiniMax-M3 on 4": (MINIMAX_M3, 8192, 4, 377_487_360),
     # every sixth of 62 layers is full: 10; the 52 others hold 1,024 tokens; 2 × 16 × 128 × 2 = 8,192 bytes a layer
     "Gemma-3-27B": (GEMMA3_27B, 32768, 1, (10 * 32768 + 52 * 1024) * 8192),
     "Mistral-7B-v0.1": (MISTRAL_V01, 32768, 1, 4096 * 131_072),
@@ -115,6 +123,8 @@ def large(folder: Path, size_bytes: int, **config: object) -> Path:
         (65.5, {"tensor_parallel_size": "2"}, "910B3", 2, None, "fits"),
         (65.5, {"tensor_parallel_size": "4"}, "910B3", 2, "fail", "at most --npus 2"),
         (16.4, {"tensor_parallel_size": "8", "pipeline_parallel_size": "2"}, "910B4", 8, "fail", "16 needed"),
+        # of six devices, 32 heads are shared by four
+        (16.4, {"tensor_parallel_size": "8"}, "910B4", 6, "fail", "use --tensor-parallel-size 4 and no other"),
         (16.4, {"tensor_parallel_size": "5"}, None, None, "fail", "32 attention heads"),
         (16.4, {"tensor_parallel_size": "16"}, None, None, None, "16 NPUs"),
         (16.4, {}, None, None, None, "unknown"),
@@ -145,6 +155,20 @@ def test_weights_of_32_bits_are_loaded_in_16(tmp_path: Path) -> None:
     assert "weights 14.9 GiB" in said(judge(folder, npu="910B4", npus=1), "plan/fits-hardware")
     kept = judge(folder, npu="910B4", npus=1, plan=plan(dtype="float32"))
     assert "29.8 GiB of weights" in said(kept, "plan/fits-hardware")
+
+
+@pytest.mark.parametrize(
+    ("row", "npu", "says"),
+    [("0.27.1rc1", "910B4", "weights 14.9 GiB"), ("0.30.0rc2", "A3", "weights 14.9 GiB"),
+     ("0.27.1rc1", "950DT", "weights 7.5 GiB"), ("0.23.0", "910B4", "weights 7.5 GiB")],
+)  # fmt: skip
+def test_fp8_in_blocks_takes_16_bits_where_the_release_expands_it(
+    row: str, npu: str, says: str, tmp_path: Path
+) -> None:
+    fp8 = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+    folder = model(tmp_path / "w", {**QWEN3, "quantization_config": fp8}, {"w": ("F8_E4M3", (8_000_000_000,))})
+    results = judge(folder, npu=npu, npus=1, plan=replace(plan(), stack=row))
+    assert says in said(results, "plan/fits-hardware")
 
 
 @pytest.mark.parametrize(
@@ -275,6 +299,10 @@ def test_the_registry_is_that_of_the_chosen_row(row: str, outcome: str | None, s
         ('dtype = "half"\n', "", {"max_model_len": "40961"}, "write max_model_len = 40960 in adapter.toml"),
         ("tensor_parallel_size = 5\n", "vllm serve --max-model-len 40961", {"max_model_len": "40961"},
          "pass --max-model-len 40960"),
+        ("tensor_parallel_size = 5\n", 'eval "set -- $(python3 -m adapter)"', {"max_model_len": "40961"},
+         "write max_model_len = 40960 in adapter.toml"),
+        ("tensor_parallel_size = 5\n", 'vllm serve "$MODEL_PATH" -tp 5', {"tensor_parallel_size": "5"},
+         "use --tensor-parallel-size 1 or 2"),
         ("a = 1", "", {"quantization": "ascend"}, "leave quantization out of adapter.toml, or submit ModelSlim weights"),
     ],
 )  # fmt: skip

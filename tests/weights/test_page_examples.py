@@ -18,6 +18,8 @@ from tests.weights.folders import CHATML, QWEN3, header, judge, plan
 PAGES = pages("weights")
 FILES, HEADER, SCRIPT = "files", "header of ", "deploy.sh"
 USUAL = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+CHIPS = {"plan/options-suit-chip": "310P3-Duo"}
+"""The chips that examples are about where it is not a usual one."""
 PICKLE = b"\x80\x02}q\x00."
 CONTENTS = {
     "config.json": json.dumps(QWEN3).encode(),
@@ -72,5 +74,6 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalo
         ("right", shown.right, {Outcome.PASS, *nothing_left}),
     ):
         launch = plan(**options(files.get(SCRIPT, "")))
-        result = judge(folder(tmp_path / name, files), page.id, task=task, plan=launch)[page.id]
+        npu = CHIPS.get(page.id)
+        result = judge(folder(tmp_path / name, files), page.id, task=task, plan=launch, npu=npu)[page.id]
         assert result.outcome in outcomes, (name, result)

@@ -7,6 +7,7 @@ import itertools
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
+from healthcheck.stacks import spans
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
@@ -124,7 +125,7 @@ def _model_type(facts: WeightsFacts) -> Findings:
         return
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
     seen = f"model_type {shown(model_type)!r}" if model_type else "no model_type"
-    also = f"; only vLLM {', '.join(known)} does" if known else ""
+    also = f"; only vLLM {_spans(facts, known)} does" if known else ""
     yield warn(
         expected=f"a model_type that transformers {assumed.transformers} or vLLM {assumed.vllm} knows",
         seen=f"config.json: {seen}, which none of them does{also}" if model_type else f"config.json: {seen}",
@@ -142,10 +143,14 @@ def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings
         return
     named = shown(", ".join(architectures))
     if releases[0] in knowing:
-        others = ", ".join(sorted(release.vllm for release in releases if release not in knowing))
+        others = _spans(facts, [release.vllm for release in releases if release not in knowing])
         yield note(f"{named}: known to vLLM {releases[0].vllm}, not to {others}")
         return
     yield _unknown(facts, named, architectures, knowing)
+
+
+def _spans(facts: WeightsFacts, some: list[str]) -> str:
+    return spans(some, (release.vllm for release in facts.releases()))
 
 
 def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
@@ -153,7 +158,7 @@ def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], kn
     expected = f"an architecture of vLLM {assumed.vllm}'s registry, the release that is assumed on the service"
     where = "config.json"
     if knowing:
-        have = ", ".join(sorted(release.vllm for release in knowing))
+        have = _spans(facts, [release.vllm for release in knowing])
         return warn(
             expected=expected,
             seen=f"{named}, which of the catalogued releases only vLLM {have} knows",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from healthcheck import hardware
-from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.hardware import GIB, Family, Npu
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights import memory
 from healthcheck.weights.demand import Demand, longest_context, read_demand
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
+from healthcheck.weights.inventory import MAIN_INDEX
 from healthcheck.weights.quantization import judge_quantization
 from healthcheck.weights.settings import in_settings
 from healthcheck.weights.shape import Shape
@@ -27,17 +29,20 @@ KIND_SIZES = (1, 2, 4, 8, 16)
     stage=Stage.WEIGHTS,
     why="The engine of a model that does not fit stops while it loads, or while it reserves the cache.",
     requires=("weights/present", "weights/config"),
+    by_row=True,
 )
 def plan_fits_hardware(facts: WeightsFacts) -> Findings:
-    """Each device holds its part of the weights (bytes divided by tensor and pipeline parallel size), about 2 GiB
-    of working memory, and the key-value cache: at least one sequence of --max-model-len tokens has to fit in what
-    --gpu-memory-utilization leaves, or vLLM does not start. The tensor parallel size has to divide the attention
-    heads, and the key-value heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights
-    fail with float16 on a 910B.
+    """Each device holds its part of the weights, about 2 GiB of working memory, and the key-value cache: at least
+    one sequence of --max-model-len tokens has to fit in what --gpu-memory-utilization leaves, or vLLM does not
+    start. Weights are divided by tensor and pipeline parallel size; with --enable-expert-parallel, routed experts
+    also by the data parallel size. The tensor parallel size has to divide the attention heads, and the key-value
+    heads or be a multiple of them. 310P and 910A compute in float16 only; W8A8 weights fail with float16 on a 910B.
 
-    Which quantised weights load depends on the row of the version matrix (--stack): ModelSlim's in every release,
-    compressed-tensors from 0.12.0rc1 on, FP8 from 0.21.0rc1 on, and not AWQ, GPTQ or bitsandbytes. ModelSlim
-    weights need --quantization ascend, which only 0.15.0rc1 and releases from 0.17.0rc1 on find out by themselves.
+    Which methods of quantisation load depends on the row of the version matrix (--stack): ModelSlim's in every
+    release, compressed-tensors from 0.12.0rc1 on, FP8 from 0.21.0rc1 on, and not AWQ, GPTQ or bitsandbytes; which
+    schemes of them run on which chip is judged by weights/quantization-scheme. ModelSlim weights need
+    `--quantization ascend`, which only 0.15.0rc1 and releases from 0.17.0rc1 on find out by themselves. FP8 weights
+    count 16 bits a number where the release expands them: from 0.27.1rc1 on, on all chips but the 950.
 
     Which NPUs the service has is not documented (910B4 with 32 GB and 910B with 64 GB have been seen). With --npu
     KIND and --npus N the check judges those devices; without them it lists which devices would fit.
@@ -69,6 +74,13 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     """
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
         raise NotApplicable(f"how {facts.engine} uses memory is not known here")
+    if facts.weights.announced_bytes == 0:
+        yield unsettled(
+            expected="the size of the weights",
+            seen=f"the weights are not here, and no {MAIN_INDEX} says how large they are",
+            fix=f"put {MAIN_INDEX} beside the configuration, or download the weights",
+        )
+        return
     demand = read_demand(facts)
     for finding in _misfits(facts, demand):
         yield in_settings(finding, facts.plan)
@@ -82,7 +94,7 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
         yield warn(
-            expected=f"one of {', '.join(kind.name for kind in hardware.KINDS)}",
+            expected=f"one of {', '.join(kind.label for kind in hardware.KINDS)}",
             seen=f"--npu {shown(facts.npu)}",
             fix="name a kind of that list",
         )
@@ -97,7 +109,7 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     if shape is None or tensor == 1:
         return
     where = facts.plan.server.where if facts.plan and facts.plan.server else ""
-    fitting = [str(size) for size in KIND_SIZES if shape.heads % size == 0 and _kv_fits(shape, size)]
+    fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
         seen = f"{shape.heads} attention heads, --tensor-parallel-size {tensor}"
     elif not _kv_fits(shape, tensor):
@@ -166,18 +178,27 @@ def _kv_fits(shape: Shape, tensor: int) -> bool:
     return shape.kv_heads % tensor == 0 if shape.kv_heads >= tensor else tensor % shape.kv_heads == 0
 
 
+def _divides(shape: Shape, tensor: int) -> bool:
+    return shape.heads % tensor == 0 and _kv_fits(shape, tensor)
+
+
+def _largest(shape: Shape | None, npus: int) -> int:
+    """The largest tensor parallel size on so many devices that the heads allow."""
+    return max(size for size in KIND_SIZES if size <= npus and (shape is None or _divides(shape, size)))
+
+
 def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findings:
     load = demand.load
     if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
         yield report(
-            expected=f"float16: a {npu.name} computes in nothing else",
+            expected=f"float16: a {npu.label} computes in nothing else",
             seen=f"{load.dtype} ({load.dtype_source})",
             fix="pass --dtype float16",
         )
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
     if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
         yield report(
-            expected=f"bfloat16 for W8A8 weights on a {npu.name}",
+            expected=f"bfloat16 for W8A8 weights on a {npu.label}",
             seen=f"float16 ({load.dtype_source}): the quantized matrix product fails with it",
             fix="pass --dtype bfloat16, or remove --dtype",
         )
@@ -187,7 +208,7 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     if not npu.served:
         yield fail(
             expected="an NPU that vllm-ascend supports (910B, 910C, 310P, 950)",
-            seen=f"--npu {npu.name}",
+            seen=f"--npu {npu.label}",
             fix="use another machine; on this one serve with MindIE",
         )
     yield from _numbers(demand, npu, fail)
@@ -196,9 +217,9 @@ def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
         yield fail(
             expected=f"at most --npus {npus}",
             seen=f"{demand.layout.devices} needed: tensor × pipeline × data parallel size",
-            fix=f"use --tensor-parallel-size {npus} and no other parallelism",
+            fix=f"use --tensor-parallel-size {_largest(demand.shape, npus)} and no other parallelism",
         )
-    yield _verdict(demand, npu, npus)
+    yield _verdict(facts, demand, npu, npus)
 
 
 def _room(demand: Demand, npu: Npu) -> int:
@@ -207,11 +228,12 @@ def _room(demand: Demand, npu: Npu) -> int:
     return int(npu.usable_bytes * demand.utilization) - weights
 
 
-def _verdict(demand: Demand, npu: Npu, npus: int) -> Finding:
+def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Finding:
     layout, shape = demand.layout, demand.shape
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
     room = _room(demand, npu)
-    have = f"{npu.usable_bytes / GIB:.1f} GiB × {demand.utilization:g} on a {npu.name}"
+    kind = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}"
+    have = f"{npu.usable_bytes / GIB:.1f} GiB × {demand.utilization:g} on a {kind}"
     evidence: dict[str, JsonValue] = {
         "weights_bytes_per_device": weights,
         "room_bytes": room,
@@ -248,10 +270,14 @@ def _verdict(demand: Demand, npu: Npu, npus: int) -> Finding:
 
 
 def _spread(demand: Demand, npu: Npu, npus: int) -> str:
-    """The smallest tensor parallel size that would hold the model with some context."""
-    shape = demand.shape
+    """Expert parallelism if that is enough, or the smallest tensor parallel size that would hold the model."""
+    shape, parallel = demand.shape, replace(demand.layout, experts=True)
+    spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
+    enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
+    if enough and demand.layout.data > 1 and not demand.layout.experts and npu.family is not Family.P310:
+        return "pass --enable-expert-parallel, which divides the experts by the data parallel size, too"
     for size in KIND_SIZES:
-        heads_fit = shape is None or (shape.heads % size == 0 and _kv_fits(shape, size))
+        heads_fit = shape is None or _divides(shape, size)
         weights = demand.load.total_bytes // size
         if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
             more = "" if size <= npus else f" on {size} devices (--npus {size})"
@@ -280,7 +306,7 @@ def _anywhere(demand: Demand) -> Findings:
         if longest < demand.context:
             yield warn(
                 expected=f"room for one sequence of {demand.context:,} tokens ({demand.context_source}) on {needs}",
-                seen=f"room for {longest:,} on a {largest.name}, the largest of the usual kinds",
+                seen=f"room for {longest:,} on a {largest.label}, the largest of the usual kinds",
                 fix=f"pass --max-model-len {longest}" if longest >= 1024 else _spread(demand, largest, devices),
             )
     lines = [_line(demand, kind, room) for kind, room in rooms.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import JsonValue, Stage
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import MAX_ENTRIES, Entry
@@ -48,7 +48,9 @@ def size_limit(facts: WeightsFacts) -> Findings:
     ```
     """
     weights, limit = facts.weights, facts.limit_bytes
-    total = weights.total_bytes
+    if weights.announced_bytes == 0:
+        raise NotApplicable("the weights are not here, and no index says how large they are")
+    total = weights.announced_bytes or weights.total_bytes
     if weights.whole.truncated:
         yield warn(
             expected=f"at most {MAX_ENTRIES:,} files, so that all can be counted",
@@ -85,9 +87,7 @@ def _what_to_delete(weights: Weights, excess: int) -> str:
     for spare in _spares(weights):
         if sum(entry.size_bytes for entry in spare) >= excess:
             return f"delete what no engine loads here: {some([entry.name for entry in spare])}"
-    return (
-        "quantize the weights (W8A8 halves bfloat16) or choose a smaller model; --weight-limit sets another limit"
-    )
+    return "quantize the weights (W8A8 halves bfloat16) or choose a smaller model"
 
 
 def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:

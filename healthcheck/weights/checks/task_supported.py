@@ -9,7 +9,7 @@ from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.records import Stage
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
-from healthcheck.weights.task import CODES, task_of
+from healthcheck.weights.task import CODES, named_tasks, task_of
 
 
 @check(
@@ -22,7 +22,8 @@ from healthcheck.weights.task import CODES, task_of
 def task_supported(facts: WeightsFacts) -> Findings:
     """The service evaluates text-generation, image-text-to-text and any-to-any, spelled exactly so. The kit takes
     the task from --task, else from pipeline_tag in the front matter of the weights' README.md, else from that of
-    the adapter repository, else from the architecture.
+    the adapter repository, else from the architecture. Where two of them name different tasks, that is a warning:
+    the service evaluates the task of the selected weights.
 
     To repair: name one of the three codes with --task and in both front matters (pipeline_tag: text-generation).
     Models of other tasks, such as embedding models, cannot be evaluated.
@@ -65,6 +66,26 @@ def task_supported(facts: WeightsFacts) -> Findings:
         )
     elif source == "the architecture":
         yield note(f"no task was given; the architecture suggests {code}")
+    yield from _contradictions(facts)
+
+
+def _contradictions(facts: WeightsFacts) -> Findings:
+    """Warns of each other source that names another task than the one that is judged."""
+    (code, source), *others = [*named_tasks(facts), ("", "")]
+    for other, where in others:
+        if other and other != code:
+            yield warn(
+                expected=f"one task everywhere; {shown(code)} is judged ({source})",
+                seen=f"“{shown(other)}” ({where})",
+                fix=f"name the same task in both: {_agreement(code, other)}",
+                where="README.md" if "repository" in where else "",
+            )
+
+
+def _agreement(code: str, other: str) -> str:
+    known = [each for each in (code, other) if each in CODES]
+    choice = ", whichever the weights are for" if len(known) != 1 else ""
+    return f"pipeline_tag: {' or '.join(map(shown, known or CODES))}{choice}"
 
 
 def _fix(code: str) -> str:

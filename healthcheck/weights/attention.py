@@ -1,0 +1,140 @@
+"""What vllm-ascend makes of --attention-backend and --kv-cache-dtype: findings of plan/options-suit-chip."""
+
+from __future__ import annotations
+
+from healthcheck import hardware, schemes
+from healthcheck.check import Findings, fail, unsettled, warn
+from healthcheck.hardware import Family, Npu
+from healthcheck.plan.checks.one_machine import SETTINGS
+from healthcheck.plan.vllm_cli.catalogue import nearest
+from healthcheck.schemes import Attention
+from healthcheck.weights.documents import integer, read_document, text_of
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.load import MAX_DESCRIPTION_BYTES, read_load
+from healthcheck.weights.named_schemes import DESCRIPTION
+
+BACKEND, CACHE = "attention-backend", "kv-cache-dtype"
+CHOSEN_BY_ITSELF = {"", "auto", "none"}
+IN_16_BITS = {"", "auto", "bfloat16", "float16"}
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+WITH_FP8_ATTENTION = {Family.A5}
+SEEN_TO_FAIL = {Family.A2, Family.A3}
+"""Source: vllm-ascend issue 8102, a Qwen3 on a 910B2, and a maintainer there: no FP8 on an A3 either."""
+
+
+def judge_attention(facts: WeightsFacts) -> Findings:
+    """Findings for the two options; none for a release of which nothing is known."""
+    registry = schemes.registry(facts.row.vllm_ascend)
+    if registry is not None:
+        yield from _backend(facts, registry.attention)
+        yield from _cache(facts, registry.attention)
+
+
+def is_asked(facts: WeightsFacts) -> bool:
+    """Whether one of the options is there."""
+    return any(facts.option(name) is not None for name in (BACKEND, CACHE))
+
+
+def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
+    named = facts.option(BACKEND) or ""
+    known = nearest(facts.row.vllm[0]).known.get(f"--{BACKEND}", ())
+    if (
+        named.lower() in CHOSEN_BY_ITSELF
+        or not attention.backend
+        or named.upper() not in (known or {named.upper()})
+    ):
+        return
+    server = facts.plan.server if facts.plan else None
+    flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
+    if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
+        yield unsettled(
+            expected=f"no --{BACKEND}, for {facts.row.label()}",
+            seen=f"--{BACKEND} {shown(named, 40)} with {BATCH_INVARIANT}: the release ends with “flash_attn_npu_v3 "
+            "is not installed”, unless the image has that package",
+            fix=f"leave --{BACKEND} out",
+            where=_place(facts, BACKEND),
+        )
+        return
+    yield warn(
+        expected=f"no --{BACKEND}: vllm-ascend has an attention of its own",
+        seen=f"--{BACKEND} {shown(named, 40)}: {facts.row.label()} does not use it",
+        fix=f"leave --{BACKEND} out",
+        where=_place(facts, BACKEND),
+    )
+
+
+def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
+    named = (facts.option(CACHE) or "").lower()
+    if named in IN_16_BITS or (_is_sparse(facts) and attention.sparse_keeps_dtype):
+        return
+    if named == "int8" and attention.needs_scales and _brings_scales(facts):
+        return
+    chip = _chip(facts)
+    seen, sure = _end(facts, attention, named, chip)
+    report = fail if sure else unsettled
+    yield report(
+        expected=f"no --{CACHE} {shown(named, 40)}, for {facts.row.label()} on a {chip.label}",
+        seen=seen,
+        fix=f"leave --{CACHE} out",
+        where=_place(facts, CACHE),
+    )
+
+
+def _place(facts: WeightsFacts, option: str) -> str:
+    """The line of adapter.toml that names the option (among extra_args), else the command."""
+    if facts.plan is None or facts.plan.server is None:
+        return ""
+    lines = enumerate(facts.plan.settings.splitlines(), 1)
+    found = (at for at, line in lines if f"--{option}" in line and not line.lstrip().startswith("#"))
+    return next((f"{SETTINGS}:{at}" for at in found), facts.plan.server.place)
+
+
+def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
+    """What the server ends with, and whether it is sure that it does."""
+    given = f"--{CACHE} {shown(named, 40)}"
+    plain = not read_load(facts).quantization
+    own_rules = _is_latent(facts) or _is_sparse(facts)
+    if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not _is_v4(facts):
+        seen = f"{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere"
+    elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
+        seen = (
+            f"{given}, and weights without scales for the cache: the release ends with “KV quantization is "
+            "configured via `--kv-cache-dtype` upon service startup, and the corresponding quantized weights are "
+            "required”"
+        )
+    elif attention.writes_16_bits and plain and not own_rules and chip.family in SEEN_TO_FAIL:
+        seen = (
+            f"{given}: the release writes the cache with an operator that takes 16 bits alone, and ends with "
+            "“ReshapeAndCacheOperation setup failed!” (vllm-ascend issue 8102)"
+        )
+    else:
+        return f"{given}: whether the release takes it on this chip, for this model, is not known", False
+    return seen, True
+
+
+def _brings_scales(facts: WeightsFacts) -> bool:
+    """ModelSlim's weights with scales of an int8 cache, for models with ordinary attention."""
+    if _is_latent(facts) or _is_sparse(facts):
+        return False
+    description = read_document(facts.weights.folder, DESCRIPTION, MAX_DESCRIPTION_BYTES)
+    return text_of(description.value.get("kv_cache_type")) == "C8"
+
+
+def _chip(facts: WeightsFacts) -> Npu:
+    return (hardware.find(facts.npu or "") or hardware.find(hardware.ASSUMED))[0]
+
+
+def _is_sparse(facts: WeightsFacts) -> bool:
+    return facts.weights.text_config.get("index_topk") is not None
+
+
+def _is_latent(facts: WeightsFacts) -> bool:
+    """Source: vLLM's ModelConfig.use_mla."""
+    config = facts.weights.text_config
+    return bool(integer(config.get("kv_lora_rank"))) and text_of(config.get("model_type")) != "minicpm3"
+
+
+def _is_v4(facts: WeightsFacts) -> bool:
+    """DeepSeek-V4, for which the release may replace the format before it looks at it."""
+    return text_of(facts.weights.text_config.get("model_type")).startswith("deepseek_v4")

@@ -1,0 +1,162 @@
+"""plan/options-suit-weights: the weights have what the server's options ask of them."""
+
+from __future__ import annotations
+
+import re
+
+from healthcheck import stacks
+from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.records import Stage
+from healthcheck.weights.experts import is_dense
+from healthcheck.weights.facts import WeightsFacts
+from healthcheck.weights.folder import shown
+from healthcheck.weights.settings import in_settings
+from healthcheck.weights.speculation import (
+    OPTION,
+    WITH_MTP,
+    WITH_MTP_LATER,
+    drafts_for_itself,
+    has_mtp_tensors,
+    names_of,
+    speculative,
+)
+
+EXPERTS, FORMAT, LOAD, TOKENIZER = "enable-expert-parallel", "config-format", "load-format", "tokenizer-mode"
+MISTRAL = "mistral"
+NOT_OF_MISTRAL = "leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out"
+LAST_WITHOUT = "0.23.0"
+BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
+"""Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
+BY_SUFFIX = re.compile(r"tekken\.json|[^.]+\.model(?:\.v\d+(?:m\d+)?)?")
+"""Source: get_one_valid_tokenizer_file of mistral-common, which vLLM asks from 0.12.0 on."""
+FIRST_BY_SUFFIX = "0.12.0"
+
+
+@check(
+    "plan/options-suit-weights",
+    "The weights have what the options ask for",
+    stage=Stage.WEIGHTS,
+    why="vLLM ends while it builds its configuration if an option asks for a part that the model does not have.",
+    requires=("weights/present",),
+    by_row=True,
+)
+def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
+    """Some options presume a kind of weights, and come along when a script is copied from another model's recipe:
+
+    - --enable-expert-parallel needs a mixture of experts. vLLM counts num_experts, n_routed_experts,
+      num_local_experts or moe_num_experts of config.json, and refuses a dense model.
+    - --config-format mistral reads params.json, and --load-format mistral the files consolidated*.safetensors;
+      weights in Hugging Face's format have neither.
+    - --tokenizer-mode mistral reads tekken.json or a SentencePiece model (tokenizer.model.v3), and vLLM ends with
+      “No tokenizer file found” if there is only a tokenizer.json.
+    - --speculative-config with an MTP method and no other model drafts with the model's own layers for multi-token
+      prediction (DeepSeek-V3, Qwen3-Next, Qwen3.5, GLM-4.5, MiMo and others). vLLM refuses other models; weights
+      from which these layers were taken out, as some quantised ones, warn.
+
+    To repair: leave the option out.
+
+    Example:
+    ```json config.json
+    {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3"}
+    ```
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port} --enable-expert-parallel
+    ```
+
+    Use instead:
+
+    ```sh deploy.sh
+    exec vllm serve "$MODEL_PATH" --port {port}
+    ```
+    """
+    if facts.engine != "vllm":
+        raise NotApplicable("no server of vLLM is known")
+    for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts)):
+        yield in_settings(finding, facts.plan)
+
+
+def _place(facts: WeightsFacts) -> str:
+    return facts.plan.server.place if facts.plan and facts.plan.server else ""
+
+
+def _experts(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
+    if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
+        yield fail(
+            expected=f"a mixture of experts for --{EXPERTS}",
+            seen=f"{_model(facts)}, and no number of experts in config.json: vLLM ends with “Number of experts in "
+            "the model must be greater than 0 when expert parallelism is enabled”",
+            fix=f"leave --{EXPERTS} out",
+            where=_place(facts),
+        )
+
+
+def _mistral(facts: WeightsFacts) -> Findings:
+    weights = facts.weights
+    if facts.option(FORMAT) == MISTRAL and not weights.params.present:
+        yield fail(
+            expected="params.json in the weights, for --config-format mistral",
+            seen="no such file: vLLM ends with “Failed to load mistral 'params.json' config”",
+            fix=NOT_OF_MISTRAL,
+            where=_place(facts),
+        )
+    consolidated = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
+    if facts.option(LOAD) == MISTRAL and not consolidated:
+        yield fail(
+            expected="consolidated*.safetensors in the weights, for --load-format mistral",
+            seen="no such file: vLLM ends with “Cannot find any model weights”",
+            fix=NOT_OF_MISTRAL,
+            where=_place(facts),
+        )
+
+
+def _tokenizer(facts: WeightsFacts) -> Findings:
+    served = facts.plan.server.model if facts.plan and facts.plan.server else None
+    elsewhere = facts.option("tokenizer") not in {None, served}
+    if facts.option(TOKENIZER) != MISTRAL or elsewhere or facts.option("skip-tokenizer-init") is not None:
+        return
+    old = stacks.is_older(facts.row.vllm[0], FIRST_BY_SUFFIX)
+    taken = BY_PATTERN if old else BY_SUFFIX
+    if any(entry.at_top and taken.fullmatch(entry.name) for entry in facts.weights.files):
+        return
+    error = "Found 0 files matching the pattern" if old else "No tokenizer file found"
+    yield fail(
+        expected="tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral",
+        seen=f"no such file: vLLM {facts.row.vllm[0]} ends with “{error}”",
+        fix="leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher",
+        where=_place(facts),
+    )
+
+
+def _mtp(facts: WeightsFacts) -> Findings:
+    config = speculative(facts)
+    weights, names = facts.weights, names_of(facts.weights)
+    if not weights.config.good or not drafts_for_itself(facts, config):
+        return
+    method = f'--{OPTION} with the method "{shown(str(config.get("method")), 40)}"'
+    vllm = facts.row.vllm[0]
+    old = not stacks.is_older(LAST_WITHOUT, vllm)
+    if not names & (WITH_MTP if old else WITH_MTP | WITH_MTP_LATER):
+        later = bool(names & WITH_MTP_LATER)
+        report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
+        yield report(
+            expected=f"a model with layers for multi-token prediction (MTP), for {method}",
+            seen=f"{_model(facts)}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError"
+            + ("; a later release does" if later else ""),
+            fix=f"leave --{OPTION} out",
+            where=_place(facts),
+        )
+    elif not has_mtp_tensors(weights):
+        yield warn(
+            expected=f"tensors of the layers for multi-token prediction (MTP) in the weights, for {method}",
+            seen="none in the safetensors files",
+            fix=f"leave --{OPTION} out, or submit the weights with these layers",
+            where=_place(facts),
+        )
+
+
+def _model(facts: WeightsFacts) -> str:
+    kind = shown(str(facts.weights.config.value.get("model_type")), 60)
+    return f'"model_type": "{kind}" in config.json'
