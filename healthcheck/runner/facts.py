@@ -1,22 +1,33 @@
-"""Gathers the facts of a machine, once: first the cheap ones, then computations on the devices."""
+"""Gathers the facts of a machine, once: first the cheap ones, then those of the deeper levels."""
 
 from __future__ import annotations
 
 import glob
 from collections.abc import Mapping
+from dataclasses import replace
 
 from healthcheck import contract, stacks
+from healthcheck.hardware import Family, find
 from healthcheck.progress import Progress
-from healthcheck.runner import installed, npu_smi, npu_smi_queries, probes
-from healthcheck.runner.machine import Child, Machine, Output
+from healthcheck.runner import (
+    ecc,
+    engines,
+    installed,
+    links,
+    npu_smi,
+    npu_smi_queries,
+    probes,
+    surroundings,
+    topology,
+    trials,
+)
+from healthcheck.runner.links import Links
+from healthcheck.runner.machine import Child, Entry, Machine, Output
 from healthcheck.runner.memory import smi_info
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
 from healthcheck.runner.npu_smi_queries import Fields
-from healthcheck.runner.records import Cann, Hccl, Host, RunnerFacts, Smi, Software, Torch, Wanted
+from healthcheck.runner.records import Cann, Depth, Host, RunnerFacts, Smi, Software, Wanted
 
-TORCH_S = 300.0
-"""For the import of torch_npu and the first operator of every device, compiled on a cold cache."""
-HCCL_S = 240.0
 MAX_BOARDS = 16
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")
 MOUNTS = (
@@ -44,33 +55,63 @@ _ASCEND_ON_PCI = "19e5d"
 
 
 def gather(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
-    """Look at the machine.
+    """Look at the machine, as closely as is wanted.
+
+    After the first level Ctrl-C ends it with what is known then; `stopped` says so.
 
     Raises:
-        UsageError: `wanted.stack` names no row of the version matrix.
+        UsageError: `wanted.stack` is not a version.
     """
-    asked = stacks.row(wanted.stack) if wanted.stack else None
+    facts = _seconds(machine, wanted, progress)
+    try:
+        if wanted.depth >= Depth.MINUTES:
+            facts = trials.minutes(machine, facts, progress)
+        if wanted.depth >= Depth.SOAK and not facts.stopped:
+            facts = trials.soak(machine, facts, progress)
+    except KeyboardInterrupt:
+        return replace(facts, stopped="interrupted")
+    return facts
+
+
+def _seconds(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
+    """What needs no device: files, and questions to the driver."""
+    asked = stacks.choose(wanted.stack).row if wanted.stack else None
     progress.update("device nodes and npu-smi")
     nodes = tuple(entry for entry in machine.paths("/dev/davinci[0-9]*") if entry.path[12:].isdigit())
     smi = _smi(machine, expected=bool(nodes))
     cann = installed.cann(machine)
     progress.update("versions")
     software = probes.software(machine.python(Child.VERSIONS))
-    torch = _torch(machine, software, cann, progress)
-    host = _host(machine, measured=bool(nodes or smi.chips or torch.count), progress=progress)
+    host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
+    progress.update("error counters, links, processors")
+    cards = tuple(dict.fromkeys(chip.npu for chip in smi.chips))
     return RunnerFacts(
         wanted=wanted,
         nodes=nodes,
         control=tuple(entry for name in CONTROL for entry in machine.paths(f"/dev/{name}")),
         smi=smi,
-        torch=torch,
-        hccl=_hccl(machine, torch, wanted, cann, progress),
         cann=cann,
         driver=installed.driver(machine),
         software=software,
         host=host,
         row=asked or stacks.nearest(versions(software, cann)).row,
+        ecc=ecc.before(machine, smi.command, cards),
+        links=_links(machine, smi, nodes),
+        neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),
+        surroundings=surroundings.look(machine, _weights(host)),
+        engine=engines.look(machine),
     )
+
+
+def _weights(host: Host) -> str:
+    return host.folder if "MODEL_PATH" in host.variables and host.folder_exists and host.folder != "." else ""
+
+
+def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
+    """The network ports of the devices; a 310P has none."""
+    if any(npu.family is Family.P310 for chip in smi.chips[:1] for npu in find(chip.kind)):
+        return Links(trouble="this kind of NPU has no network port of its own")
+    return links.ask(machine, tuple(int(node.path[12:]) for node in nodes if len(node.path) < 24))
 
 
 def versions(software: Software, cann: Cann) -> Mapping[str, str]:
@@ -111,23 +152,6 @@ def _memory_holders(machine: Machine, command: str, table: Table) -> tuple[Holde
         said = machine.run(command, "info", "-t", "proc-mem", "-i", str(chip.npu), "-c", str(chip.chip))
         found += npu_smi_queries.process_memory(said.stdout, npu=chip.npu, chip=chip.chip)
     return tuple(found)
-
-
-def _torch(machine: Machine, software: Software, cann: Cann, progress: Progress) -> Torch:
-    """A trial of torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
-    if not software.packages.get("torch_npu"):
-        return Torch()
-    progress.update("a matrix product on every device")
-    return probes.torch(machine.python(Child.TORCH, sourced=cann.scripts, timeout_s=TORCH_S))
-
-
-def _hccl(machine: Machine, torch: Torch, wanted: Wanted, cann: Cann, progress: Progress) -> Hccl | None:
-    world = min(wanted.npus or len(torch.devices), len(torch.devices))
-    if world < 2 or not all(device.right for device in torch.devices[:world]):
-        return None
-    progress.update(f"an all-reduce over {world} devices")
-    output = machine.python(Child.HCCL, str(world), sourced=cann.scripts, timeout_s=HCCL_S)
-    return probes.hccl(output, world)
 
 
 def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:

@@ -23,6 +23,11 @@ class Child(enum.Enum):
     VERSIONS = "versions"
     TORCH = "torch_probe"
     HCCL = "hccl_probe"
+    PAIRS = "pairs_probe"
+    NODES = "nodes_probe"
+    OPERATORS = "operators_probe"
+    TRANSFERS = "transfers_probe"
+    SOAK = "soak_probe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,14 @@ class Output:
 
 NO_PROGRAM = "no such program"
 NOT_RECORDED = "not in the recording"
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came while a program ran. It was ended; `output` is what it had printed."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__("interrupted")
+        self.output = output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +100,17 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSpeed:
-    """A brief reading from a disk, past the page cache.
+    """A brief reading from a disk.
 
     Attributes:
         of: the file that was read: one of the weights, or one that was written for it.
+        cached: it came through the page cache, because the file system knows no other way.
     """
 
     read_bytes: int
     seconds: float
     of: str
+    cached: bool = False
 
     @property
     def bytes_per_s(self) -> float:
@@ -121,6 +136,9 @@ class Machine(Protocol):
 
     def space(self, path: str) -> Space | None:
         """The file system under a path."""
+
+    def size(self, folder: str) -> int | None:
+        """The bytes of the files in a folder, without its subfolders; None if it cannot be read."""
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
         """How fast the folder's disk reads: half a second of it, from its largest file or from one made for it."""

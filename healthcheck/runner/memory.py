@@ -46,7 +46,7 @@ def devices_here(machine: Machine) -> Devices | None:
         chips = npu_smi.parse(output.text).chips
     except SmiError:
         return None
-    return listed_devices([chip.name for chip in chips], min(chip.total_mib or 0 for chip in chips))
+    return listed_devices([chip.kind for chip in chips], min(chip.total_mib or 0 for chip in chips))
 
 
 def _holders(table: Table, chip: Chip) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ HEALTHS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 MAX_CHIPS = 256
 MAX_HOLDERS = 4096
 _FLAT_CELLS = 6
+_OLD_HBM_MIB = 32768
 _ABSENT = {"", "-", "NA", "N/A"}
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CODE = re.compile(r"\bret(?:\s+is|\s*=)\s*-(\d{1,12})(?!\d)")
@@ -40,6 +41,7 @@ class Chip:
         chip: its number on the card.
         physical: the number in /dev/davinciN: the Phy-ID or Device column.
         used_mib, total_mib: of the memory that models use: HBM, or DDR where there is no HBM.
+        other_mib: of the memory in the column beside HBM, which a 910B leaves at 0.
     """
 
     npu: int
@@ -53,6 +55,13 @@ class Chip:
     utilization: float | None = None
     used_mib: int | None = None
     total_mib: int | None = None
+    other_mib: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """Its name; 910A for what npu-smi 24.1.0 prints as 910B on such a machine."""
+        renamed = self.name.removeprefix("Ascend") == "910B" and self.total_mib == _OLD_HBM_MIB and self.other_mib
+        return "910A" if renamed else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +222,7 @@ def _chip(first: tuple[str, ...], second: tuple[str, ...]) -> Chip | None:
         utilization=load,
         used_mib=used,
         total_mib=total,
+        other_mib=memory[0][1] if len(memory) > 1 else None,
     )
 
 

@@ -10,9 +10,11 @@ from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.records import JsonValue
 from healthcheck.runner.machine import Output
-from healthcheck.runner.records import Device, Hccl, Product, Software, Torch, TrialError, TrialStep
+from healthcheck.runner.records import Software
+from healthcheck.runner.trial_records import Device, Hccl, Product, Torch, TrialError, TrialStep
 
 MARK = "@npu-adapter "
+MOST_NUMBERS = 100
 Step = dict[str, JsonValue]
 _IN_WORDS = re.compile(
     r"(?P<import>import )|(?P<count>device count)|(?P<bfloat16>bfloat16)"
@@ -40,8 +42,8 @@ def software(output: Output) -> Software:
         packages = step.get("packages")
         if step.get("step") == "versions" and isinstance(packages, dict):
             return Software(
-                python=_text(step, "python"),
-                executable=_text(step, "executable"),
+                python=get_text(step, "python"),
+                executable=get_text(step, "executable"),
                 packages={name: text for name, text in packages.items() if isinstance(text, str)},
             )
     return Software(trouble=output.trouble or last_line(output) or "it printed nothing", packages={})
@@ -51,15 +53,15 @@ def torch(output: Output) -> Torch:
     """Of `children/torch_probe.py`."""
     said = tuple(steps(output))
     counts = [step for step in said if step.get("step") == "count"]
-    imports = {_text(step, "module") for step in said if step.get("step") == "imported"}
+    imports = {get_text(step, "module") for step in said if step.get("step") == "imported"}
     return Torch(
         output=output,
         last=_place(said[-1]) if said else "its start",
         last_device=_device_of(said[-1]) if said else None,
         at_end=bool(said) and said[-1].get("step") == "end",
-        errors=_errors(said),
+        errors=errors_in(said),
         imported="torch_npu" in imports,
-        count=_whole(counts[0], "count") if counts else None,
+        count=get_whole(counts[0], "count") if counts else None,
         devices=tuple(_devices(said)),
     )
 
@@ -67,13 +69,13 @@ def torch(output: Output) -> Torch:
 def hccl(output: Output, world: int) -> Hccl:
     """Of `children/hccl_probe.py`."""
     said = tuple(steps(output))
-    ranks = {_whole(step, "rank"): step.get("right") is True for step in said if step.get("step") == "reduced"}
+    ranks = {get_whole(step, "rank"): step.get("right") is True for step in said if step.get("step") == "reduced"}
     return Hccl(
         output=output,
         world=world,
         right=tuple(sorted(rank for rank, right in ranks.items() if rank is not None and right)),
         wrong=tuple(sorted(rank for rank, right in ranks.items() if rank is not None and not right)),
-        errors=_errors(said),
+        errors=errors_in(said),
     )
 
 
@@ -87,7 +89,7 @@ def last_line(output: Output, limit: int = 300) -> str:
 def _devices(said: tuple[Step, ...]) -> Iterator[Device]:
     found: dict[int, Device] = {}
     for step in said:
-        index = _whole(step, "index")
+        index = get_whole(step, "index")
         if index is None:
             continue
         device = found.get(index, Device(index=index))
@@ -95,30 +97,31 @@ def _devices(said: tuple[Step, ...]) -> Iterator[Device]:
             bfloat16 = step.get("bfloat16")
             device = replace(
                 device,
-                name=_text(step, "name"),
-                free_bytes=_whole(step, "free_bytes"),
-                total_bytes=_whole(step, "total_bytes"),
+                name=get_text(step, "name"),
+                free_bytes=get_whole(step, "free_bytes"),
+                total_bytes=get_whole(step, "total_bytes"),
                 bfloat16=bfloat16 if isinstance(bfloat16, bool) else None,
             )
         elif step.get("step") == "product":
-            wrong, of = _whole(step, "wrong"), _whole(step, "of")
+            wrong, of = get_whole(step, "wrong"), get_whole(step, "of")
             if wrong is not None and of is not None:
-                product = Product(kind=_text(step, "kind"), wrong=wrong, of=of)
+                product = Product(kind=get_text(step, "kind"), wrong=wrong, of=of)
                 device = replace(device, products=(*device.products, product))
         found[index] = device
     yield from found.values()
 
 
-def _errors(said: tuple[Step, ...]) -> tuple[TrialError, ...]:
+def errors_in(said: tuple[Step, ...]) -> tuple[TrialError, ...]:
+    """The errors among the steps."""
     return tuple(_error(step) for step in said if step.get("step") == "error")
 
 
 def _error(step: Step) -> TrialError:
-    at, text, during = _text(step, "at"), _text(step, "text"), _text(step, "during")
+    at, words, during = get_text(step, "at"), get_text(step, "text"), get_text(step, "during")
     if not during:
-        return _error_in_words(at, text)
+        return _error_in_words(at, words)
     known = next((one for one in TrialStep if one.value == during), None)
-    return TrialError(at=at, text=text, step=known, device=_whole(step, "device"))
+    return TrialError(at=at, text=words, step=known, device=get_whole(step, "device"))
 
 
 def _error_in_words(at: str, text: str) -> TrialError:
@@ -135,22 +138,41 @@ def _error_in_words(at: str, text: str) -> TrialError:
 
 
 def _device_of(step: Step) -> int | None:
-    return _error(step).device if step.get("step") == "error" else _whole(step, "index")
+    return _error(step).device if step.get("step") == "error" else get_whole(step, "index")
 
 
 def _place(step: Step) -> str:
     """The last step of the child, in words."""
     subject = step.get("module", step.get("at", step.get("index", "")))
     words = {"begin": "device", "device": "the product on device", "product": "the product on device"}
-    name = _text(step, "step")
+    name = get_text(step, "step")
     return f"{words.get(name, name)} {subject}".strip()
 
 
-def _text(step: Step, name: str) -> str:
+def get_text(step: Step, name: str) -> str:
+    """A text of a step, "" if it has no such one."""
     value = step.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _whole(step: Step, name: str) -> int | None:
+def get_whole(step: Step, name: str) -> int | None:
+    """A whole number of a step that is not negative."""
     value = step.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def get_number(step: Step, name: str) -> float | None:
+    """A finite number of a step that is not negative."""
+    return _finite(step.get(name))
+
+
+def get_numbers(step: Step, name: str) -> tuple[float, ...]:
+    """A list of such numbers; empty if it is none."""
+    values = step.get(name)
+    found = [_finite(value) for value in values[:MOST_NUMBERS]] if isinstance(values, list) else []
+    return tuple(value for value in found if value is not None)
+
+
+def _finite(value: JsonValue) -> float | None:
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**63
+    return float(value) if usable and isinstance(value, int | float) else None

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import glob
 import grp
+import mmap
 import os
 import pwd
 import stat
@@ -25,6 +26,7 @@ from healthcheck.runner.machine import (
     OUTPUT_BYTES,
     Child,
     Entry,
+    Interrupted,
     Output,
     ReadSpeed,
     Space,
@@ -77,18 +79,20 @@ class RealMachine:
             return None
         return Space(total_bytes=found.f_blocks * found.f_frsize, free_bytes=found.f_bavail * found.f_frsize)
 
+    def size(self, folder: str) -> int | None:
+        return sum(size for size, _ in _sizes(folder)) if os.access(folder, os.R_OK | os.X_OK) else None
+
     def read_speed(self, folder: str) -> ReadSpeed | None:
         largest = _largest_file(folder)
         try:
             if largest:
-                with open(largest, "rb") as file:
-                    return _speed(file, of=str(largest))
-            with tempfile.TemporaryFile(dir=folder) as file:
+                return _speed(str(largest), of=str(largest))
+            with tempfile.NamedTemporaryFile(dir=folder) as file:
                 for _ in range(WRITTEN_BYTES // BLOCK_BYTES):
                     file.write(os.urandom(BLOCK_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
-                return _speed(file, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
+                return _speed(file.name, of=f"a new file of {WRITTEN_BYTES // 2**20} MiB in {folder}")
         except OSError:
             return None
 
@@ -145,12 +149,22 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
         for reader in readers:
             reader.start()
     finally:  # a process that it left would keep a device
-        ended = processes.wait_or_kill(process, timeout_s)
-    trouble = "" if ended else f"no end within {timeout_s:g} s"
+        try:
+            ended = processes.wait_or_kill(process, timeout_s)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(_output(readers, kept, status=None, trouble="interrupted")) from stop
+    if not ended:
+        return _output(readers, kept, status=None, trouble=f"no end within {timeout_s:g} s")
+    return _output(readers, kept, status=process.returncode)
+
+
+def _output(
+    readers: list[threading.Thread], kept: tuple[bytearray, bytearray], *, status: int | None, trouble: str = ""
+) -> Output:
     for reader in readers:
         reader.join(2)
     stdout, stderr = (bytes(part).decode("utf-8", "replace") for part in kept)
-    return Output(status=None if trouble else process.returncode, stdout=stdout, stderr=stderr, trouble=trouble)
+    return Output(status=status, stdout=stdout, stderr=stderr, trouble=trouble)
 
 
 def _drain(stream: IO[bytes], into: bytearray) -> None:
@@ -197,24 +211,39 @@ def _sizes(folder: str) -> Iterator[tuple[int, str]]:
                     yield entry.stat().st_size, entry.path
 
 
-def _speed(file: IO[bytes], *, of: str) -> ReadSpeed:
+def _speed(path: str, *, of: str) -> ReadSpeed:
     """The faster of two readings if the first was delayed by the disk or by a lack of CPU time."""
-    first = _timed_reading(file, of=of)
+    first = _timed_reading(path, of=of)
     if first.seconds < 2 * READ_S:
         return first
-    return max(first, _timed_reading(file, of=of), key=lambda reading: reading.bytes_per_s)
+    return max(first, _timed_reading(path, of=of), key=lambda reading: reading.bytes_per_s)
 
 
-def _timed_reading(file: IO[bytes], *, of: str) -> ReadSpeed:
-    """Read for at most READ_S, after the file's pages were dropped from the page cache."""
-    descriptor = file.fileno()
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    buffer = bytearray(BLOCK_BYTES)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    read, began = 0, time.monotonic()
-    while read < READ_BYTES and time.monotonic() - began < READ_S:
-        got = os.readv(descriptor, [buffer])
-        if not got:
-            break
-        read += got
-    return ReadSpeed(read_bytes=read, seconds=time.monotonic() - began, of=of)
+def _timed_reading(path: str, *, of: str) -> ReadSpeed:
+    """Read for at most READ_S past the page cache, so that nothing of the host's cache is dropped or replaced.
+
+    A file system that has no such way is read through its cache.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    except OSError:
+        return _timed(os.open(path, os.O_RDONLY), of=of, cached=True)
+    try:
+        return _timed(descriptor, of=of, cached=False)
+    except OSError:
+        return _timed(os.open(path, os.O_RDONLY), of=of, cached=True)
+
+
+def _timed(descriptor: int, *, of: str, cached: bool) -> ReadSpeed:
+    """Read and close."""
+    try:
+        with mmap.mmap(-1, BLOCK_BYTES) as buffer:  # whose address is aligned, as O_DIRECT demands
+            read, began = 0, time.monotonic()
+            while read < READ_BYTES and time.monotonic() - began < READ_S:
+                got = os.readv(descriptor, [buffer])
+                read += got
+                if got < BLOCK_BYTES:
+                    break
+        return ReadSpeed(read_bytes=read, seconds=time.monotonic() - began, of=of, cached=cached)
+    finally:
+        os.close(descriptor)

@@ -69,6 +69,7 @@ class Recording:
     files: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     paths: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     spaces: dict[str, Space | None] = field(default_factory=dict)
+    sizes: dict[str, int | None] = field(default_factory=dict)
     read_speeds: dict[str, ReadSpeed | None] = field(default_factory=dict)
     variables: dict[str, str | None] = field(default_factory=dict)
     ports: dict[str, tuple[Listener, ...]] = field(default_factory=dict)
@@ -125,6 +126,9 @@ class RecordedMachine:
 
     def space(self, path: str) -> Space | None:
         return self._recording.spaces.get(path)
+
+    def size(self, folder: str) -> int | None:
+        return self._recording.sizes.get(folder)
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
         return self._recording.read_speeds.get(folder)
@@ -200,6 +204,10 @@ class Recorder:
     def space(self, path: str) -> Space | None:
         found = self._machine.space(path)
         return _store(self.recording.spaces, self._redact(path), found, found)
+
+    def size(self, folder: str) -> int | None:
+        found = self._machine.size(folder)
+        return _store(self.recording.sizes, self._redact(folder), found, found)
 
     def read_speed(self, folder: str) -> ReadSpeed | None:
         found = self._machine.read_speed(folder)

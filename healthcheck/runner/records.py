@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from healthcheck.hardware import Npu, find
 from healthcheck.processes import Listener
+from healthcheck.runner.dmi import Diagnosis, Scene
+from healthcheck.runner.ecc import Ecc
+from healthcheck.runner.engines import Engine
+from healthcheck.runner.links import Links
 from healthcheck.runner.machine import Entry, Output, ReadSpeed, Space
 from healthcheck.runner.npu_smi import Chip, Holder, Table
 from healthcheck.runner.npu_smi_queries import Fields, Mapped
+from healthcheck.runner.snapshot import Snapshot
+from healthcheck.runner.surroundings import Surroundings
+from healthcheck.runner.topology import Neighbours
+from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch, Transfers
 from healthcheck.stacks import Row
 
 _HELD_BY_ANOTHER = -8020
+
+
+class Depth(enum.IntEnum):
+    """How closely a machine is looked at: the levels of `--level`. A deeper one includes those before it."""
+
+    SECONDS = 1
+    MINUTES = 2
+    SOAK = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +40,18 @@ class Wanted:
         npus: how many devices, None for "all that are there, at least one".
         allow_none: a machine without any is meant to be one.
         stack: the vllm-ascend release whose row is compared with, "" for the nearest.
+        soak_s: how long all devices compute at the deepest level.
+        scenes: those of ascend-dmi to run, None for the ones of the level.
+        earlier: what an earlier run recorded of this machine.
     """
 
     npus: int | None = None
     allow_none: bool = False
     stack: str = ""
+    depth: Depth = Depth.MINUTES
+    soak_s: float = 1200.0
+    scenes: tuple[Scene, ...] | None = None
+    earlier: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,95 +83,6 @@ class Smi:
         if len(logic) < len(found):
             return found
         return tuple(sorted(found, key=lambda chip: logic.get((chip.npu, chip.chip), len(found))))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Product:
-    """A matrix product on a device: how many elements differ from the CPU's, and of how many."""
-
-    kind: str
-    wrong: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """A device as torch_npu sees it; `index` counts from 0 among the visible ones."""
-
-    index: int
-    name: str = ""
-    free_bytes: int | None = None
-    total_bytes: int | None = None
-    bfloat16: bool | None = None
-    products: tuple[Product, ...] = ()
-
-    @property
-    def right(self) -> bool:
-        """It computed, and every element was the CPU's."""
-        return bool(self.products) and not any(product.wrong for product in self.products)
-
-
-class TrialStep(enum.Enum):
-    """What the programs in `children` were doing when an error came; the values are theirs."""
-
-    IMPORT = "import"
-    COUNT = "count"
-    SET_DEVICE = "set device"
-    MEMORY = "memory"
-    NAME = "name"
-    BFLOAT16 = "bfloat16"
-    PRODUCT = "product"
-    ALL_REDUCE = "all-reduce"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialError:
-    """An error in a trial of the devices.
-
-    Attributes:
-        at: what failed, in words.
-        text: the error's text.
-        step: None if it is not known.
-        device: the index of the device, None if the error is of none.
-    """
-
-    at: str
-    text: str
-    step: TrialStep | None = None
-    device: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Torch:
-    """The results of a trial of torch_npu.
-
-    Attributes:
-        output: of the child that tried; None if it was not tried, because the package is not there.
-        last: the step at which it ended, in words.
-        last_device: the index of the device that it tried then, None if it tried none.
-        at_end: whether that step was its regular end.
-        count: devices that it counts.
-    """
-
-    output: Output | None = None
-    last: str = ""
-    last_device: int | None = None
-    at_end: bool = False
-    errors: tuple[TrialError, ...] = ()
-    imported: bool = False
-    count: int | None = None
-    devices: tuple[Device, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hccl:
-    """The result of an all-reduce; `right` holds the ranks that got the sum."""
-
-    output: Output
-    world: int
-    right: tuple[int, ...] = ()
-    wrong: tuple[int, ...] = ()
-    errors: tuple[TrialError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,25 +176,53 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerFacts:
-    """Everything that the checks look at.
+class Diagnosed:
+    """What ascend-dmi said, or why it was not run.
 
     Attributes:
+        trouble: "" if it ran.
+    """
+
+    trouble: str = ""
+    scenes: tuple[Diagnosis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerFacts:
+    """Everything that the checks look at. What a deeper level adds has a default.
+
+    Attributes:
+        reached: the level that was gone through; below the wanted one only if `stopped` says why.
         nodes: /dev/davinciN; `control` the driver's other device nodes.
         row: the row of the version matrix to compare with, and whether it was asked for (`--stack`).
+        neighbours: the devices as `npu-smi info -t topo` shows them.
+        ecc_after: the counters after the soak.
     """
 
     wanted: Wanted
+    reached: Depth = Depth.SECONDS
+    stopped: str = ""
     nodes: tuple[Entry, ...]
     control: tuple[Entry, ...]
     smi: Smi
-    torch: Torch
-    hccl: Hccl | None
     cann: Cann
     driver: Driver
     software: Software
     host: Host
     row: Row
+    ecc: tuple[Ecc, ...] = ()
+    links: Links
+    neighbours: tuple[Neighbours, ...] = ()
+    surroundings: Surroundings
+    engine: Engine
+    torch: Torch = field(default_factory=Torch)
+    hccl: Hccl | None = None
+    pairs: Pairs | None = None
+    operators: Operators | None = None
+    transfers: Transfers | None = None
+    diagnosed: Diagnosed | None = None
+    soak: Soak | None = None
+    ecc_after: tuple[Ecc, ...] = ()
 
     @property
     def present(self) -> bool:
@@ -306,8 +268,10 @@ def _kind_name(chips: tuple[Chip, ...]) -> str:
     """npu-smi calls the dies of an A3 just Ascend910; unlike a 910A, it has two on a card, with physical ids."""
     if not chips:
         return ""
-    bare = chips[0].name.removeprefix("Ascend") in {"910", "910_93"}
-    return "A3" if bare and chips[0].physical is not None else chips[0].name
+    name = chips[0].name.removeprefix("Ascend")
+    if name in {"910", "910_93"} and chips[0].physical is not None:
+        return "A3"
+    return "910A" if name == "910" else chips[0].kind
 
 
 def _kinds(name: str) -> tuple[Npu, ...]:

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from healthcheck.check import NotApplicable, fail, unsettled, warn
 from healthcheck.records import Finding, JsonValue
 from healthcheck.runner.npu_smi import Chip
-from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.records import Depth, RunnerFacts
 
 GB = 10**9
+READY_S = 600
+"""vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is given up."""
+HOT_C = 85.0
+"""An inference: Huawei's documents say no limit; a public guide to operating these servers has its alarm here."""
 RUN_FLAGS = (
     "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
     "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "
@@ -31,6 +35,16 @@ def needs_npu(facts: RunnerFacts) -> None:
         raise NotApplicable("there is no NPU on this machine")
 
 
+def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
+    """Skip what this run did not look at.
+
+    Raises:
+        NotApplicable: the level was not reached.
+    """
+    if facts.reached < depth:
+        raise NotApplicable(facts.stopped or f"this is tried at --level {depth.value}")
+
+
 def fault(
     facts: RunnerFacts,
     *,
@@ -40,8 +54,12 @@ def fault(
     where: str = "",
     evidence: Mapping[str, JsonValue] | None = None,
 ) -> Finding:
-    """A failure; only a warning if the devices computed correctly, which is the stronger evidence."""
-    say = warn if facts.computed else fail
+    """A failure; only a warning if the devices computed correctly, which is the stronger evidence.
+
+    At the first level they were not asked to compute, which leaves it open.
+    """
+    tried = fail if facts.reached >= Depth.MINUTES else unsettled
+    say = warn if facts.computed else tried
     return say(expected=expected, seen=seen, fix=fix, where=where, evidence=evidence)
 
 

@@ -8,6 +8,10 @@ import pytest
 
 from healthcheck.records import Outcome
 from healthcheck.runner.checks import CHECKS
+from healthcheck.runner.records import Depth
+from healthcheck.runner.snapshot import Snapshot
+from tests.runner import test_deeper
+from tests.runner.answers import complete
 from tests.runner.replaying import changed, edit, plain, results, seen
 from tests.runner.tables import LAYOUTS, Row, info
 
@@ -168,8 +172,13 @@ def test_one_thing_changed(name, change, check, outcome, words):
 
 
 def test_each_check_fires_in_a_case_and_passes_on_a_healthy_machine():
-    fired = {f"runner/{check}" for _, _, check, outcome, _ in CASES if outcome in {FAIL, WARN}}
-    healthy = (results(plain(name)) for name in (HOST, CONTAINER))
+    deeper = ((check, outcome) for _, check, outcome, _ in test_deeper.CASES)
+    cases = (*((check, outcome) for _, _, check, outcome, _ in CASES), *deeper)
+    fired = {f"runner/{check}" for check, outcome in cases if outcome in {FAIL, WARN}}
+    healthy = (
+        results(machine, depth=Depth.SOAK, earlier=Snapshot())
+        for machine in (plain(HOST), plain(CONTAINER), complete())
+    )
     passed = {id_ for found in healthy for id_, result in found.items() if result.outcome is PASS}
     assert fired == passed == {check.id for check in CHECKS}
 

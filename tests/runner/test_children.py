@@ -10,7 +10,7 @@ import pytest
 from healthcheck.runner import probes
 from healthcheck.runner.machine import Child
 from healthcheck.runner.real import RealMachine
-from healthcheck.runner.records import TrialStep
+from healthcheck.runner.trial_records import TrialStep
 from tests.runner import torch_stubs
 
 

@@ -101,7 +101,7 @@ def test_elsewhere_nothing_is_annotated():
         (("--npus", "0"), "--allow-none"),
         (("--npus", "2000"), "from 1 to 1024"),
         (("--npus", "2", "--allow-none"), "write one of them"),
-        (("--stack", "0.0.1"), "no vllm-ascend '0.0.1'"),
+        (("--stack", "0.23.O"), "did you mean 0.23.0"),
         (("--replay", "absent.json"), "absent.json is not a file"),
         (("--allow-none", "--save", "/proc/x/y.json"), "cannot write /proc/x/y.json"),
     ],

@@ -12,6 +12,11 @@ NPU_CHECKS = {
     "visible-devices", "container",
 }  # fmt: skip
 NOTHING = {}
+LATER = {
+    "ecc", "temperature", "links", "stray-triton", "custom-ops", "hccl-pairs", "bandwidth", "ascend-dmi", "soak", "affinity",
+    "host-memory", "weights-mount", "locked-memory", "governor", "container-runtime", "baseline",
+}  # fmt: skip
+"""Checks that are younger than these recordings, which have no answers for most of them: see test_deeper.py."""
 # By machine: the verdict, what failed and what warned with words of its findings, and what was skipped.
 EXPECTED = {
     "healthy-910b3-x8": (Verdict.READY, NOTHING, NOTHING, {"container"}),
@@ -64,8 +69,11 @@ def test_a_machine(name):
     verdict, failed, warned, skipped = EXPECTED[name]
     found = report(plain(name))
     by_outcome = {outcome: {} for outcome in Outcome}
+    younger = [result for result in found.results if result.id.removeprefix("runner/") in LATER]
+    assert {result.outcome for result in younger} <= {Outcome.PASS, Outcome.SKIP}
     for result in found.results:
-        by_outcome[result.outcome][result.id.removeprefix("runner/")] = seen(result)
+        if result not in younger:
+            by_outcome[result.outcome][result.id.removeprefix("runner/")] = seen(result)
     assert by_outcome[Outcome.FAIL].keys() == failed.keys()
     assert by_outcome[Outcome.WARN].keys() == warned.keys()
     assert by_outcome[Outcome.SKIP].keys() == skipped
@@ -85,9 +93,8 @@ def test_a_machine_without_npu_may_be_meant():
     found = report(plain("no-npu"), allow_none=True)
     assert found.verdict is Verdict.READY
     assert found.asked == "runner, without NPUs"
-    assert {r.id.removeprefix("runner/") for r in found.results if r.outcome is Outcome.SKIP} == NPU_CHECKS | {
-        "device-nodes"
-    }
+    skipped = {result.id.removeprefix("runner/") for result in found.results if result.outcome is Outcome.SKIP}
+    assert skipped == NPU_CHECKS | {"device-nodes"} | LATER
 
 
 def test_a_broken_npu_is_none_that_may_be_missing():

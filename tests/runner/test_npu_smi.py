@@ -101,3 +101,27 @@ def test_a_truncated_table_has_only_chips_of_the_whole_one(text, data):
     except KitError:
         return
     assert part == whole[: len(part)]
+
+
+OLD_910A = """
+| npu-smi 24.1.0                   Version: 24.1.0                                               |
++---------------------------+---------------+----------------------------------------------------+
+| 0     {name:<20} | OK            | 78.0        38                0    / 0             |
+| 0                         | 0000:C1:00.0  | 0           {beside}      18   / {hbm}         |
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "beside", "hbm", "kind"),
+    [
+        ("910B", "2387 / 13553", 32768, "910A"),
+        ("910B", "0    / 15665", 32768, "910A"),
+        ("910B", "0    / 0    ", 32768, "910B"),
+        ("910B", "2387 / 13553", 65536, "910B"),
+        ("910B4", "0    / 0    ", 32768, "910B4"),
+        ("910ProB", "2387 / 13553", 32768, "910ProB"),
+    ],
+)
+def test_npu_smi_24_1_0_calls_a_910a_a_910b(name, beside, hbm, kind):
+    (chip,) = npu_smi.parse(OLD_910A.format(name=name, beside=beside, hbm=hbm)).chips
+    assert (chip.name, chip.kind) == (name, kind)

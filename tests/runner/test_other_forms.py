@@ -245,3 +245,15 @@ def test_more_chips_in_the_mapping_than_in_the_table_are_told():
     no_torch(machine)
     (result,) = (r for r in report(machine).results if r.id == "runner/npu-smi")
     assert "5 chips, but `npu-smi info -m` lists 8" in seen(result)
+
+
+def test_a_910a_that_npu_smi_calls_910b_is_not_supported():
+    machine = plain(HOST)
+    machine["children"].pop("torch_probe")
+    lines = info("910B", [Row(name="910B", used=18, total=32768)]).replace(
+        "0    / 0          18", "2387 / 13553      18"
+    )
+    machine["commands"]["npu-smi info"]["stdout"] = lines.split("\n")
+    result = {one.id: one for one in report(machine).results}["runner/supported"]
+    assert result.outcome is Outcome.WARN
+    assert "a 910A" in seen(result)

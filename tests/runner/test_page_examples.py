@@ -14,13 +14,19 @@ import pytest
 
 from healthcheck import catalogue
 from healthcheck.records import Outcome
+from healthcheck.runner.records import Depth
+from healthcheck.runner.snapshot import Snapshot
+from tests.runner.answers import DIAGNOSIS, SOAK, complete, said, soak, step
 from tests.runner.replaying import edit, plain, results
 from tests.runner.tables import Row, info
 from tests.support.page_examples import example, pages
 
-NOT_RUN = {"runner/hccl": "its cause is on another machine"}
+NOT_RUN = {
+    "runner/hccl": "its cause is on another machine",
+    "runner/hccl-pairs": "its cause is on another machine",
+}
 PAGES = [page for page in pages("runner") if page.id not in NOT_RUN]
-HOST, CONTAINER = "healthy-910b3-x8", "one-910b4-in-a-container"
+HOST, CONTAINER, COMPLETE = "healthy-910b3-x8", "one-910b4-in-a-container", "answers of every level"
 Machine = dict[str, Any]
 
 
@@ -158,6 +164,91 @@ def listeners(machine: Machine, text: str) -> None:
     }
 
 
+def counted(machine: Machine, text: str) -> None:
+    machine["commands"]["npu-smi info -t ecc -i 0"] = said(*text.splitlines()[1:])
+
+
+def heat(machine: Machine, text: str) -> None:
+    degrees = re.findall(r"\| OK +\| [\d.]+ +(\d+) ", text)[0]
+    edit(machine, "commands|npu-smi info|stdout", "| 93.1        41 ", f"| 93.1        {degrees} ")
+
+
+def port(machine: Machine, text: str) -> None:
+    command, answer = text.splitlines()
+    machine["commands"][command.removeprefix("$ ")] = said(answer)
+
+
+def triton(machine: Machine, text: str) -> None:
+    if re.search(r"(?m)^triton ", text):
+        edit(machine, "children|versions|stdout", '"numpy"', '"triton": "3.2.0", "numpy"')
+
+
+def operators(machine: Machine, text: str) -> None:
+    last = text.splitlines()[-1]
+    if "Error" in last:
+        error = step("error", at="import vllm_ascend.vllm_ascend_C", during="import", text=last)
+        machine["children"]["operators_probe"] = said(error)
+
+
+def without_device_3(machine: Machine, probe: str, wrong: str) -> None:
+    """What the probe prints where device 3 is wrong, and where it is not used."""
+    lines = machine["children"][probe]["stdout"]
+    own = '"index": 3'
+    machine["children"][probe]["stdout"] = [
+        line.replace('"wrong": 0', '"wrong": 7') if own in line else line
+        for line in lines
+        if wrong or own not in line
+    ]
+
+
+def copied(machine: Machine, text: str) -> None:
+    without_device_3(machine, "transfers_probe 8", re.findall(r"tensor\(False\)", text) and "wrong")
+
+
+def diagnosed(machine: Machine, text: str) -> None:
+    machine["commands"][DIAGNOSIS.format("healthCheck")] = said(*text.splitlines()[1:])
+
+
+def soaked(machine: Machine, text: str) -> None:
+    """Without device 3 another eight are counted, all of them right."""
+    if "--soak" in text:
+        machine["children"][SOAK] = soak(wrong=12)
+
+
+def near(machine: Machine, text: str) -> None:
+    _, row, _, status = text.splitlines()
+    machine["commands"]["npu-smi info -t topo"] = said("\tNPU0       NPU1       CPU Affinity", row)
+    machine["files"]["/proc/self/status"] = [status]
+
+
+def first_file(machine: Machine, text: str) -> None:
+    """`cat FILE` and its content; the group of the process is that of the file."""
+    path, content = re.findall(r"^\$ cat (\S+)\n(.*)$", text.strip())[0]
+    machine["files"][path] = [content]
+
+
+def mounted_weights(machine: Machine, text: str) -> None:
+    size, rate = re.findall(r"(?m)^(\d+)GB", text)[0], re.findall(r", (\d+) MB/s", text)[0]
+    machine["sizes"]["/models/Qwen3-8B"] = int(size) * 10**9
+    machine["read_speeds"]["/models/Qwen3-8B"] = {"read_bytes": int(rate) * 10**6, "seconds": 1.0, "of": "x"}
+
+
+def locked(machine: Machine, text: str) -> None:
+    soft = re.findall(r"memlock=(-?\d+):", text)[0].replace("-1", "unlimited")
+    edit(machine, "files|/proc/self/limits", "locked memory         unlimited", f"locked memory         {soft}")
+
+
+def docker(machine: Machine, text: str) -> None:
+    machine["files"]["/etc/docker/daemon.json"] = [text]
+
+
+def before_and_now(machine: Machine, text: str) -> None:
+    """The page shows the firmware of before and that of now; the machine has the latter."""
+    before, now = re.findall(r"Firmware Version +: (\S+)", text)
+    machine["recorded"] = Snapshot(facts={"firmware of NPU 0": before})
+    edit(machine, "commands|npu-smi info -t board -i 0|stdout", "7.8.0.6.201", now)
+
+
 SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/device-nodes": (CONTAINER, device_nodes),
     "runner/npu-smi": (HOST, complaint),
@@ -178,6 +269,21 @@ SHOWN: dict[str, tuple[str, Callable[[Machine, str], None]]] = {
     "runner/visible-devices": (HOST, variables),
     "runner/proxy": (HOST, variables),
     "runner/container": (CONTAINER, mounts),
+    "runner/ecc": (COMPLETE, counted),
+    "runner/temperature": (COMPLETE, heat),
+    "runner/links": (COMPLETE, port),
+    "runner/stray-triton": (COMPLETE, triton),
+    "runner/custom-ops": (COMPLETE, operators),
+    "runner/bandwidth": (COMPLETE, copied),
+    "runner/ascend-dmi": (COMPLETE, diagnosed),
+    "runner/soak": (COMPLETE, soaked),
+    "runner/affinity": (COMPLETE, near),
+    "runner/host-memory": (COMPLETE, first_file),
+    "runner/governor": (COMPLETE, first_file),
+    "runner/weights-mount": (COMPLETE, mounted_weights),
+    "runner/locked-memory": (COMPLETE, locked),
+    "runner/container-runtime": (COMPLETE, docker),
+    "runner/baseline": (COMPLETE, before_and_now),
 }
 
 
@@ -186,7 +292,9 @@ def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(page: catalo
     shown = example(page)
     name, put = SHOWN[page.id]
     for texts, outcomes in ((shown.wrong, {Outcome.FAIL, Outcome.WARN}), (shown.right, {Outcome.PASS})):
-        machine = plain(name)
-        put(machine, texts[""])
-        result = results(machine)[page.id]
+        machine = complete() if name == COMPLETE else plain(name)
+        put(machine, texts.get("") or texts["daemon.json"])
+        earlier = machine.pop("recorded", None)
+        depth = Depth.SOAK if name == COMPLETE else Depth.MINUTES
+        result = results(machine, depth=depth, earlier=earlier)[page.id]
         assert result.outcome in outcomes, (texts, result.because, result.findings)

@@ -13,12 +13,15 @@ from healthcheck.errors import UsageError
 from healthcheck.processes import Listener, Process
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
+from healthcheck.report import page
 from healthcheck.runner import facts
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Output
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, load
-from healthcheck.runner.records import Wanted
+from healthcheck.runner.records import Depth, Wanted
 from healthcheck.runner.redact import redactor
+from healthcheck.runner.snapshot import Snapshot
+from tests.runner.answers import complete
 from tests.runner.replaying import MACHINES, NAMES, plain, report
 
 
@@ -192,6 +195,17 @@ def test_no_recording_breaks_a_check(name, data):
     except Exception as error:
         raise AssertionError(json.dumps(machine)[:3000]) from error
     assert not [result for result in found.results if result.outcome is Outcome.ERROR]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
+@given(st.data())
+def test_no_answer_of_the_deeper_levels_breaks_a_check(data):
+    machine = complete()
+    for _ in range(data.draw(st.integers(1, 4))):
+        _damage(machine, data)
+    found = report(machine, depth=Depth.SOAK, earlier=Snapshot())
+    assert not [result for result in found.results if result.outcome is Outcome.ERROR]
+    page.render(found)
 
 
 def _damage(machine, data):

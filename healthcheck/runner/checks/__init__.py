@@ -1,21 +1,34 @@
 """The checks of a machine in the order in which a person would look, each in a module that is named after its id.
 
 A correct computation proves more than npu-smi's output, and that more than a device node. So the checks of nodes
-and of npu-smi only warn if every wanted device computed correctly.
+and of npu-smi only warn if every wanted device computed correctly. A check of a deeper level than the run's is
+skipped.
 """
 
 from __future__ import annotations
 
 from healthcheck.check import Check
+from healthcheck.runner.checks.affinity import affinity
+from healthcheck.runner.checks.ascend_dmi import ascend_dmi
+from healthcheck.runner.checks.bandwidth import bandwidth
+from healthcheck.runner.checks.baseline import baseline
 from healthcheck.runner.checks.busy import busy
 from healthcheck.runner.checks.cann import cann
 from healthcheck.runner.checks.compute import compute
 from healthcheck.runner.checks.container import container
+from healthcheck.runner.checks.container_runtime import container_runtime
+from healthcheck.runner.checks.custom_ops import custom_ops
 from healthcheck.runner.checks.device_nodes import device_nodes
 from healthcheck.runner.checks.disk import disk
 from healthcheck.runner.checks.driver import driver
+from healthcheck.runner.checks.ecc import ecc
+from healthcheck.runner.checks.governor import governor
 from healthcheck.runner.checks.hccl import hccl
+from healthcheck.runner.checks.hccl_pairs import hccl_pairs
 from healthcheck.runner.checks.health import health
+from healthcheck.runner.checks.host_memory import host_memory
+from healthcheck.runner.checks.links import links
+from healthcheck.runner.checks.locked_memory import locked_memory
 from healthcheck.runner.checks.memory import memory
 from healthcheck.runner.checks.npu_smi import npu_smi
 from healthcheck.runner.checks.open_files import open_files
@@ -23,31 +36,51 @@ from healthcheck.runner.checks.port import port
 from healthcheck.runner.checks.proxy import proxy
 from healthcheck.runner.checks.python import python
 from healthcheck.runner.checks.shm import shm
+from healthcheck.runner.checks.soak import soak
 from healthcheck.runner.checks.stack import stack
+from healthcheck.runner.checks.stray_triton import stray_triton
 from healthcheck.runner.checks.supported import supported
+from healthcheck.runner.checks.temperature import temperature
 from healthcheck.runner.checks.torch_npu import torch_npu
 from healthcheck.runner.checks.visible_devices import visible_devices
+from healthcheck.runner.checks.weights_mount import weights_mount
 from healthcheck.runner.records import RunnerFacts
 
 CHECKS: tuple[Check[RunnerFacts], ...] = (
     device_nodes,
     npu_smi,
     health,
+    ecc,
+    temperature,
+    links,
     driver,
     supported,
     cann,
     python,
     stack,
+    stray_triton,
     torch_npu,
+    custom_ops,
     compute,
     memory,
     busy,
     hccl,
+    hccl_pairs,
+    bandwidth,
+    ascend_dmi,
+    soak,
+    affinity,
+    host_memory,
     disk,
+    weights_mount,
     shm,
+    locked_memory,
     port,
     open_files,
+    governor,
     visible_devices,
     proxy,
     container,
+    container_runtime,
+    baseline,
 )

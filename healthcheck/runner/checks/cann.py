@@ -54,7 +54,7 @@ def cann(facts: RunnerFacts) -> Findings:
             facts,
             expected="a CANN toolkit",
             seen="none in /usr/local/Ascend, and none in the environment",
-            fix=f"{IMAGE}, or install CANN {facts.row.cann}",
+            fix=f"{IMAGE}, or install CANN {facts.row.cann or ''}".rstrip(),
         )
         return
     if not seen.home:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
-from healthcheck.runner.records import Device, RunnerFacts, TrialStep
+from healthcheck.runner.records import Depth, RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
-from healthcheck.runner.wording import needs_npu, unanswered
+from healthcheck.runner.trial_records import Device, TrialStep
+from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
 
 _MATTERS = frozenset({TrialStep.SET_DEVICE, TrialStep.PRODUCT})
 """A server does these too; without a name or the free memory it still computes."""
@@ -44,6 +45,7 @@ def compute(facts: RunnerFacts) -> Findings:
     ```
     """
     needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if not seen.count:
         raise NotApplicable("torch_npu counts no device, see runner/torch-npu")

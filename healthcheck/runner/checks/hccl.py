@@ -5,8 +5,8 @@ from __future__ import annotations
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.records import Stage
 from healthcheck.runner.machine import NOT_RECORDED
-from healthcheck.runner.records import RunnerFacts
-from healthcheck.runner.wording import needs_npu, unanswered
+from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
 
 
 @check(
@@ -39,9 +39,10 @@ def hccl(facts: RunnerFacts) -> Findings:
     ```
     """
     needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
     seen = facts.hccl
     if seen is None:
-        raise NotApplicable("it takes two devices that compute")
+        raise NotApplicable(facts.stopped or "it takes two devices that compute")
     if seen.output.trouble == NOT_RECORDED:
         yield unanswered(NOT_RECORDED)
         return

@@ -8,7 +8,8 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note
 from healthcheck.hardware import GIB
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.holders import freeing, holder_words, holders_on
-from healthcheck.runner.records import Device, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.trial_records import Device
 from healthcheck.runner.wording import chip_name, listed, needs_npu
 
 UTILIZATION = 0.9

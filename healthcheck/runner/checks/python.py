@@ -13,6 +13,7 @@ from healthcheck.runner.records import RunnerFacts
     "The stack supports the Python that runs the server",
     stage=Stage.RUNNER,
     why="Wheels of torch_npu and vllm-ascend exist for few Python versions.",
+    by_row=True,
 )
 def python(facts: RunnerFacts) -> Findings:
     """The Python of the `vllm` on PATH, else the python3 on PATH, is asked for its version. The row of the version

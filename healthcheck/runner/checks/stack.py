@@ -20,6 +20,7 @@ _NAMES = {"vllm_ascend": "vllm-ascend", "torch_npu": "torch-npu", "triton_ascend
     stage=Stage.RUNNER,
     why="vLLM, vllm-ascend, torch, torch_npu and CANN are released as a set; other combinations break at import or "
     "later.",
+    by_row=True,
 )
 def stack(facts: RunnerFacts) -> Findings:
     """Versions are compared with one row of vllm-ascend's version matrix: the one of --stack, else the nearest.
@@ -71,7 +72,7 @@ def stack(facts: RunnerFacts) -> Findings:
         )
     say = fail if facts.wanted.stack else warn
     for name, version in known.items():
-        stated = ", ".join(row.vllm) if name == "vllm" else str(getattr(row, name))
+        stated = ", ".join(row.vllm) if name == "vllm" else getattr(row, name) or ""
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
             label = _NAMES.get(name, name)
             yield say(

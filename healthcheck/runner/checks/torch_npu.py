@@ -8,9 +8,10 @@ from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
-from healthcheck.runner.records import RunnerFacts, TrialError
+from healthcheck.runner.records import Depth, RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
-from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_npu, npus, unanswered
+from healthcheck.runner.trial_records import TrialError
+from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_depth, needs_npu, npus, unanswered
 
 _MISSING_LIBRARIES = {
     "libascend_hal": f"the driver's libraries are not in reach: mount them ({RUN_FLAGS})",
@@ -54,6 +55,7 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     ```
     """
     needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if seen.output is None:
         python = facts.software.executable or "the Python that serves"

@@ -1,0 +1,89 @@
+"""runner/bandwidth: copies to and from each device are whole, and as fast as the others'."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.snapshot import spread
+from healthcheck.runner.trial_records import Transfer
+from healthcheck.runner.wording import needs_depth, needs_npu
+
+SHARE = 0.7
+"""Of the median of all devices: an inference, as no document has a limit."""
+
+
+@check(
+    "runner/bandwidth",
+    "Copies to and from each device are whole, and as fast as the others'",
+    stage=Stage.RUNNER,
+    why="A card in a slow slot, or with a sick link, delays all devices of a server.",
+)
+def bandwidth(facts: RunnerFacts) -> Findings:
+    """Copies 256 MiB five times to, from and on each device, and compares what comes back. A byte that changed
+    fails. A device below 70 % of the median of all devices warns; no document says how fast one must be, so
+    devices are compared with each other, and with an earlier run by --baseline.
+
+    To repair: look at the width and speed of the card's slot (lspci -vv, LnkSta), let nothing else run, and run it
+    again; for changed bytes exclude the device with ASCEND_RT_VISIBLE_DEVICES and have its memory checked.
+
+    Example:
+    ```pycon
+    >>> x = torch.arange(2**26, dtype=torch.int32)
+    >>> (x.to("npu:3").cpu() == x).all()
+    tensor(False)
+    ```
+
+    Use instead, before the server starts:
+
+    ```console
+    $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
+    ```
+    """
+    needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
+    seen = facts.transfers
+    if seen is None:
+        raise NotApplicable(facts.stopped or "it takes devices that compute right")
+    if seen.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    for each in seen.each:
+        if each.wrong:
+            yield fail(
+                expected="the bytes that were copied",
+                seen=f"device {each.device}: {each.wrong} of {each.moved_bytes} bytes differ {each.way}",
+                fix=f"exclude device {each.device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked",
+            )
+    for way in dict.fromkeys(each.way for each in seen.each):
+        yield from _compared([each for each in seen.each if each.way == way], way)
+    for error in seen.errors[:4]:
+        yield fail(
+            expected="copies without errors",
+            seen=error.text[:400],
+            fix="look the code up in the log of the runtime (~/ascend/log)",
+            where=error.at,
+        )
+    if not seen.at_end and not seen.errors:
+        yield unsettled(
+            expected="copies on every device",
+            seen=seen.output.trouble or f"the program ended with status {seen.output.status}",
+            fix="run it again while nothing else runs",
+        )
+
+
+def _compared(each: list[Transfer], way: str) -> Iterator[Finding]:
+    middles = {transfer.device: statistics.median(transfer.rates) for transfer in each}
+    middle = statistics.median(middles.values())
+    for transfer in each:
+        if middles[transfer.device] < SHARE * middle:
+            yield warn(
+                expected=f"at least {SHARE:.0%} of the median {way}, {middle / 1e9:.3g} GB/s",
+                seen=f"device {transfer.device}: {spread(transfer.rates)}",
+                fix="look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs",
+                evidence={"device": transfer.device, "bytes_per_s": round(middles[transfer.device])},
+            )
+    yield note(f"{way}: {spread(tuple(middles.values()))} over {len(each)} devices")

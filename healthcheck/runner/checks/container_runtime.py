@@ -1,0 +1,71 @@
+"""runner/container-runtime: the container engine of the host can start containers with NPUs."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.engines import CONFIGURATION, MOUNT_LIST
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import needs_npu
+
+ASCEND = "ascend"
+
+
+@check(
+    "runner/container-runtime",
+    "The container engine of the host can start containers with NPUs",
+    stage=Stage.RUNNER,
+    why="Jobs run in containers; a runtime whose program is gone starts none of them.",
+)
+def container_runtime(facts: RunnerFacts) -> Findings:
+    """On a host, reads Docker's configuration. Ascend Docker Runtime adds the runtime `ascend` there, with the
+    program /usr/local/Ascend/Ascend-Docker-Runtime/ascend-docker-runtime. It is not needed: the documented
+    `docker run` of vllm-ascend names devices and mounts. So its absence is only mentioned. A configuration that
+    cannot be read, a runtime whose program is not there, and a default runtime that is not defined warn: no
+    container starts then.
+
+    To repair: install Ascend Docker Runtime again, or take its entry out of /etc/docker/daemon.json; then systemctl
+    restart docker.
+
+    Example:
+    ```json daemon.json
+    {"default-runtime": "ascend", "runtimes": {"ascend": {"path": "/opt/gone/ascend-docker-runtime"}}}
+    ```
+
+    Use instead:
+
+    ```json daemon.json
+    {"runtimes": {}}
+    ```
+    """
+    needs_npu(facts)
+    seen = facts.engine
+    if facts.host.container:
+        raise NotApplicable("this is a container; run it on the host too")
+    if not seen.sockets and not seen.configured:
+        raise NotApplicable("there is no container engine that this kit knows")
+    if seen.fault:
+        yield warn(
+            expected="a configuration that Docker can read",
+            seen=seen.fault,
+            fix="correct the file; systemctl restart docker",
+            where=CONFIGURATION,
+        )
+    for name in seen.missing:
+        yield warn(
+            expected=f"the program of the runtime {name}",
+            seen=f"{seen.runtimes[name]} is not there",
+            fix="install Ascend Docker Runtime again, or take the entry out; systemctl restart docker",
+            where=CONFIGURATION,
+        )
+    if seen.default and seen.default != "runc" and seen.default not in seen.runtimes:
+        yield warn(
+            expected="a default runtime that is defined",
+            seen=f"{seen.default} is not among the runtimes",
+            fix="define it, or take default-runtime out; systemctl restart docker",
+            where=CONFIGURATION,
+        )
+    if ASCEND in seen.runtimes and ASCEND not in seen.missing and not seen.mount_list:
+        yield note(f"{MOUNT_LIST}, which Ascend Docker Runtime writes, is not there")
+    if ASCEND not in seen.runtimes and not seen.fault:
+        yield note("without Ascend Docker Runtime: name devices and mounts in docker run, as documented")

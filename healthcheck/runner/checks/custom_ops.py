@@ -1,0 +1,58 @@
+"""runner/custom-ops: vllm-ascend's own operators can be imported."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.probes import last_line
+from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.wording import IMAGE, needs_depth, needs_npu
+
+
+@check(
+    "runner/custom-ops",
+    "vllm-ascend's own operators can be imported",
+    stage=Stage.RUNNER,
+    why="Without them vllm-ascend falls back to slower operators, or a model that needs one does not start.",
+)
+def custom_ops(facts: RunnerFacts) -> Findings:
+    """Imports vllm_ascend.vllm_ascend_C in the Python that serves, in a separate process with a deadline, as
+    vllm-ascend's own tests do on every NPU. They are absent from an installation that was built with
+    COMPILE_CUSTOM_KERNELS=0, and fail to load beside another torch or CANN than they were built with.
+
+    To repair: use the image of the release, or build vllm-ascend again with the torch and the CANN that are there.
+
+    Example:
+    ```pycon
+    >>> import vllm_ascend.vllm_ascend_C
+    ModuleNotFoundError: No module named 'vllm_ascend.vllm_ascend_C'
+    ```
+
+    Use instead:
+
+    ```pycon
+    >>> import vllm_ascend.vllm_ascend_C
+    >>> dir(torch.ops._C_ascend)[-1]
+    'weak_ref_tensor'
+    ```
+    """
+    needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
+    seen = facts.operators
+    if seen is None:
+        raise NotApplicable(facts.stopped or "torch_npu cannot be imported, or vllm-ascend is not installed")
+    if seen.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    if seen.imported:
+        yield note(
+            f"{seen.imported} registers {seen.count} operators" if seen.count else f"{seen.imported} imported"
+        )
+        return
+    said = seen.errors[0].text if seen.errors else seen.output.trouble or last_line(seen.output)
+    yield warn(
+        expected="an import of vllm_ascend.vllm_ascend_C",
+        seen=said[:400] or f"exit status {seen.output.status}",
+        fix=f"{IMAGE}, or build vllm-ascend again for the torch and the CANN that are here",
+        where=seen.errors[0].at if seen.errors else facts.software.executable,
+    )

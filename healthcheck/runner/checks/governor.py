@@ -1,0 +1,49 @@
+"""runner/governor: the processors run at full speed."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import needs_npu
+
+FULL = "performance"
+
+
+@check(
+    "runner/governor",
+    "The processors run at full speed",
+    stage=Stage.RUNNER,
+    why="The host prepares each step of the devices; with slow processors the devices wait.",
+)
+def governor(facts: RunnerFacts) -> Findings:
+    """Reads the frequency governor of the processors. Huawei's precheck for servers (msprechecker) expects
+    `performance`; another one warns. A machine without this setting, such as most virtual ones, is skipped.
+
+    To repair: cpupower frequency-set -g performance, on the host.
+
+    Example:
+    ```console
+    $ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+    powersave
+    ```
+
+    Use instead:
+
+    ```console
+    $ cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+    performance
+    ```
+    """
+    needs_npu(facts)
+    counts = dict(facts.surroundings.processors.governors)
+    if not counts:
+        raise NotApplicable("the processors have no frequency governor here")
+    slower = {name: count for name, count in counts.items() if name != FULL}
+    if slower:
+        yield warn(
+            expected=f"the governor {FULL}",
+            seen=", ".join(f"{name} on {count} processors" for name, count in slower.items()),
+            fix="on the host: cpupower frequency-set -g performance",
+            where="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        )

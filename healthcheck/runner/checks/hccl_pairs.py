@@ -1,0 +1,82 @@
+"""runner/hccl-pairs: HCCL works between each two devices."""
+
+from __future__ import annotations
+
+import statistics
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Stage
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.snapshot import spread
+from healthcheck.runner.wording import listed, needs_depth, needs_npu
+
+SHARE = 0.5
+"""Of the median of all pairs; devices of one machine can be linked in two ways."""
+
+
+@check(
+    "runner/hccl-pairs",
+    "HCCL works between each two devices",
+    stage=Stage.RUNNER,
+    why="A single bad link hides in an all-reduce over all devices, and slows it for all of them.",
+)
+def hccl_pairs(facts: RunnerFacts) -> Findings:
+    """With three devices or more, each pair all-reduces 16 MiB three times; both must get the sum. A wrong sum
+    fails. A pair below half of the median speed warns; no document says how fast one must be.
+
+    To repair: exclude the device that all failing pairs share (ASCEND_RT_VISIBLE_DEVICES); npu-smi info -t topo
+    shows how the two are linked, hccn_tool -i N -link -g the state of a port.
+
+    Example:
+    192.0.2.9 is an address of another machine:
+
+    ```sh
+    export HCCL_IF_IP=192.0.2.9
+    npu-adapter runner
+    ```
+
+    Use instead:
+
+    ```sh
+    unset HCCL_IF_IP
+    npu-adapter runner
+    ```
+    """
+    needs_npu(facts)
+    needs_depth(facts, Depth.MINUTES)
+    seen = facts.pairs
+    if seen is None:
+        raise NotApplicable(facts.stopped or "it takes three devices over which HCCL works (runner/hccl)")
+    if seen.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    for pair in seen.each:
+        if pair.wrong:
+            left, right = pair.devices
+            yield fail(
+                expected="the sum on both devices",
+                seen=f"devices {left} and {right}: device {listed(list(map(str, pair.wrong)))} got another",
+                fix=f"exclude device {pair.wrong[0]} (ASCEND_RT_VISIBLE_DEVICES) and run it again",
+            )
+    middles = {pair.devices: statistics.median(pair.rates) for pair in seen.each if pair.rates}
+    middle = statistics.median(middles.values()) if middles else 0.0
+    for (left, right), rate in middles.items():
+        if rate < SHARE * middle:
+            yield warn(
+                expected=f"at least {SHARE:.0%} of the median, {middle / 1e9:.3g} GB/s",
+                seen=f"devices {left} and {right}: {rate / 1e9:.3g} GB/s",
+                fix="npu-smi info -t topo for their link; run it again while nothing else runs",
+                evidence={"left": left, "right": right, "bytes_per_s": round(rate)},
+            )
+    for error in seen.errors[:2]:
+        fix = "read ~/ascend/log for EI… or EJ…; look at the links of these devices"
+        yield fail(expected="pairs without errors", seen=error.text[:400], fix=fix, where=error.at)
+    done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in seen.each)
+    if done < seen.expected and not seen.errors:
+        yield unsettled(
+            expected=f"{seen.expected} pairs",
+            seen=f"{done}; {seen.output.trouble or f'the program ended with status {seen.output.status}'}",
+            fix="run it again while nothing else runs; runner/hccl says whether all devices work together",
+        )
+    if middles:
+        yield note(f"{done} pairs: {spread(tuple(middles.values()))}")

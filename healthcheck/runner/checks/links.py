@@ -1,0 +1,65 @@
+"""runner/links: the network ports of the NPUs are connected."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.links import UNCONFIGURED, UP, WELL
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import listed, needs_npu
+
+
+@check(
+    "runner/links",
+    "The network ports of the NPUs are connected",
+    stage=Stage.RUNNER,
+    why="Several machines serve one model over these ports; one that is down makes all of them wait.",
+)
+def links(facts: RunnerFacts) -> Findings:
+    """Asks `hccn_tool -i N -link -g` and `-net_health -g` for each device. The devices of one machine reach each
+    other without these ports, so nothing fails here. A port that is DOWN while others are UP warns, and so does
+    a health other than Success; Init only says that no address is set to test against. If all ports are down,
+    the machine is taken to have no such network, which is mentioned.
+
+    To repair: plug in the cable or the optical module (hccn_tool -i N -optical -g), set address and gateway
+    (hccn_tool -i N -ip -s address …), and look at the port of the switch.
+
+    Example:
+    ```console
+    $ hccn_tool -i 3 -link -g
+    link status: DOWN
+    ```
+
+    Use instead:
+
+    ```console
+    $ hccn_tool -i 3 -link -g
+    link status: UP
+    ```
+    """
+    needs_npu(facts)
+    seen = facts.links
+    if seen.trouble:
+        raise NotApplicable(seen.trouble)
+    up = [port for port in seen.ports if port.link == UP]
+    down = [port for port in seen.ports if port.link and port.link != UP]
+    for port in down if up else []:
+        yield warn(
+            expected=f"link {UP}, as with {len(up)} other ports",
+            seen=f"device {port.device}: {port.link}",
+            fix=f"hccn_tool -i {port.device} -optical -g, then the cable and the port of the switch",
+            where=f"hccn_tool -i {port.device} -link -g",
+        )
+    for port in seen.ports:
+        if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
+            yield warn(
+                expected=f"net health {WELL}",
+                seen=f"device {port.device}: {port.health}",
+                fix=f"hccn_tool -i {port.device} -netdetect -g, and -ip -g: ping the address from there",
+                where=f"hccn_tool -i {port.device} -net_health -g",
+            )
+    if down and not up:
+        yield note(f"no port is up ({len(down)} devices): one machine alone does not need them")
+    unset = [str(port.device) for port in seen.ports if port.health == UNCONFIGURED]
+    if unset:
+        yield note(f"no address to test against is set for device {listed(unset)}")

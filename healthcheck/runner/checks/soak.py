@@ -1,0 +1,147 @@
+"""runner/soak: all devices compute right, and as fast as at first, for a while."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.records import Finding, Stage
+from healthcheck.runner import ecc
+from healthcheck.runner.machine import NOT_RECORDED
+from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.trial_records import Soak
+from healthcheck.runner.wording import HOT_C, needs_depth, needs_npu
+
+SHARE = 0.85
+"""Of the other devices' speed, and of the device's own at first: an inference, as no document has a limit."""
+
+
+@check(
+    "runner/soak",
+    "All devices compute right, and as fast as at first, for a while",
+    stage=Stage.RUNNER,
+    why="Heat, power and weak cells show only under load that lasts.",
+)
+def soak(facts: RunnerFacts) -> Findings:
+    """At --level 3 all devices compute the same product of whole numbers for --soak minutes, at once, and
+    compare each result with the CPU's. An element that differs fails, and so does an error or a device that
+    stops. npu-smi is watched meanwhile. A device below 85 % of the median of all, or of its own speed in the
+    first third, warns, and so do 85 °C and a memory error that npu-smi counted meanwhile. `--out` draws speed
+    and temperature over the time.
+
+    To repair: for wrong results exclude the device (ASCEND_RT_VISIBLE_DEVICES) and have it replaced; for a
+    slower one look at the fans, the room and the power supply.
+
+    Example:
+    Device 3 computes 12 elements wrong in an hour:
+
+    ```console
+    $ npu-adapter runner --soak 60
+    ```
+
+    Use instead, before the server starts:
+
+    ```console
+    $ export ASCEND_RT_VISIBLE_DEVICES=0,1,2,4,5,6,7
+    ```
+    """
+    needs_npu(facts)
+    seen = facts.soak
+    if seen is None:
+        needs_depth(facts, Depth.SOAK)
+        raise NotApplicable("it takes devices that compute right")
+    if seen.output.trouble == NOT_RECORDED:
+        raise NotApplicable(NOT_RECORDED)
+    yield from _wrong(seen)
+    for error in seen.errors[:4]:
+        yield fail(
+            expected="products without errors",
+            seen=error.text[:400],
+            fix="look the code up in the log of the runtime (~/ascend/log), and reset that chip",
+            where=error.at,
+        )
+    if facts.stopped:
+        yield unsettled(
+            expected=f"{seen.asked_s / 60:g} min",
+            seen=f"{facts.stopped} after {seen.lasted_s / 60:.1f} min",
+            fix="run it again for a shorter time: --soak MINUTES",
+        )
+    else:
+        yield from _early(seen)
+    yield from _speeds(seen)
+    yield from _heat(seen)
+    for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
+        yield warn(
+            expected=f"no memory error during the soak, {name} {old}",
+            seen=f"NPU {each.npu} chip {each.chip}: {each.counts[name]}",
+            fix="run it again; if it grows each time, have the card replaced",
+        )
+
+
+def _wrong(seen: Soak) -> Iterator[Finding]:
+    for device in range(seen.count):
+        own = [window for window in seen.windows if window.device == device]
+        wrong = sum(window.wrong for window in own)
+        if wrong:
+            first = next(window.at_s for window in own if window.wrong)
+            yield fail(
+                expected="the elements that the CPU computes",
+                seen=f"device {device}: {wrong} elements differ in {sum(each.products for each in own)} products, "
+                f"the first within {first:.0f} s",
+                fix=f"exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced",
+                evidence={"device": device, "wrong": wrong},
+            )
+
+
+def _early(seen: Soak) -> Iterator[Finding]:
+    """Devices that stopped, or never began, without an error that says so."""
+    named = {error.device for error in seen.errors}
+    for device, at_s in seen.ended_early():
+        if device not in named:
+            yield fail(
+                expected=f"products for {seen.asked_s / 60:g} min",
+                seen=f"device {device} stopped after {at_s:.0f} s: {seen.output.trouble or 'its process ended'}",
+                fix=f"reset that chip (npu-smi set -t reset), or exclude device {device}; run it again",
+                evidence={"device": device, "seconds": at_s},
+            )
+
+
+def _speeds(seen: Soak) -> Iterator[Finding]:
+    known = {device: speed for device in range(seen.count) if (speed := seen.speed(device)) is not None}
+    if not known:
+        return
+    middle = statistics.median(known.values())
+    for device, speed in known.items():
+        own = [value for _, value in seen.speeds(device)][1:]
+        third = len(own) // 3
+        first = statistics.median(own[:third]) if third else speed
+        last = statistics.median(own[-third:]) if third else speed
+        if speed < SHARE * middle:
+            yield warn(
+                expected=f"at least {SHARE:.0%} of the median of all devices, {middle:.3g} TFLOP/s",
+                seen=f"device {device}: {speed:.3g} TFLOP/s",
+                fix="look at its temperature, power and health (npu-smi info), and run it again",
+            )
+        elif last < SHARE * first:
+            yield warn(
+                expected=f"at least {SHARE:.0%} of its speed at first, {first:.3g} TFLOP/s",
+                seen=f"device {device}: {last:.3g} TFLOP/s at last",
+                fix="look at the fans, the room and the power supply: the device slows down under load",
+            )
+    yield note(
+        f"{len(known)} devices for {seen.lasted_s / 60:.1f} min: {min(known.values()):.3g} to "
+        f"{max(known.values()):.3g} TFLOP/s each"
+    )
+
+
+def _heat(seen: Soak) -> Iterator[Finding]:
+    known = [(reading.temperature_c, reading) for reading in seen.readings if reading.temperature_c is not None]
+    if not known:
+        return
+    degrees, hottest = max(known, key=lambda pair: pair[0])
+    place = f"NPU {hottest.npu} chip {hottest.chip}: {degrees:g} °C after {hottest.at_s:.0f} s"
+    if degrees >= HOT_C:
+        yield warn(expected=f"less than {HOT_C:g} °C", seen=place, fix="look at the fans and the room")
+    else:
+        yield note(f"hottest: {place}")

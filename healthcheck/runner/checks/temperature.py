@@ -1,0 +1,58 @@
+"""runner/temperature: no chip is hot."""
+
+from __future__ import annotations
+
+import statistics
+
+from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.records import Stage
+from healthcheck.runner.records import RunnerFacts
+from healthcheck.runner.wording import HOT_C, chip_name, needs_npu
+
+ABOVE_OTHERS_C = 25.0
+
+
+@check(
+    "runner/temperature",
+    "No chip is hot",
+    stage=Stage.RUNNER,
+    why="A chip that is too hot computes more slowly, and in the end not at all.",
+)
+def temperature(facts: RunnerFacts) -> Findings:
+    """Reads temperature and power of each chip from the table of npu-smi. 85 °C and more warns, and so does a
+    chip that is 25 °C above the median of the others: its cooling may be broken. Neither limit is documented, so
+    nothing fails here; where the driver sees too much heat, it says so in the health of the chip
+    (runner/health). npu-smi prints the power that is drawn, and no limit of it.
+
+    To repair: look at fans, dust and the temperature of the room; wait until the load is over.
+
+    Example:
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | OK            | 93.1        97                0    / 0             |
+    ```
+
+    Use instead:
+
+    ```console
+    $ npu-smi info | grep 910B3
+    | 0     910B3               | OK            | 93.1        41                0    / 0             |
+    ```
+    """
+    needs_npu(facts)
+    known = [(chip, chip.temperature_c) for chip in facts.smi.chips if chip.temperature_c is not None]
+    if not known:
+        raise NotApplicable("npu-smi prints no temperature here")
+    middle = statistics.median(degrees for _, degrees in known)
+    for chip, degrees in known:
+        if degrees >= HOT_C or degrees - middle >= ABOVE_OTHERS_C:
+            yield warn(
+                expected=f"less than {HOT_C:g} °C, and less than {ABOVE_OTHERS_C:g} °C above the median",
+                seen=f"{chip_name(chip)}: {degrees:g} °C; the median is {middle:g} °C",
+                fix="look at the fans and the temperature of the room, and run it again without load",
+                where=f"{facts.smi.command} info",
+                evidence={"npu": chip.npu, "chip": chip.chip, "celsius": degrees},
+            )
+    watts = [chip.power_w for chip in facts.smi.chips if chip.power_w is not None]
+    drawn = f", {min(watts):g} to {max(watts):g} W" if watts else ""
+    yield note(f"{min(degrees for _, degrees in known):g} to {max(degrees for _, degrees in known):g} °C{drawn}")

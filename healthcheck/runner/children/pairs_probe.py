@@ -1,0 +1,110 @@
+"""An all-reduce over HCCL for each pair of devices, and how long it takes.
+
+Called with the number of devices; it calls itself once a rank. In each round the pairs are disjoint, as in a
+tournament.
+"""
+
+import datetime as dt
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+INIT_S = 300
+GRACE_S = 3
+VALUES = 4 * 2**20
+REPEATS = 3
+BUFFER_MB = "32"
+"""Of each of the two buffers of a group; HCCL's own 200 MB would add up over the groups."""
+
+
+def say(step: str, **fields: object) -> None:
+    """One write, with a line end before it: other ranks and libraries write to the same stream."""
+    sys.stdout.write("\n@npu-adapter " + json.dumps({"step": step, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def rounds(world: int) -> "list[list[tuple[int, int]]]":
+    """Every pair once; with an odd number one device rests in each round."""
+    places = list(range(world + world % 2))
+    found = []
+    for _ in range(len(places) - 1):
+        halves = zip(places[: len(places) // 2], reversed(places[len(places) // 2 :]))  # noqa: B905 - Python 3.9
+        found.append([(min(pair), max(pair)) for pair in halves if max(pair) < world])
+        places = [places[0], places[-1], *places[1:-1]]
+    return found
+
+
+def rank_main(rank: int, world: int, port: int) -> None:
+    doing = "all"
+    try:
+        torch: Any = importlib.import_module("torch")
+        importlib.import_module("torch_npu")
+        distributed: Any = importlib.import_module("torch.distributed")
+        torch.npu.set_device(rank)
+        limit = dt.timedelta(seconds=INIT_S)
+        distributed.init_process_group(
+            "hccl", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world, timeout=limit
+        )
+        for pairs in rounds(world):
+            groups = [(pair, distributed.new_group(list(pair))) for pair in pairs]
+            for pair, group in groups:
+                if rank in pair:
+                    doing = f"{pair[0]} and {pair[1]}"
+                    one_pair(torch, distributed, rank, pair, group)
+            distributed.barrier()
+        distributed.destroy_process_group()
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}"[:2000]
+        say("error", at=f"rank {rank} with {doing}", during="all-reduce", device=rank, text=said)
+        raise SystemExit(1) from error
+
+
+def one_pair(torch: Any, distributed: Any, rank: int, pair: "tuple[int, int]", group: Any) -> None:
+    seconds, same = [], True
+    for at in range(REPEATS + 1):
+        values = torch.full((VALUES,), float(rank + 1)).to(f"npu:{rank}")
+        torch.npu.synchronize(rank)
+        began = time.monotonic()
+        distributed.all_reduce(values, group=group)
+        torch.npu.synchronize(rank)
+        if at:
+            seconds.append(round(time.monotonic() - began, 9))
+        same = same and int((values.cpu() != float(sum(pair) + 2)).sum()) == 0
+    say("pair", rank=rank, left=pair[0], right=pair[1], same=same, bytes=4 * VALUES, seconds=seconds)
+
+
+def main() -> None:
+    world = int(sys.argv[1])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    say("begin", world=world)
+    environment = {"HCCL_BUFFSIZE": BUFFER_MB, **os.environ}
+    command = [sys.executable, __file__, str(world)]
+    ranks = [subprocess.Popen([*command, str(rank), str(port)], env=environment) for rank in range(world)]
+    wait_for(ranks)
+    for rank, process in enumerate(ranks):
+        say("ended", rank=rank, status=process.wait())
+    say("end")
+
+
+def wait_for(ranks: "list[subprocess.Popen[bytes]]") -> None:
+    """Wait until all have ended; if one fails, the others never succeed, and are ended after a grace."""
+    while None in [process.poll() for process in ranks]:
+        if any(process.returncode for process in ranks):
+            time.sleep(GRACE_S)
+            for process in ranks:
+                process.kill()
+            return
+        time.sleep(0.1)
+
+
+if len(sys.argv) > 2:
+    rank_main(int(sys.argv[2]), int(sys.argv[1]), int(sys.argv[3]))
+else:
+    main()

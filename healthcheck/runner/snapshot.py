@@ -1,0 +1,98 @@
+"""What a run records of a machine for later runs, and what changed since."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck import json_text
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
+from healthcheck.json_text import JsonError
+
+MAX_FILE_BYTES = 16 * 2**20
+MAX_ENTRIES = 4096
+TEXT_CHARACTERS = 200
+NAME = "machine"
+"""Under this name the record stands in the report's metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A machine at one time.
+
+    Attributes:
+        facts: versions, names and limits; a later run expects the same.
+        counters: numbers that only errors raise.
+        rates: repeated measurements of a speed, more is better.
+    """
+
+    at: str = ""
+    facts: dict[str, str] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    rates: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One thing that is not as it was."""
+
+    name: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Metrics:
+    machine: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    metrics: _Metrics
+
+
+def load(path: Path) -> Snapshot:
+    """The record in a report.json.
+
+    Raises:
+        UsageError: the file cannot be read, is too long, or has no record of a machine.
+    """
+    try:
+        found = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Report).metrics.machine
+    except JsonError as error:
+        raise UsageError(f"{path} is not a report.json of runner: {error}") from error
+    if found is None:
+        raise UsageError(f"{path} has no record of a machine: name the report.json of an earlier `runner --out`")
+    if max(len(found.facts), len(found.counters), len(found.rates)) > MAX_ENTRIES:
+        raise UsageError(f"{path} has more than {MAX_ENTRIES} entries")
+    return found
+
+
+def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
+    """Facts that differ, counters that grew, speeds below all that was measured before.
+
+    What only one of the two has does not count: that run looked at less.
+    """
+    for name, now in new.facts.items():
+        if (was := old.facts.get(name, now)) != now:
+            yield Change(name=_short(name), old=_short(was), new=_short(now))
+    for name, count in new.counters.items():
+        if count > old.counters.get(name, count):
+            yield Change(name=_short(name), old=str(old.counters[name]), new=str(count))
+    for name, rates in new.rates.items():
+        before = old.rates.get(name, ())
+        if before and rates and max(rates) < min(before):
+            yield Change(name=_short(name), old=spread(before), new=spread(rates))
+
+
+def spread(rates: tuple[float, ...]) -> str:
+    """The median of some speeds in GB/s with the lowest and the highest."""
+    low, middle, high = (value / 1e9 for value in (min(rates), statistics.median(rates), max(rates)))
+    return f"{middle:.3g} GB/s ({low:.3g} to {high:.3g})"
+
+
+def _short(text: str) -> str:
+    return text[:TEXT_CHARACTERS]

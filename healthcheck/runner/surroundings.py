@@ -1,0 +1,213 @@
+"""The host's memory, processors and limits, and the weights' mount, as the files of the kernel say them."""
+
+from __future__ import annotations
+
+import glob
+import re
+from dataclasses import dataclass
+
+from healthcheck.runner.machine import MAX_PATHS, Machine
+from healthcheck.runner.npu_smi import whole
+
+_KIB = 1024
+_UNLIMITED_BYTES = 2**60
+"""A version 1 cgroup without a limit prints the largest number of pages."""
+_LIMITS = (
+    ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup{}/memory.current"),
+    ("/sys/fs/cgroup/memory{}/memory.limit_in_bytes", "/sys/fs/cgroup/memory{}/memory.usage_in_bytes"),
+)
+_LOCKING = 14
+"""CAP_IPC_LOCK: a process that has it may lock as much memory as it wants."""
+MAX_DEPTH = 16
+MAX_CPUS = 65536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMemory:
+    """The memory around the NPUs, in bytes; None is unknown, or no limit.
+
+    Attributes:
+        total_bytes, available_bytes: of the machine.
+        limit_bytes: the lowest limit of this process's control groups, and `limit_file` where it stands.
+        used_bytes: what the group with that limit uses.
+    """
+
+    total_bytes: int | None = None
+    available_bytes: int | None = None
+    limit_bytes: int | None = None
+    limit_file: str = ""
+    used_bytes: int | None = None
+
+    @property
+    def most_bytes(self) -> int | None:
+        """What programs here may use at most."""
+        known = [size for size in (self.total_bytes, self.limit_bytes) if size is not None]
+        return min(known) if known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processors:
+    """The processors.
+
+    Attributes:
+        allowed: those that this process may use; empty if unknown.
+        nodes: the processors of each NUMA node.
+        governors: how many processors have which frequency governor.
+        machine: of the instruction set, as uname says it ("aarch64").
+    """
+
+    allowed: frozenset[int] = frozenset()
+    nodes: tuple[tuple[int, frozenset[int]], ...] = ()
+    governors: tuple[tuple[str, int], ...] = ()
+    machine: str = ""
+
+    def node_of(self, processors: frozenset[int]) -> tuple[int, ...]:
+        """The NUMA nodes that these processors belong to."""
+        return tuple(node for node, own in self.nodes if own & processors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """The file system of a folder: its type ("nfs4", "overlay"), and where it is mounted."""
+
+    kind: str
+    at: str
+    options: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """All of it.
+
+    Attributes:
+        locked_bytes: the soft limit of locked memory; None if unlimited or unknown, `locks_freely` if it does not
+            apply to this process.
+        weights_bytes: what the files in the folder of MODEL_PATH add up to; None without that folder.
+    """
+
+    memory: HostMemory
+    processors: Processors
+    locked_bytes: int | None = None
+    locks_freely: bool = False
+    mount: Mount | None = None
+    weights_bytes: int | None = None
+
+
+def look(machine: Machine, weights: str) -> Surroundings:
+    """Look at them; `weights` is the folder of MODEL_PATH, "" if it is not set or not there."""
+    status = machine.read("/proc/self/status") or ""
+    return Surroundings(
+        memory=_memory(machine),
+        processors=Processors(
+            allowed=numbers(_field(status, "Cpus_allowed_list:")),
+            nodes=_nodes(machine),
+            governors=_governors(machine),
+            machine=machine.run("uname", "-m").stdout.strip()[:40],
+        ),
+        locked_bytes=_locked(machine.read("/proc/self/limits") or ""),
+        locks_freely=_may_lock(_field(status, "CapEff:")),
+        mount=_mount(machine, weights) if weights else None,
+        weights_bytes=machine.size(weights) if weights else None,
+    )
+
+
+def numbers(text: str) -> frozenset[int]:
+    """The numbers of a list of ranges, such as "0-23,48-71"; empty if it is none."""
+    found: set[int] = set()
+    for part in text.split(","):
+        low, _, high = part.strip().partition("-")
+        first, last = whole(low), whole(high or low)
+        if first is None or last is None or not first <= last < MAX_CPUS:
+            return frozenset()
+        found.update(range(first, last + 1))
+    return frozenset(found)
+
+
+def _memory(machine: Machine) -> HostMemory:
+    info = machine.read("/proc/meminfo") or ""
+    limits = tuple(_limits(machine))
+    lowest = min(limits, default=None)
+    return HostMemory(
+        total_bytes=_kib(_field(info, "MemTotal:")),
+        available_bytes=_kib(_field(info, "MemAvailable:")),
+        limit_bytes=lowest[0] if lowest else None,
+        limit_file=lowest[1] if lowest else "",
+        used_bytes=whole(machine.read(lowest[2]) or "") if lowest else None,
+    )
+
+
+def _limits(machine: Machine) -> list[tuple[int, str, str]]:
+    """The limits of this process's control groups, from the root to its own, with the files of limit and use."""
+    found = []
+    for path in _groups(machine):
+        for limit_file, used_file in _LIMITS:
+            limit = whole(machine.read(limit_file.format(path)) or "")
+            if limit is not None and limit < _UNLIMITED_BYTES:
+                found.append((limit, limit_file.format(path), used_file.format(path)))
+    return found
+
+
+def _groups(machine: Machine) -> tuple[str, ...]:
+    """The paths of the control groups, "" for the root; a container usually sees its own group as the root."""
+    paths = {""}
+    for line in (machine.read("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "", "")[:3]
+        if controllers in {"", "memory"} and ".." not in path:
+            parts = path.strip("/").split("/")[:MAX_DEPTH]
+            paths |= {"/" + "/".join(parts[: depth + 1]) for depth in range(len(parts)) if parts[0]}
+    return tuple(sorted(paths))
+
+
+def _nodes(machine: Machine) -> tuple[tuple[int, frozenset[int]], ...]:
+    found = []
+    for entry in machine.paths("/sys/devices/system/node/node[0-9]*"):
+        node = whole(entry.path.rpartition("node")[2])
+        if node is not None:
+            found.append((node, numbers(machine.read(f"{entry.path}/cpulist") or "")))
+    return tuple(sorted(found))
+
+
+def _governors(machine: Machine) -> tuple[tuple[str, int], ...]:
+    counts: dict[str, int] = {}
+    for entry in machine.paths("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")[:MAX_PATHS]:
+        word = (machine.read(entry.path) or "").strip()[:40]
+        if word:
+            counts[word] = counts.get(word, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def _locked(limits: str) -> int | None:
+    found = re.search(r"(?m)^Max locked memory\s+(\S+)", limits)
+    return whole(found[1]) if found else None
+
+
+def _may_lock(capabilities: str) -> bool:
+    return bool(re.fullmatch(r"[0-9a-f]{1,32}", capabilities)) and bool(int(capabilities, 16) >> _LOCKING & 1)
+
+
+def _mount(machine: Machine, folder: str) -> Mount | None:
+    """The last mount at the longest path above the folder: what is mounted later hides what is below."""
+    places = machine.paths(glob.escape(folder))
+    target = (places[0].target if places else "") or folder
+    found: Mount | None = None
+    for line in (machine.read("/proc/self/mounts") or "").splitlines():
+        words = line.split()
+        if len(words) < 4:
+            continue
+        at = words[1].replace("\\040", " ")
+        inside = target == at or target.startswith(at.rstrip("/") + "/")
+        if inside and (found is None or len(at) >= len(found.at)):
+            found = Mount(kind=words[2][:40], at=at[:500], options=words[3][:500])
+    return found
+
+
+def _field(text: str, name: str) -> str:
+    for line in text.splitlines():
+        if line.startswith(name):
+            return line.removeprefix(name).strip()
+    return ""
+
+
+def _kib(text: str) -> int | None:
+    size = whole(text.removesuffix("kB"))
+    return None if size is None else size * _KIB

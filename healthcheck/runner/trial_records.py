@@ -1,0 +1,248 @@
+"""The results of the programs in `children`, which try the devices. None and empty texts are unknown values."""
+
+from __future__ import annotations
+
+import enum
+import statistics
+from dataclasses import dataclass
+
+from healthcheck.runner.machine import Output
+
+WHOLE = 0.97
+"""The share of its time after which a soak counts as whole: a part of it is a fortieth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """A matrix product on a device: how many elements differ from the CPU's, and of how many."""
+
+    kind: str
+    wrong: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A device as torch_npu sees it; `index` counts from 0 among the visible ones."""
+
+    index: int
+    name: str = ""
+    free_bytes: int | None = None
+    total_bytes: int | None = None
+    bfloat16: bool | None = None
+    products: tuple[Product, ...] = ()
+
+    @property
+    def right(self) -> bool:
+        """It computed, and every element was the CPU's."""
+        return bool(self.products) and not any(product.wrong for product in self.products)
+
+
+class TrialStep(enum.Enum):
+    """What the programs in `children` were doing when an error came; the values are theirs."""
+
+    IMPORT = "import"
+    COUNT = "count"
+    SET_DEVICE = "set device"
+    MEMORY = "memory"
+    NAME = "name"
+    BFLOAT16 = "bfloat16"
+    PRODUCT = "product"
+    ALL_REDUCE = "all-reduce"
+    TRANSFER = "transfer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialError:
+    """An error in a trial of the devices.
+
+    Attributes:
+        at: what failed, in words.
+        text: the error's text.
+        step: None if it is not known.
+        device: the index of the device, None if the error is of none.
+    """
+
+    at: str
+    text: str
+    step: TrialStep | None = None
+    device: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Torch:
+    """The results of a trial of torch_npu.
+
+    Attributes:
+        output: of the child that tried; None if it was not tried, because the package is not there.
+        last: the step at which it ended, in words.
+        last_device: the index of the device that it tried then, None if it tried none.
+        at_end: whether that step was its regular end.
+        count: devices that it counts.
+    """
+
+    output: Output | None = None
+    last: str = ""
+    last_device: int | None = None
+    at_end: bool = False
+    errors: tuple[TrialError, ...] = ()
+    imported: bool = False
+    count: int | None = None
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hccl:
+    """The result of an all-reduce; `right` holds the ranks that got the sum."""
+
+    output: Output
+    world: int
+    right: tuple[int, ...] = ()
+    wrong: tuple[int, ...] = ()
+    errors: tuple[TrialError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operators:
+    """The import of vllm-ascend's own operators.
+
+    Attributes:
+        imported: the module that was imported, "" if none was.
+        count: how many operators it registered, None if it does not say.
+    """
+
+    output: Output
+    imported: str = ""
+    count: int | None = None
+    errors: tuple[TrialError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Copies of the same bytes one way, each timed; `way` is "to the device", "from the device" or "on the device".
+
+    Attributes:
+        moved_bytes: of one copy.
+        wrong: how many bytes had changed after the last one.
+    """
+
+    device: int
+    way: str
+    moved_bytes: int
+    seconds: tuple[float, ...]
+    wrong: int
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Bytes per second of each copy."""
+        return tuple(self.moved_bytes / max(seconds, 1e-9) for seconds in self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfers:
+    """The copies that were timed, and whether the program came to its end."""
+
+    output: Output
+    at_end: bool = False
+    each: tuple[Transfer, ...] = ()
+    errors: tuple[TrialError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """An all-reduce over two devices, as each of them saw it."""
+
+    devices: tuple[int, int]
+    right: tuple[int, ...] = ()
+    wrong: tuple[int, ...] = ()
+    moved_bytes: int = 0
+    seconds: tuple[float, ...] = ()
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Bytes per second of each all-reduce."""
+        return tuple(self.moved_bytes / max(seconds, 1e-9) for seconds in self.seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The pairs that were tried, of `world` devices."""
+
+    output: Output
+    world: int
+    each: tuple[Pair, ...] = ()
+    errors: tuple[TrialError, ...] = ()
+
+    @property
+    def expected(self) -> int:
+        """How many pairs there are."""
+        return self.world * (self.world - 1) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Products that a device computed in a part of the soak, which ended `at_s` after its begin."""
+
+    device: int
+    at_s: float
+    seconds: float
+    products: int
+    wrong: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The temperature and the power of a chip at a moment of the soak."""
+
+    at_s: float
+    npu: int
+    chip: int
+    temperature_c: float | None
+    power_w: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soak:
+    """The same exact products on all devices at once, for a while.
+
+    Attributes:
+        asked_s: how long they were to be computed.
+        count: devices that were to compute.
+        operations: floating-point operations of one product.
+        at_end: whether the program came to its end.
+    """
+
+    output: Output
+    asked_s: float
+    count: int
+    operations: float = 0.0
+    at_end: bool = False
+    windows: tuple[Window, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    errors: tuple[TrialError, ...] = ()
+
+    @property
+    def lasted_s(self) -> float:
+        """When the last window of any device ended."""
+        return max((window.at_s for window in self.windows), default=0.0)
+
+    def ended_early(self) -> tuple[tuple[int, float], ...]:
+        """The devices that computed for less than the time, and when the last window of each ended."""
+        last = {
+            device: max((window.at_s for window in self.windows if window.device == device), default=0.0)
+            for device in range(self.count)
+        }
+        return tuple((device, at_s) for device, at_s in last.items() if at_s < WHOLE * self.asked_s)
+
+    def speeds(self, device: int) -> tuple[tuple[float, float], ...]:
+        """When each window of a device ended, and its TFLOP/s; the first has the compilation of operators in it."""
+        return tuple(
+            (window.at_s, window.products * self.operations / max(window.seconds, 1e-9) / 1e12)
+            for window in self.windows
+            if window.device == device
+        )
+
+    def speed(self, device: int) -> float | None:
+        """The median of a device's TFLOP/s, None if it completed no window."""
+        speeds = [speed for _, speed in self.speeds(device)]
+        return statistics.median(speeds[1:] or speeds) if speeds else None
