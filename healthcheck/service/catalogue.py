@@ -19,14 +19,25 @@ FILE = Path(__file__).parent.parent / "data" / "failures.yaml"
 class Severity(enum.IntEnum):
     """The meaning of a match, the most specific first.
 
-    FATAL and ERROR name a cause (an ERROR may have been survived); WARNING names something amiss that seldom ends
-    a launch; GENERIC is a wrapper around a cause elsewhere in the log.
+    FATAL and ERROR name a cause (an ERROR may have been survived). SYMPTOM and KIND say what the last error is, and
+    no cause: SYMPTOM what failed, in one program's words; KIND what sort of error it is. WARNING names something
+    amiss that seldom ends a launch; GENERIC is a wrapper around a reason elsewhere in the log.
     """
 
     FATAL = 0
     ERROR = 1
-    WARNING = 2
-    GENERIC = 3
+    SYMPTOM = 2
+    KIND = 3
+    WARNING = 4
+    GENERIC = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """An environment variable that helps, with its value."""
+
+    name: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +46,9 @@ class Failure:
 
     Attributes:
         patterns: regular expressions (multi-line mode) over the log without its prefixes; any of them.
-        fix: the repair, with the service's port for `{port}`.
+        follows: whether another failure, in another process or further up, often leads to this one.
+        fix: the repair, with the service's port for `{port}`; `repairs.repair` words it for a repository.
+        variables: environment variables that belong to the repair.
         sources: addresses or files that document the failure.
         examples: log text that a pattern matches.
     """
@@ -43,8 +56,10 @@ class Failure:
     id: str
     severity: Severity
     patterns: tuple[Pattern, ...]
+    follows: bool
     cause: str
     fix: str
+    variables: tuple[Variable, ...]
     sources: tuple[str, ...]
     examples: tuple[str, ...]
 
@@ -55,6 +70,10 @@ class Catalogue:
 
     failures: tuple[Failure, ...]
     benign: tuple[Pattern, ...]
+
+    def of(self, severity: Severity) -> tuple[Failure, ...]:
+        """The failures of one severity."""
+        return tuple(failure for failure in self.failures if failure.severity is severity)
 
 
 @functools.cache
@@ -79,11 +98,18 @@ def _failure(entry: dict[str, JsonValue]) -> Failure:
         id=str(entry["id"]),
         severity=Severity[str(entry["severity"]).upper()],
         patterns=_patterns(entry),
+        follows=entry.get("follows") is True,
         cause=str(entry["cause"]),
         fix=str(entry["fix"]).replace("{port}", str(contract.PORT)),
+        variables=_variables(entry.get("variables")),
         sources=_texts(entry["sources"]),
         examples=_texts(entry["examples"]),
     )
+
+
+def _variables(value: JsonValue) -> tuple[Variable, ...]:
+    named = value if isinstance(value, dict) else {}
+    return tuple(Variable(name=name, value=str(setting)) for name, setting in named.items())
 
 
 def _patterns(entry: dict[str, JsonValue]) -> tuple[Pattern, ...]:

@@ -1,4 +1,4 @@
-"""From a log of any length to the cause of a failed launch: the first specific failure of the catalogue in it.
+"""From a log of any length to what it proves of a failure: a cause, possible causes, or what the last error says.
 
 The log is read in windows that overlap, so memory stays bounded whatever its length, and a pattern may span lines.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +17,17 @@ from healthcheck.errors import UsageError
 from healthcheck.redact import without_secrets
 from healthcheck.service.blocks import Line, last_error
 from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
-from healthcheck.service.text import plain, without_prefixes, without_quiet_lines, without_warnings
+from healthcheck.service.evidence import Hit, judged, searched
+from healthcheck.service.patterns import Pattern
+from healthcheck.service.text import (
+    is_error,
+    last_success,
+    plain,
+    process,
+    without_prefixes,
+    without_quiet_lines,
+    without_warnings,
+)
 
 WINDOW_BYTES = 2**20
 OVERLAP_BYTES = 2**14
@@ -25,14 +35,7 @@ OVERLAP_BYTES = 2**14
 KEPT_LINES = 2000
 """Of the end of the log, for the last error block: lines that are not empty and neither INFO nor DEBUG."""
 LINE_CHARACTERS = 600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A known failure at its first place in the log: the matching lines with their numbers, counted from 1."""
-
-    failure: Failure
-    lines: tuple[Line, ...]
+END_LINES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +43,49 @@ class Diagnosis:
     """The diagnosis of a log; its lines are redacted.
 
     Attributes:
-        cause: the known failure that explains the log best, None if none does.
-        others: further known failures in the log, in its order.
-        block: the last error block of the log, without repetitions and prefixes; what to read where there is no
-            cause.
+        cause: the known failure that the last error, or all that it points to, shows; None if none is certain.
+        candidates: known failures of which each may be the cause, where none is certain.
+        kind: what the last error says of itself, where it shows no known failure.
+        others: further known failures in the log, in its order; those that the server survived among them.
+        block: the last error block of the log, without repetitions and prefixes.
+        end: the last lines of the log that are neither INFO nor DEBUG.
         lines: how many lines the log has.
     """
 
     cause: Hit | None
+    candidates: tuple[Hit, ...]
+    kind: Hit | None
     others: tuple[Hit, ...]
     block: tuple[Line, ...]
+    end: tuple[Line, ...]
     lines: int
+
+    @property
+    def named(self) -> Hit | None:
+        """The cause, or else the kind of the last error where nothing competes with it."""
+        return self.cause or (None if self.candidates else self.kind)
+
+    @property
+    def telling(self) -> tuple[Line, ...]:
+        """What to read: the lines that show the cause, or the last error block where no cause is certain."""
+        return self.cause.lines if self.cause else self.block
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """What was read of a log so far.
+
+    Attributes:
+        passed: the last line by which the server had started or answered.
+        survived: what was found before it.
+    """
+
+    hits: dict[str, Hit] = field(default_factory=dict)
+    survived: dict[str, Hit] = field(default_factory=dict)
+    tail: list[Line] = field(default_factory=list)
+    end: list[Line] = field(default_factory=list)
+    lines: int = 0
+    passed: int = 0
 
 
 def diagnose(log: Path) -> Diagnosis:
@@ -74,22 +109,70 @@ def diagnose(log: Path) -> Diagnosis:
 def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:
     """Read a log from an open stream, in bounded memory."""
     known = known or catalogue()
-    hits: dict[str, Hit] = {}
-    tail: list[Line] = []
-    lines = 0
+    reading = _Reading()
     for first_line, fresh_line, raw in _windows(stream):
-        text = _cleaned(raw, known)
-        for failure in known.failures:
-            if failure.id not in hits and (hit := _search(failure, text, first_line)):
-                hits[failure.id] = hit
-        loud = without_prefixes(without_warnings(without_quiet_lines(raw)))
-        tail = (tail + _numbered(loud, first_line, fresh_line))[-KEPT_LINES:]
-        lines = first_line + text.count("\n") - text.endswith("\n")
-    block = last_error(tail, _generic(known))
-    ordered = sorted(hits.values(), key=lambda hit: hit.lines[0].number)
-    cause = _best(ordered, block)
-    others = tuple(_shown(hit) for hit in ordered if hit is not cause)
-    return Diagnosis(cause=_shown(cause) if cause else None, others=others, block=_redacted(block), lines=lines)
+        _read(reading, known, raw, first_line, fresh_line)
+    fresh = [line for line in reading.tail if line.number > reading.passed]
+    block = last_error(fresh, known.of(Severity.GENERIC))
+    ordered = sorted(reading.hits.values(), key=lambda hit: hit.lines[0].number)
+    verdict = judged(ordered, block, fresh, known)
+    chosen = {hit.failure.id for hit in (verdict.cause, verdict.kind, *verdict.candidates) if hit}
+    found = sorted({**reading.hits, **reading.survived}.values(), key=lambda hit: hit.lines[0].number)
+    return Diagnosis(
+        cause=_shown(verdict.cause) if verdict.cause else None,
+        candidates=tuple(map(_shown, verdict.candidates)),
+        kind=_shown(verdict.kind) if verdict.kind else None,
+        others=tuple(_shown(hit) for hit in found if hit.failure.id not in chosen),
+        block=_redacted(block.shown),
+        end=_redacted(tuple(reading.end)),
+        lines=reading.lines,
+    )
+
+
+def _read(reading: _Reading, known: Catalogue, raw: str, first_line: int, fresh_line: int) -> None:
+    """Take one window into what was read so far."""
+    reached = last_success(raw)
+    if reached >= 0:
+        reading.passed = max(reading.passed, first_line + reached)
+        before = {id_ for id_, hit in reading.hits.items() if hit.lines[0].number <= reading.passed}
+        reading.survived |= {id_: reading.hits.pop(id_) for id_ in before}
+    loud = without_quiet_lines(raw)
+    text = _without_benign(without_prefixes(loud), known)
+    errors = _without_benign(without_prefixes(without_warnings(loud)), known)
+    for failure in known.failures:
+        if failure.severity in {Severity.SYMPTOM, Severity.KIND}:
+            continue
+        _look_for(failure, reading, errors if failure.severity <= Severity.ERROR else text, first_line)
+    fresh = _numbered(errors, raw, first_line, fresh_line)
+    reading.tail = (_complete(reading.tail, fresh_line) + fresh)[-KEPT_LINES:]
+    fresh = _numbered(without_prefixes(loud), raw, first_line, fresh_line)
+    reading.end = (_complete(reading.end, fresh_line) + fresh)[-END_LINES:]
+    reading.lines = first_line + text.count("\n") - text.endswith("\n")
+
+
+def _look_for(failure: Failure, reading: _Reading, text: str, first_line: int) -> None:
+    """Search a window, what comes after the server last ran apart from what is before."""
+    over = _offset(text, reading.passed - first_line + 1)
+    if failure.id not in reading.survived and over and (hit := searched(failure, text[:over], first_line)):
+        reading.survived[failure.id] = hit
+    start = max(first_line, reading.passed + 1)
+    if failure.id not in reading.hits and (hit := searched(failure, text[over:], start)):
+        reading.hits[failure.id] = hit
+
+
+def _complete(lines: list[Line], fresh_line: int) -> list[Line]:
+    """The lines without the one at which a window ended: the next window has all of it."""
+    return lines[:-1] if lines and lines[-1].number >= fresh_line else lines
+
+
+def _offset(text: str, lines: int) -> int:
+    """Where the text goes on after so many of its lines."""
+    at = 0
+    for _ in range(lines):
+        at = text.find("\n", at) + 1
+        if not at:
+            return len(text)
+    return at
 
 
 def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
@@ -106,38 +189,31 @@ def _windows(stream: BinaryIO) -> Iterator[tuple[int, int, str]]:
         carried = window[cut:]
 
 
-def _cleaned(text: str, known: Catalogue) -> str:
-    text = without_prefixes(without_quiet_lines(text))
+def _without_benign(text: str, known: Catalogue) -> str:
+    """The text with the lines emptied that only look like a failure."""
     for pattern in known.benign:
-        while match := pattern.search(text):
-            end = text.find("\n", match.end())
-            text = text[: text.rfind("\n", 0, match.start()) + 1] + (text[end:] if end >= 0 else "")
+        text = _emptied(text, pattern)
     return text
 
 
-def _numbered(text: str, first_line: int, fresh_line: int) -> list[Line]:
-    """The last lines of a window that are not empty and were not in the one before."""
-    lines = text.split("\n")
+def _emptied(text: str, pattern: Pattern) -> str:
+    kept, at = [], 0
+    while match := pattern.search(text, at):
+        kept.append(text[at : text.rfind("\n", at, match.start()) + 1 or at])
+        end = text.find("\n", match.end())
+        at = end if end >= 0 else len(text)
+    return "".join((*kept, text[at:]))
+
+
+def _numbered(text: str, raw: str, first_line: int, fresh_line: int) -> list[Line]:
+    """The last lines of a window that are not empty and were not in the one before, with the processes in `raw`."""
+    lines, decorated = text.split("\n"), raw.split("\n")
     fresh = range(max(0, fresh_line - first_line), len(lines))
     last = islice((at for at in reversed(fresh) if lines[at] and not lines[at].isspace()), KEPT_LINES)
-    return [Line(number=first_line + at, text=lines[at][:LINE_CHARACTERS].rstrip()) for at in reversed(list(last))]
-
-
-def _search(failure: Failure, text: str, first_line: int) -> Hit | None:
-    found = [match for pattern in failure.patterns if (match := pattern.search(text))]
-    if not found:
-        return None
-    match = min(found, key=lambda match: match.start())
-    start = text.rfind("\n", 0, match.start()) + 1
-    end = text.find("\n", match.end())
-    number = first_line + text.count("\n", 0, start)
-    shown = text[start : end if end >= 0 else len(text)].split("\n")
-    lines = [
-        Line(number=number + offset, text=line[:LINE_CHARACTERS].strip())
-        for offset, line in enumerate(shown)
-        if line.strip()
+    return [
+        Line(first_line + at, lines[at][:LINE_CHARACTERS].rstrip(), process(decorated[at]), is_error(decorated[at]))
+        for at in reversed(list(last))
     ]
-    return Hit(failure=failure, lines=tuple(lines[:5]))
 
 
 def _shown(hit: Hit) -> Hit:
@@ -147,18 +223,3 @@ def _shown(hit: Hit) -> Hit:
 def _redacted(lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """Each line by itself; a secret that goes on over several lines is a key in PEM, and no log's."""
     return tuple(replace(line, text=without_secrets(line.text)) for line in lines)
-
-
-def _generic(known: Catalogue) -> tuple[Failure, ...]:
-    return tuple(failure for failure in known.failures if failure.severity is Severity.GENERIC)
-
-
-def _best(hits: list[Hit], block: tuple[Line, ...]) -> Hit | None:
-    """The first fatal failure, else the first error; a warning only if the log has no other error."""
-    for severity in (Severity.FATAL, Severity.ERROR):
-        for hit in hits:
-            if hit.failure.severity is severity:
-                return hit
-    warnings = [hit for hit in hits if hit.failure.severity is Severity.WARNING]
-    shown = {line.number for hit in warnings for line in hit.lines}
-    return warnings[0] if warnings and all(line.number in shown for line in block) else None

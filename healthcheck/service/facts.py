@@ -17,6 +17,7 @@ from healthcheck.service.environment import Environment, interpreter, scrubbed
 from healthcheck.service.memory import MemoryWatch
 from healthcheck.service.provided import judged
 from healthcheck.service.records import Alive, Answer, Ended, Launch, LaunchOutcome, PortFacts, Stopped
+from healthcheck.service.repairs import setup_of
 from healthcheck.service.supervisor import Supervisor
 from healthcheck.service.timeline import Timeline
 from healthcheck.service.watch import Patience, Watch
@@ -180,6 +181,7 @@ class Service:
             port=self._port,
             deadline_s=self._patience.deadline_s,
             withheld=self._environment.withheld,
+            setup=setup_of(self._export),
         )
 
     def _supervised(self, blank: Launch) -> Launch:
@@ -239,7 +241,8 @@ def _facts(
 def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis, Path]:
     """The first log that knows a cause; else the server's own answer; else the first log with an error in it.
 
-    A missing chat template shows in the answer only.
+    A missing chat template shows in the answer only. What the last error says is read from logs alone: without
+    an answer, its text is the kit's own.
     """
     found = [(diagnose(log), log) for log in logs if log.is_file()]
     said = diagnose_stream(BytesIO((answer.text if answer else "").encode("utf-8", "replace")))

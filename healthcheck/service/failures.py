@@ -11,7 +11,9 @@ from healthcheck.processes import Listener, shortened
 from healthcheck.records import Finding
 from healthcheck.service import provided
 from healthcheck.service.blocks import Line
+from healthcheck.service.diagnosis import Diagnosis
 from healthcheck.service.records import Launch, LaunchOutcome
+from healthcheck.service.repairs import Setup, repair
 
 SHOWN_LINES = 12
 LINE_CHARACTERS = 300
@@ -22,11 +24,10 @@ def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
     expected = EXPECTED.format(port=launch.port)
     seen, fix = _WORDS[launch.outcome](launch)
-    hit = launch.diagnosis.cause if launch.diagnosis else None
-    quoted = hit.lines if hit else (launch.diagnosis.block if launch.diagnosis else ())[-SHOWN_LINES:]
-    if hit and not launch.not_here:
-        seen = f"{seen}. Cause: {hit.failure.cause}"
-        fix = f"{hit.failure.fix} (source: {hit.failure.sources[0]})"
+    quoted = launch.diagnosis.telling[-SHOWN_LINES:] if launch.diagnosis else ()
+    if launch.diagnosis and not launch.not_here:
+        said, repairs = _diagnosed(launch.diagnosis, launch.setup)
+        seen, fix = f"{seen}{said}", repairs or fix
     if launch.not_here:
         seen += (
             f". This machine has {', '.join(launch.not_here)}; the service's image has it, so that this failure "
@@ -38,6 +39,18 @@ def explain(launch: Launch) -> Finding:
         return unsettled(expected=expected, seen=seen, fix=fix)
     rule = contract.LISTENS_ON_PORT if launch.outcome is LaunchOutcome.OTHER_PORT else None
     return fail(expected=expected, seen=seen, fix=fix, where=str(launch.log), rule=rule, evidence=_evidence(launch))
+
+
+def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
+    """What the log says, to go on with after what was seen, and the repair; both "" if none of it is known."""
+    hits = diagnosis.candidates or tuple(hit for hit in (diagnosis.named,) if hit)
+    if not hits:
+        return "", ""
+    said = "; or: ".join(hit.failure.cause for hit in hits)
+    fixes = " Or: ".join(f"{repair(hit.failure, setup)} (source: {hit.failure.sources[0]})" for hit in hits)
+    if diagnosis.candidates:
+        return f". Possible causes, of which the log proves none: {said}", fixes
+    return (f". Cause: {said}" if diagnosis.cause else f". The last error of the log: {said}"), fixes
 
 
 def describe_exit(status: int | None) -> str:
@@ -76,12 +89,14 @@ def _cut(line: str) -> str:
 
 def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
     hit = launch.diagnosis.cause if launch.diagnosis else None
+    kind = launch.diagnosis.kind if launch.diagnosis else None
     return {
         "outcome": launch.outcome.value,
         "exit_status": launch.exit_status,
         "seconds": round(launch.seconds, 1),
         "deadline_s": launch.deadline_s,
         "cause": hit.failure.id if hit else "",
+        "kind": kind.failure.id if kind else "",
         "line": hit.lines[0].number if hit else None,
         "http_status": launch.answer.status if launch.answer else None,
         "log": str(launch.log),

@@ -16,9 +16,9 @@ class Pattern:
     expression: re.Pattern[str]
     needle: str
 
-    def search(self, text: str) -> re.Match[str] | None:
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         """Like `re.Pattern.search`, and ten times as fast if the needle is not there."""
-        return self.expression.search(text) if self.needle in text else None
+        return self.expression.search(text, start) if text.find(self.needle, start) >= 0 else None
 
 
 def compiled(expression: str) -> Pattern:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from healthcheck.processes import Listener, Process
 from healthcheck.service.diagnosis import Diagnosis
+from healthcheck.service.repairs import UNKNOWN, Setup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ class Launch:
         withheld: names of the caller's variables that deploy.sh did not get.
         diagnosis: the diagnosis of a failed launch.
         diagnosed: the file that was diagnosed: the log, or another one that deploy.sh wrote its output to.
+        setup: the options and variables that the repository decides itself, for the words of a repair.
         not_here: software of the service's image that this machine lacks and the launch needed, in words.
     """
 
@@ -112,6 +114,7 @@ class Launch:
     withheld: tuple[str, ...] = ()
     diagnosis: Diagnosis | None = None
     diagnosed: Path | None = None
+    setup: Setup = UNKNOWN
     not_here: tuple[str, ...] = ()
 
 

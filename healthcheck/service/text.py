@@ -8,21 +8,32 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07
 _CONTROL = dict.fromkeys(code for code in range(32) if chr(code) not in "\t\n\r")
 _COLLECTOR = (
     r"(?:[A-Z][a-z]{2}[ ]{1,2}\d{1,2}[ ][\d:]{8}[ ]\S{1,80}[ ]\S{1,80}:[ ]"  # journald
-    r"|\d{4}-\d\d-\d\dT[\d:.,]{8,20}(?:Z|[+-]\d\d:\d\d)[ ](?:std(?:out|err)[ ][FP][ ])?)?"  # container runtimes
+    r"|\d{4}-\d\d-\d\dT[\d:.,]{8,20}(?:Z|[+-]\d\d:\d\d)[ ](?:std(?:out|err)[ ][FP][ ])?"  # container runtimes
+    r"|[\w.-]{1,60}[ ]{1,20}\|[ ])?"  # docker compose
 )
-_PROCESS = r"(?:\([\w ./:-]{1,80}[ ]pid=\d+[^)\n]{0,40}\)[ ]?|\[rank\d+\]:?[ ]?)"
+_PROCESS = r"(?:\([\w ./:=-]{1,80}[ ]pid=\d+[^)\n]{0,40}\)[ ]?|\[rank\d+\]:?[ ]?)"
 _STAMP = r"[ ]\d\d-\d\d[ ][\d:.]{8,12}[ ]"
 _PREFIX = re.compile(
     rf"(?m)^{_COLLECTOR}(?:{_PROCESS}"
     rf"|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL){_STAMP}(?:\[?[^\[\]\n ]{{1,80}}\](?:[ ]|$))?"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}Z?[ ]+(?=[A-Z\[(]))*"
 )
+_NO_MEMORY = r"Available (?:KV cache )?memory: (?:-|0(?:,|$))"
+"""vLLM says at the level INFO that nothing is left for its cache."""
 _QUIET = re.compile(
-    rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}"
+    rf"(?m)^(?![^\n]{{0,300}}{_NO_MEMORY}){_COLLECTOR}{_PROCESS}{{0,3}}"
     r"(?:(?:INFO|DEBUG)(?:[ ]\d\d-\d\d[ ]|:|[ ]+)|\[(?:INFO|DEBUG)\]"
     r"|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}[ -]+(?:INFO|DEBUG)\b)"
     r"[^\n]*"
 )
+_ERRORS = re.compile(rf"{_COLLECTOR}{_PROCESS}{{0,3}}(?:ERROR|CRITICAL){_STAMP}")
+_SAYS_WHO = re.compile(rf"{_COLLECTOR}({_PROCESS}{{1,3}})")
+_SERVES = re.compile(
+    rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}(?:INFO[:\d ][^\n]{{0,80}})?"
+    r"(?:Application startup complete\.|Uvicorn running on \S"
+    r'|[\d.]{7,15}:\d{1,5} - "POST /v1/(?:chat/)?completions HTTP/1\.1" 200 OK)'
+)
+"""What is said when every process of a server has started, and when it answers."""
 _WARNINGS = re.compile(rf"(?m)^{_COLLECTOR}{_PROCESS}{{0,3}}WARNING{_STAMP}[^\n]*")
 
 
@@ -46,3 +57,20 @@ def without_quiet_lines(text: str) -> str:
 def without_warnings(text: str) -> str:
     """Plain text with vLLM's WARNING lines emptied; line numbers stay as they were."""
     return _WARNINGS.sub("", text)
+
+
+def process(line: str) -> str:
+    """The names that vLLM, Ray or torchrun put before a line; "" if it has none."""
+    named = _SAYS_WHO.match(line)
+    return named[1].strip() if named else ""
+
+
+def is_error(line: str) -> bool:
+    """Whether vLLM wrote a line at the level ERROR or above."""
+    return bool(_ERRORS.match(line))
+
+
+def last_success(text: str) -> int:
+    """The line, counted from 0, by which the server had last started or answered; -1 if it is not there."""
+    found = [match.end() for match in _SERVES.finditer(text)]
+    return text.count("\n", 0, found[-1]) if found else -1

@@ -18,7 +18,8 @@ RuntimeError: Engine core initialization failed. See root cause above. Failed co
 """
 
 
-def test_a_known_failure_is_printed_with_line_cause_fix_and_source(tmp_path, capsys):
+def test_a_known_failure_is_printed_with_line_cause_fix_and_source(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     log, out = tmp_path / "log", tmp_path / "out.json"
     log.write_text(LOG)
     assert main(["diagnose", str(log), "--json", str(out)]) == 0
@@ -35,6 +36,38 @@ def test_a_known_failure_is_printed_with_line_cause_fix_and_source(tmp_path, cap
     record = json.loads(out.read_text())
     assert (record["cause"]["id"], record["cause"]["matches"][0]["line"]) == ("npu-oom", 2)
     assert [other["id"] for other in record["others"]] == ["engine-core-failed"]
+
+
+def test_a_kind_says_that_it_is_no_more_and_shows_the_whole_error(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log").write_text(
+        "Traceback (most recent call last):\n"
+        '  File "/srv/attention.py", line 7, in forward\n'
+        "    assert isinstance(attn_metadata, dict)\n"
+        "AssertionError\n"
+    )
+    assert main(["diagnose", "log", "--json", "out.json"]) == 0
+    printed = capsys.readouterr().out
+    for part in (
+        "only what the last error of log says",
+        "kind-assertion",
+        "the last error block:",
+        "attention.py",
+    ):
+        assert part in printed
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert (record["cause"], record["kind"]["id"]) == (None, "kind-assertion")
+
+
+def test_the_fix_names_the_settings_of_the_repository_and_no_variable_that_is_set(tmp_path, capsys, monkeypatch):
+    (tmp_path / "log").write_text(LOG)
+    (tmp_path / "adapter.toml").write_text("# tensor_parallel_size = 4\n# max_model_len = 32768\n")
+    (tmp_path / "deploy.sh").write_text("export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["diagnose", "log"]) == 0
+    printed = capsys.readouterr().out
+    assert "In adapter.toml, set tensor_parallel_size or max_model_len" in printed
+    assert "PYTORCH_NPU_ALLOC_CONF" not in printed
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])

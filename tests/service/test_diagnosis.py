@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -10,11 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+if sys.version_info >= (3, 11):
+    from re import _constants, _parser
+else:
+    import sre_constants as _constants
+    import sre_parse as _parser
+
 from healthcheck.service.catalogue import Severity, catalogue
 from healthcheck.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
 from healthcheck.service.patterns import needle
 
 KNOWN = catalogue().failures
+PATTERNS = [pattern for failure in KNOWN for pattern in failure.patterns] + list(catalogue().benign)
 SPECIFIC = [failure for failure in KNOWN if failure.severity is not Severity.GENERIC]
 PREFIXES = (
     "",
@@ -36,7 +45,7 @@ def diagnosed(text: str | bytes) -> Diagnosis:
 
 
 def cause(text: str | bytes) -> str:
-    found = diagnosed(text).cause
+    found = diagnosed(text).named
     return found.failure.id if found else ""
 
 
@@ -57,9 +66,10 @@ def test_each_example_is_its_own_failure_and_no_other(failure):
     assert failure.sources
     for example in failure.examples:
         found = diagnosed(example)
-        hits = [hit.failure.id for hit in (found.cause, *found.others) if hit]
+        hits = [hit.failure.id for hit in (found.named, *found.others) if hit]
         assert hits == [failure.id]
-        assert bool(found.cause) == (failure.severity is not Severity.GENERIC)
+        assert bool(found.named) == (failure.severity is not Severity.GENERIC)
+        assert bool(found.kind) == (failure.severity in {Severity.SYMPTOM, Severity.KIND})
 
 
 @pytest.mark.parametrize("failure", SPECIFIC, ids=lambda failure: failure.id)
@@ -89,7 +99,7 @@ def test_the_first_specific_failure_wins_over_wrappers_and_consequences():
     assert found.cause.failure.id == "npu-oom"
     assert [line.number for line in found.cause.lines] == [4]
     assert found.cause.lines[0].text == OOM
-    assert {hit.failure.id for hit in found.others} == {"npu-smi-missing", "meta-tensor", "engine-core-failed"}
+    assert {hit.failure.id for hit in found.others} == {"npu-smi-missing", "engine-core-failed"}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +124,24 @@ def test_a_warning_is_the_cause_only_where_nothing_else_went_wrong():
     unknown = f'{warning}\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nOddError: no idea'
     assert cause(unknown) == ""
     assert [line.text for line in diagnosed(unknown).block][-1] == "OddError: no idea"
+
+
+def test_a_kind_is_read_from_the_last_error_alone_and_only_where_no_cause_is_known():
+    early = "KeyError: 'gate'\n" + "INFO 11-21 08:49:08 [x.py:1] Starting\n" * 3
+    late = 'Traceback (most recent call last):\n  File "/srv/x.py", line 7, in y\n    assert self.ready\nAssertionError'
+    found = diagnosed(early + late)
+    assert not found.cause
+    assert found.kind
+    assert found.kind.failure.id == "kind-assertion"
+    assert "/srv/x.py" in "\n".join(line.text for line in found.telling)
+    assert not diagnosed(OOM).kind
+
+
+def test_a_traceback_that_the_log_ends_on_is_none():
+    beginning = 'Traceback (most recent call last):\n  File "/srv/x.py", line 7, in y'
+    found = diagnosed(f"ERROR 11-21 08:49:08 [x.py:1] AssertionError: too few\n{beginning}")
+    assert found.kind
+    assert found.kind.failure.id == "kind-assertion"
 
 
 def test_without_a_known_cause_the_last_error_block_is_given_once():
@@ -212,6 +240,73 @@ def test_the_shells_own_words_are_understood(tmp_path):
             path.write_text(script + "\n", newline="")
             said = subprocess.run([shell, str(path)], capture_output=True, check=False).stderr
             assert cause(said) == wanted, (shell, said)
+
+
+def repetitions(tree, inside=()):
+    """Each repetition of a parsed pattern: its greatest count, its body, and the repetitions around it."""
+    for operation, argument in tree:
+        if operation in {_constants.MAX_REPEAT, _constants.MIN_REPEAT}:
+            _, greatest, body = argument
+            yield int(greatest), body, inside
+            yield from repetitions(body, (*inside, (int(greatest), body)))
+        elif operation is _constants.BRANCH:
+            for branch in argument[1]:
+                yield from repetitions(branch, inside)
+        elif operation is _constants.SUBPATTERN:
+            yield from repetitions(argument[3], inside)
+        elif operation in {_constants.ASSERT, _constants.ASSERT_NOT}:
+            yield from repetitions(argument[1], inside)
+
+
+def ends_a_line(body):
+    operation, argument = list(body)[-1]
+    if operation is _constants.SUBPATTERN:
+        return ends_a_line(argument[3])
+    return (operation, argument) == (_constants.LITERAL, ord("\n"))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.expression.pattern[:40])
+def test_the_work_of_a_pattern_is_bounded(pattern):
+    """A submission writes its log: no pattern may repeat without an end, nor repeat what itself varies within a line."""
+    for greatest, _, inside in repetitions(_parser.parse(pattern.expression.pattern, re.MULTILINE)):
+        assert greatest <= 1000
+        assert all(times == 1 or greatest == 1 or ends_a_line(body) for times, body in inside)
+
+
+def lead(tree):
+    """The text that a pattern begins with."""
+    text = ""
+    for operation, argument in tree:
+        if operation is _constants.SUBPATTERN:
+            inner = lead(argument[3])
+            text += inner
+        elif operation is _constants.BRANCH:
+            return text + lead(argument[1][0])
+        elif operation is _constants.LITERAL:
+            text += chr(argument)
+        else:
+            break
+    return text
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.expression.pattern[:40])
+def test_a_megabyte_that_begins_to_match_everywhere_is_searched(pattern):
+    start = lead(_parser.parse(pattern.expression.pattern, re.MULTILINE)) or "a"
+    for unit in (start, start + "\n", f"{start} a: 1: [1 ' ("):
+        pattern.expression.search(unit * (2**20 // len(unit)))
+
+
+def test_a_megabyte_of_beginnings_is_diagnosed():
+    beginnings = "".join(lead(_parser.parse(each.expression.pattern, re.MULTILINE)) for each in PATTERNS)
+    diagnosed(beginnings * (2**20 // len(beginnings)))
+
+
+def test_a_log_full_of_noise_is_read():
+    noise = "rtMemcpy execute failed, error code is 107030\n" * 40_000
+    found = diagnosed(noise + OOM)
+    assert found.cause
+    assert found.cause.failure.id == "npu-oom"
+    assert found.cause.lines[0].number == 40_001
 
 
 @pytest.mark.parametrize("failure", KNOWN, ids=lambda failure: failure.id)

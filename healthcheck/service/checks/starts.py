@@ -36,8 +36,8 @@ def starts(launch: Launch) -> Findings:
 
     The message names the failure: an exit (with its status or signal), a script that ended and left a process in
     the background, a restart loop, a server on another port, a server that accepts connections and never answers,
-    or one that does not answer with a chat completion. If the log shows a known failure, the message gives its
-    cause and fix, otherwise the last error block.
+    or one that does not answer with a chat completion. If the last error of the log shows a known failure, the
+    message gives its cause and fix; if several may be the cause, all of them; otherwise what the last error says.
 
     If no server starts, and the last error is that this machine lacks software of the service's image (vllm,
     torch_npu, vllm_ascend, CANN, an NPU), the verdict is inconclusive: verify up to the weights here, and launch on

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.records import Stage
 from healthcheck.service.failures import describe_exit
 from healthcheck.service.records import Ended, LaunchOutcome
+from healthcheck.service.repairs import repair
 
 
 @check(
@@ -53,15 +54,15 @@ def stays_up(ended: Ended) -> Findings:
         seen = "gone: " + "; ".join(str(process) for process in before.gone[:3])
     else:
         seen = f"no process listens on port {ended.launch.port} any more"
-    cause = ended.diagnosis.cause if ended.diagnosis else None
+    hit = ended.diagnosis.named if ended.diagnosis else None
     block = ended.diagnosis.block if ended.diagnosis else ()
     said = "\n".join(
-        f"  {ended.launch.log.name}:{line.number}: {line.text}" for line in (cause.lines if cause else block[-8:])
+        f"  {ended.launch.log.name}:{line.number}: {line.text}" for line in (hit.lines if hit else block[-8:])
     )
     yield fail(
         expected="the server that became ready answers until the end",
         seen=seen + (f"\n{said}" if said else ""),
-        fix=cause.failure.fix if cause else f"read the end of {ended.launch.log}",
+        fix=repair(hit.failure, ended.launch.setup) if hit else f"read the end of {ended.launch.log}",
         where=str(ended.launch.log),
     )
 

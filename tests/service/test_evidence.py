@@ -1,0 +1,188 @@
+"""What a whole log proves: a cause, possible causes, or no more than what its last error says."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from healthcheck.service.diagnosis import Diagnosis, diagnose_stream
+
+FRAME = '  File "/srv/vllm/x.py", line 7, in y'
+HEADING = "Traceback (most recent call last):"
+OOM = "RuntimeError: NPU out of memory. Tried to allocate 11.50 GiB (NPU 15; 60.97 GiB total capacity;"
+SHAPES = (
+    "RuntimeError: The size of tensor a (7968) must match the size of tensor b (0) at non-singleton dimension 0"
+)
+STARTED = "(APIServer pid=1) INFO:     Application startup complete."
+WRAPPER = "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+APART = tuple(f"(APIServer pid=1) INFO 11-21 08:49:{second} [x.py:1] loading" for second in range(10, 30))
+
+
+def traceback(error: str, prefix: str = "") -> tuple[str, ...]:
+    return tuple(prefix + line for line in (HEADING, FRAME, "    frobnicate()", error))
+
+
+def diagnosed(*lines: str) -> Diagnosis:
+    return diagnose_stream(io.BytesIO("\n".join(lines).encode()))
+
+
+def said(found: Diagnosis) -> tuple[str, tuple[str, ...], str]:
+    """The ids of the cause, the candidates and the kind."""
+    return (
+        found.cause.failure.id if found.cause else "",
+        tuple(hit.failure.id for hit in found.candidates),
+        found.kind.failure.id if found.kind else "",
+    )
+
+
+def test_the_cause_is_read_from_the_last_error():
+    assert said(diagnosed(*APART, *traceback(OOM), *APART)) == ("npu-oom", (), "")
+
+
+def test_an_error_that_may_have_been_survived_is_not_the_cause_of_a_later_one():
+    survived = traceback(
+        "ImportError: ascend_transport.so: cannot open shared object file: No such file or directory"
+    )
+    found = diagnosed(*survived, *APART, *traceback(SHAPES))
+    assert said(found) == ("", (), "kind-tensor-shapes")
+    assert [hit.failure.id for hit in found.others] == ["library-missing"]
+
+
+def test_a_fatal_error_beside_a_later_one_that_does_not_follow_from_it_is_a_possible_cause():
+    found = diagnosed(*traceback(OOM), *APART, *traceback(SHAPES))
+    assert said(found) == ("", ("npu-oom",), "kind-tensor-shapes")
+    assert found.named is None
+    assert found.block[-1].text == SHAPES
+
+
+def test_two_causes_in_two_places_are_both_possible():
+    port = "OSError: [Errno 98] Address already in use"
+    assert said(diagnosed(*traceback(port), *APART, *traceback(OOM))) == ("", ("port-8000-busy", "npu-oom"), "")
+
+
+def test_the_error_itself_is_believed_before_the_lines_around_it():
+    port = "OSError: [Errno 98] Address already in use"
+    assert said(diagnosed(port, *traceback(OOM))) == ("npu-oom", (), "")
+    assert said(diagnosed(OOM, *traceback("strange.Failure: no idea"))) == ("npu-oom", (), "")
+
+
+@pytest.mark.parametrize(
+    "consequence",
+    [
+        "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/4 clients joined.",
+        "ConnectionResetError: [Errno 104] Connection reset by peer",
+        "NotImplementedError: Cannot copy out of meta tensor; no data!",
+        "RuntimeError: synchronize NPU function error: x, error code is 507048",
+        WRAPPER,
+    ],
+)
+def test_the_only_cause_explains_an_error_that_follows_from_others(consequence):
+    rank = "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] "
+    assert said(diagnosed(*traceback(OOM, rank), *APART, *traceback(consequence))) == ("npu-oom", (), "")
+
+
+def test_what_the_server_survived_is_no_cause():
+    assert said(diagnosed(*traceback(OOM), STARTED, *APART, *traceback(SHAPES))) == ("", (), "kind-tensor-shapes")
+    found = diagnosed(*traceback(OOM), *APART, STARTED, *APART)
+    assert said(found) == ("", (), "")
+    assert [hit.failure.id for hit in found.others] == ["npu-oom"]
+
+
+def test_an_answered_request_is_a_success_as_a_start_is():
+    answered = '(APIServer pid=1) INFO:     127.0.0.1:40000 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+    assert said(diagnosed(*traceback(OOM), answered)) == ("", (), "")
+
+
+def test_a_failure_after_the_start_is_found_whatever_was_survived():
+    found = diagnosed(*traceback(OOM), STARTED, *APART, *traceback(OOM))
+    assert said(found) == ("npu-oom", (), "")
+    assert found.cause
+    assert found.cause.lines[0].number == 29
+
+
+def test_lines_of_processes_that_write_at_the_same_time_are_told_apart():
+    first = traceback(OOM, "(Worker_TP0 pid=7) ERROR 11-21 08:49:14 [w.py:1] ")
+    second = traceback(OOM, "(Worker_TP1 pid=8) ERROR 11-21 08:49:14 [w.py:1] ")
+    mixed = [line for pair in zip(first, second, strict=True) for line in pair]
+    found = diagnosed(*mixed, *traceback(WRAPPER))
+    assert said(found) == ("npu-oom", (), "")
+    assert [line.text for line in found.block] == list(traceback(OOM))
+
+
+def test_of_exceptions_that_led_to_each_other_the_first_is_told():
+    joint = "The above exception was the direct cause of the following exception:"
+    found = diagnosed(*traceback(SHAPES), "", joint, "", *traceback("strange.Failure: no idea"))
+    assert said(found) == ("", (), "kind-tensor-shapes")
+
+
+def test_of_an_exception_while_another_was_handled_the_last_is_told():
+    joint = "During handling of the above exception, another exception occurred:"
+    found = diagnosed(*traceback("KeyError: 'gate'"), "", joint, "", *traceback(SHAPES))
+    assert said(found) == ("", (), "kind-tensor-shapes")
+
+
+def test_the_cause_may_be_in_any_exception_of_a_chain():
+    joint = "During handling of the above exception, another exception occurred:"
+    assert said(diagnosed(*traceback(OOM), "", joint, "", *traceback(SHAPES))) == ("npu-oom", (), "")
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        (
+            "Exception ignored in: <function Engine.__del__ at 0x7f0>",
+            *traceback("TypeError: 'NoneType' is not callable"),
+        ),
+        (
+            HEADING,
+            '  File "/usr/lib/python3.11/multiprocessing/resource_tracker.py", line 239, in main',
+            "    cache[rtype].remove(name)",
+            "KeyError: '/psm_1234'",
+        ),
+    ],
+)
+def test_a_traceback_of_tidying_up_is_not_the_last_error(end):
+    assert said(diagnosed(*traceback(SHAPES), *end)) == ("", (), "kind-tensor-shapes")
+
+
+def test_a_line_at_the_level_error_is_an_error_without_any_telling_word():
+    line = "(Worker pid=1) ERROR 11-21 08:49:14 [w.py:1] the moon is in the wrong place"
+    assert [each.text for each in diagnosed("all is well", line).block] == ["the moon is in the wrong place"]
+
+
+def test_without_an_error_the_last_lines_are_given():
+    found = diagnosed(*(f"step {number}" for number in range(20)))
+    assert found.block == ()
+    assert [line.text for line in found.end] == [f"step {number}" for number in range(12, 20)]
+
+
+def test_the_prefix_of_docker_compose_hides_nothing():
+    assert said(diagnosed(*traceback(OOM, "vllm-1  | (Worker pid=3) "))) == ("npu-oom", (), "")
+
+
+def test_what_other_faults_print_too_is_no_cause():
+    for error in (
+        "ModuleNotFoundError: No module named 'frobnicate'",
+        "OSError: [Errno 28] No space left on device",
+        "NPU function error: aclrtSynchronizeStream, error code is 507011",
+    ):
+        found = diagnosed(*APART, *traceback(error), *APART)
+        assert (found.cause, found.candidates) == (None, ()), error
+        assert found.kind, error
+
+
+def test_of_two_symptoms_the_one_that_is_said_last_is_named():
+    full = "OSError: [Errno 28] No space left on device"
+    module = "ModuleNotFoundError: No module named 'frobnicate'"
+    stamp = "(Worker pid=9) ERROR 11-21 08:50:01 [x.py:1] "
+    assert said(diagnosed(stamp + module, stamp + full))[2] == "disk-full"
+    assert said(diagnosed(stamp + full, stamp + module))[2] == "python-module-missing"
+
+
+def test_a_consequence_is_named_only_where_nothing_else_is_said():
+    kernel = "RuntimeError: call aclnnInplaceZero failed, error code is 561103"
+    parsed = "EZ9999: [PID: 1] Parse dynamic kernel config fail."
+    fault = "RuntimeError: NPU function error: aclrtSynchronizeStream, error code is 507011"
+    assert said(diagnosed(HEADING, FRAME, kernel, parsed, fault))[2] == "op-binary-missing"
+    assert said(diagnosed(HEADING, FRAME, fault))[2] == "device-fault"
