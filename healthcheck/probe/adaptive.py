@@ -33,8 +33,10 @@ def stopping(settings: ProbeSettings) -> Stopping | None:
 class Majorities:
     """Takes samples as they come, and knows which problems need no more."""
 
-    def __init__(self, rule: Stopping) -> None:
+    def __init__(self, rule: Stopping, problems: int) -> None:
+        """`problems` is how many there are."""
         self._rule = rule
+        self._problems = problems
         self._said: dict[int, dict[int, str | None]] = {}
         self._settled: set[int] = set()
 
@@ -47,6 +49,15 @@ class Majorities:
 
     def settled(self, problem: int) -> bool:
         return problem in self._settled
+
+    @property
+    def left(self) -> tuple[int, int]:
+        """The fewest and the most samples that the open problems still need."""
+        unseen = self._problems - len({*self._said, *self._settled})
+        taken = [len(said) for problem, said in self._said.items() if problem not in self._settled]
+        least, most = self._rule.least, self._rule.n
+        fewest = sum(max(least - count, 1) for count in taken if count < most)
+        return fewest + unseen * least, sum(max(most - count, 0) for count in taken) + unseen * most
 
 
 class Wanted(Collection[Slot]):

@@ -59,8 +59,12 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
         if (before := getattr(reference, name)) != (now := getattr(settings, name))
     ]
     if reference.problems_sha256 != fingerprint(problems):
-        asked = f"it asked {len(reference.counts)} other problems"
-        found.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed")
+        before, now = len(reference.counts), len(problems)
+        asked = (
+            f"it asked {before} other problems" if before == now else f"it asked {before} problems, and not {now}"
+        )
+        repeated = f"{reference.folder}/configs/probe.toml has them"
+        found.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed ({repeated})")
     found += [
         f"{each.name} was {each.before} and is {each.now}"
         for each in differences(reference.request, settings.request)

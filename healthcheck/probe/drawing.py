@@ -106,6 +106,8 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
     """Examples of a family, from another seed and different from the problems of the run."""
     if not settings.few_shot or settings.few_shot_file:
         return ()
+    for problem in asked:
+        _refuse_picture(problem)
     questions = {problem.question for problem in asked}
     others = _generated(settings, settings.seed + 1, len(asked) + settings.few_shot * len(TIERS))
     free = [problem for problem in others if problem.question not in questions]
@@ -128,9 +130,16 @@ def _given(settings: ProbeSettings) -> tuple[Example, ...]:
 
 
 def _example(problem: Problem, options: RequestOptions, source: str) -> Example:
-    if problem.images:
-        raise UsageError(f"{problem.id}: an example with a picture is not sent: name a few_shot_file without")
+    _refuse_picture(problem)
     return Example(question=prompt_of(problem, options), answer=_answer(problem), source=source)
+
+
+def _refuse_picture(problem: Problem) -> None:
+    if problem.images:
+        raise UsageError(
+            f"few_shot: examples are sent as text alone, and {problem.id} has a picture: leave few_shot away, or "
+            "name a few_shot_file of questions without pictures"
+        )
 
 
 def _answer(problem: Problem) -> str:

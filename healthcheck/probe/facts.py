@@ -20,15 +20,16 @@ from healthcheck.probe.folder import JOURNAL, Outcome
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.journal import Journal
 from healthcheck.probe.metrics import compute_metrics
-from healthcheck.probe.problems import Problem
+from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.progress import Meter
-from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
+from healthcheck.probe.replicas import Replicas
 from healthcheck.probe.request import differences, sent, text_bytes
-from healthcheck.probe.sampler import Sampler, connections
-from healthcheck.probe.server import describe
+from healthcheck.probe.sampler import Sampler, connections, replicas
+from healthcheck.probe.server import describe_all
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.progress import Progress
-from healthcheck.records import JsonValue, Stage
+from healthcheck.records import JsonValue
 
 __all__ = ["measure", "provenance", "resume", "stored_metrics"]
 _TEMPLATE_TOKENS = 256
@@ -65,7 +66,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
     problems = chosen.problems
     request = replace(settings.request, examples=chosen.examples)
     settings = replace(settings, problems=len(problems), request=request)
-    server = asyncio.run(describe(settings))
+    server = asyncio.run(describe_all(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
     refuse_unlike(settings, problems)
@@ -81,19 +82,21 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
         Blocked: no server answers at the URL.
     """
     _usable(settings)
-    run = run_folder.load(folder)
+    run = run_folder.recorded(folder)
     chosen = drawn(settings)
     problems = chosen.problems
     settings = replace(settings, request=replace(settings.request, examples=chosen.examples))
-    server = asyncio.run(describe(settings))
+    server = asyncio.run(describe_all(settings))
     settings = replace(settings, model=settings.model or str(server["model"]))
     settings = asyncio.run(_fitted(settings, problems, server))
-    changed = _changed(run.settings, settings)
+    changed = _changed(run.head.settings, settings) + _another(run.head.server, server, settings.model)
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
         changed = ["the problems themselves (another version of the kit, or of the data set)"]
     refuse_unlike(settings, problems)
     if changed:
         raise UsageError(f"{folder} cannot be continued: {'; '.join(changed)} changed since it was started")
+    if settings.servers != run.head.settings.servers:
+        run_folder.move(folder, settings, server)
     answered = {sample.order for sample in run.samples if not sample.error}
     slots = schedule(len(problems), settings.samples, settings.seed)
     return _collect(settings, problems, [slot for slot in slots if slot.order not in answered], progress, folder)
@@ -112,8 +115,11 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
     """The problems and parameters of a run: everything that is needed to repeat it."""
     return {
         "server": str(run.server.get("header", "")),
+        **({"commit": run.settings.commit} if run.settings.commit else {}),
         "probe": {
             **{name: getattr(run.settings, name) for name in (*_IDENTITY, "url", "dataset", "concurrency")},
+            **({"replicas": [*run.settings.replicas]} if run.settings.replicas else {}),
+            **({"lost": plain(run.lost)} if run.lost else {}),
             **{name: plain(value) for name in _SOURCE if (value := getattr(run.settings, name))},
             "request": sent(run.settings.request),
             "problems_sha256": fingerprint(run.problems),
@@ -135,8 +141,11 @@ def _usable(settings: ProbeSettings) -> None:
         raise UsageError(f"a threshold lies between 0 and 1, not at {settings.threshold}")
     if settings.adaptive_k is not None and settings.references:
         raise UsageError("a reference is judged by whole rounds: leave adaptive k or the reference away")
-    if not settings.url.startswith(("http://", "https://")):
-        raise UsageError(f"{settings.url!r} is not an http:// URL")
+    for url in settings.servers:
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(f"{url!r} is not an http:// URL")
+        if settings.servers.count(url) > 1:
+            raise UsageError(f"{url} is named twice: each server once")
 
 
 def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
@@ -145,9 +154,37 @@ def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
         for name in _IDENTITY
         if getattr(before, name) != getattr(now, name)
     ]
+    if before.commit and now.commit != before.commit:
+        named.append(f"commit ({before.commit!r}, now {now.commit!r})")
     return named + [
         f"{each.name} ({each.before}, now {each.now})" for each in differences(before.request, now.request)
     ]
+
+
+def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> list[str]:
+    """What shows that another engine, or another one's weights, would answer the rest of the run."""
+    told = {
+        "the engine's version": (_versions(before), _versions(now)),
+        "the path of the weights": (_roots(before, model), _roots(now, model)),
+    }
+    return [
+        f"{name} ({', '.join(sorted(map(repr, was)))}, now {', '.join(sorted(map(repr, is_)))})"
+        for name, (was, is_) in told.items()
+        if was and is_ - was
+    ]
+
+
+def _versions(server: Mapping[str, Any]) -> set[str]:
+    """The versions of the engine at all servers that say one."""
+    said = [server.get("version"), *(each["version"] for each in server.get("replicas", {}).values())]
+    return {str(version) for version in said if version}
+
+
+def _roots(server: Mapping[str, Any], model: str) -> set[str]:
+    """The paths of the weights at all servers that say one."""
+    first = server.get("models", {}).get(model, {}).get("root")
+    said = [first, *(each["root"] for each in server.get("replicas", {}).values())]
+    return {str(root) for root in said if root}
 
 
 async def _fitted(settings: ProbeSettings, problems: Sequence[Problem], server: Mapping[str, Any]) -> ProbeSettings:
@@ -178,8 +215,8 @@ async def _ignore(_: Sample) -> bool:
 class _Keeper:
     """Takes each sample: to disk, to the gate, to the progress line. Answers whether more is needed.
 
-    Samples are graded in the order of the journal, and outside the event loop: an expression can take seconds, and
-    meanwhile the arrival times of other streams are measured.
+    Samples are graded in the order of the journal. An expression can take seconds: a thread grades it, while the
+    event loop measures the arrival times of other streams. A plain answer is graded faster than a thread starts.
     """
 
     journal: Journal
@@ -189,12 +226,14 @@ class _Keeper:
     majorities: Majorities | None
     full: bool
     decided: bool = False
+    grades: dict[int, Grade] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def keep(self, sample: Sample) -> bool:
         self.journal.append(sample)
         async with self.turn:
-            self._count(sample, await asyncio.to_thread(self._graded, sample))
+            slow = self.problems[sample.problem].kind is AnswerKind.EXPRESSION
+            self._count(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
         return self.full or not self.decided
 
     def take(self, sample: Sample) -> None:
@@ -205,6 +244,7 @@ class _Keeper:
         return grade(self.problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
 
     def _count(self, sample: Sample, graded: Grade) -> None:
+        self.grades[sample.order] = graded
         self.meter.take(sample, graded)
         if self.majorities:
             self.majorities.take(sample, graded)
@@ -215,58 +255,71 @@ class _Keeper:
 def _collect(
     settings: ProbeSettings, problems: Sequence[Problem], slots: Sequence[Slot], progress: Progress, folder: Path
 ) -> ProbeRun:
-    before = run_folder.outcome_of(folder).seconds
+    before = run_folder.outcome_of(folder)
     began = time.monotonic()
     planned = verdict.plan(settings, problems)
     if planned:
-        progress.stage(Stage.PROBE, planned.told)
+        progress.note(planned.told)
     elif settings.references:
-        progress.stage(Stage.PROBE, "these samples cannot tell the reference from half of it: it decides nothing")
+        progress.note("these samples cannot tell the reference from half of it: it decides nothing")
     rule = stopping(settings)
+    majorities = Majorities(rule, len(problems)) if rule else None
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
     keeper = _Keeper(
         journal=Journal(folder / JOURNAL),
         problems=problems,
-        meter=Meter(progress, total=len(problems) * settings.samples),
+        meter=Meter(progress, total=len(problems) * settings.samples, majorities=majorities),
         observer=verdict.Observer(planned) if planned else None,
-        majorities=Majorities(rule) if rule else None,
+        majorities=majorities,
         full=every,
     )
-    for sample in run_folder.load(folder).samples:
+    for sample in run_folder.recorded(folder).samples:
         if not sample.error:
             keeper.take(sample)
     keeper.meter.start()
     sampler = Sampler(settings, problems, keeper.keep)
-    stopped = ""
+    stopped, lost = "", [*before.lost]
     try:
         if every or not keeper.decided:
             wanted = Wanted(slots, keeper.majorities) if keeper.majorities else slots
-            asyncio.run(_send(sampler, settings, wanted, keeper.meter))
+            asyncio.run(_send(sampler, settings, wanted, _Listener(progress, keeper.meter, lost)))
         stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not every else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:
         keeper.journal.close()
-        run_folder.write_outcome(
-            folder, Outcome(stopped=stopped, seconds=round(before + time.monotonic() - began, 3))
-        )
-    run = run_folder.load(folder)
+        seconds = round(before.seconds + time.monotonic() - began, 3)
+        run_folder.write_outcome(folder, Outcome(stopped=stopped, seconds=seconds, lost=tuple(lost)))
+    run = run_folder.load(folder, keeper.grades)
     run_folder.write_metrics(run, compute_metrics(run))
     export.finish(run)
     return run
 
 
-async def _send(sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], meter: Meter) -> None:
-    ticking = asyncio.create_task(_tick(sampler, meter))
-    try:
-        async with connections(settings) as server:
-            await sampler.run(server, slots)
-    finally:
-        ticking.cancel()
-        meter.show(sampler.in_flight)
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """Who hears what becomes of the servers; `lost` grows."""
+
+    progress: Progress
+    meter: Meter
+    lost: list[Lost]
+
+    def lose(self, lost: Lost) -> None:
+        self.lost.append(lost)
+        self.progress.note(f"{lost.url} is out of the run ({lost.why}); the other servers take its requests")
 
 
-async def _tick(sampler: Sampler, meter: Meter) -> None:
+async def _send(sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], listener: _Listener) -> None:
+    async with replicas(settings, listener.lose) as servers:
+        ticking = asyncio.create_task(_tick(sampler, servers, listener.meter))
+        try:
+            await sampler.run(servers, slots)
+        finally:
+            ticking.cancel()
+            listener.meter.show(sampler.in_flight, servers.told)
+
+
+async def _tick(sampler: Sampler, servers: Replicas, meter: Meter) -> None:
     while True:
-        meter.show(sampler.in_flight)
+        meter.show(sampler.in_flight, servers.told)
         await asyncio.sleep(0.25)

@@ -16,6 +16,8 @@ from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
 from healthcheck.probe.statistics.weighted import summarize_scores
 
+SCORED = " (score)"
+"""The end of the name of a figure that rests on the user's scores."""
 _MARKED = ("boxed", "hashes", "cue", "emphasis", "last")
 """Grading tiers, the clearest mark of a final answer first."""
 _KS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
@@ -123,8 +125,8 @@ def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
         f"maj@{n}": "the most frequent answer",
         f"maj@{run.settings.samples} (adaptive)": "the most frequent answer of adaptively many samples",
         f"weighted maj@{n} (likelihood)": "the answer of the greatest likelihood",
-        f"weighted maj@{n} (score)": "the answer of the greatest score",
-        f"best@{n} (score)": "the sample of the highest score",
+        f"weighted maj@{n}{SCORED}": "the answer of the greatest score",
+        f"best@{n}{SCORED}": "the sample of the highest score",
         f"pass@{n}": "a right sample, where there is one",
     }
     summary = overall(run)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,9 @@ from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
 from healthcheck.probe import journal, scoring
 from healthcheck.probe.bank import fingerprint
-from healthcheck.probe.grading import grade
+from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import EndedBy, ProbeRun, ProbeSettings
+from healthcheck.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
 from healthcheck.records import JsonValue
 
 SETTINGS = "configs/probe.json"
@@ -55,10 +55,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended: why before its end, "" if it did not; seconds over all its parts."""
+    """How a run ended: why before its end, "" if it did not; seconds and lost servers over all its parts."""
 
     stopped: str
     seconds: float
+    lost: tuple[Lost, ...] = ()
 
 
 def refuse_used(folder: Path) -> None:
@@ -99,6 +100,22 @@ def begin(
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
 
 
+def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
+    """Write down that other servers answer the rest of a run.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    head = stored(folder)
+    asked = replace(head.settings, url=settings.url, replicas=settings.replicas)
+    known = {**head.server.get("replicas", {}), **server.get("replicas", {})}
+    told = {**head.server, "replicas": known} if known else head.server
+    try:
+        write_atomically(folder / SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+
+
 def stored(folder: Path) -> Stored:
     """The head of a run.
 
@@ -135,8 +152,17 @@ def write_outcome(folder: Path, outcome: Outcome) -> None:
     write_atomically(folder / OUTCOME, json_text.dump(outcome))
 
 
-def load(folder: Path) -> ProbeRun:
-    """A run as its folder has it, graded again.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a run recorded; no answer is graded."""
+
+    head: Stored
+    problems: tuple[Problem, ...]
+    samples: tuple[Sample, ...]
+
+
+def recorded(folder: Path) -> Recorded:
+    """A run as its folder has it.
 
     Raises:
         UsageError: the folder holds no run, or a file of it is damaged.
@@ -146,19 +172,35 @@ def load(folder: Path) -> ProbeRun:
         lines = read_bounded(folder / PROBLEMS, MAX_PROBLEMS_BYTES).splitlines()
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
         samples = journal.read(folder / JOURNAL)
-        outcome = outcome_of(folder)
-        scores = scoring.stored(folder)
     except JsonError as error:
         raise UsageError(f"{folder} is damaged: {error}") from error
     if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
         raise UsageError(f"{folder}: the problems are not those that the run was started with")
+    return Recorded(head=head, problems=problems, samples=samples)
+
+
+def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
+    """A run as its folder has it, graded again; `known` are grades that need not be made again, by `Sample.order`.
+
+    Raises:
+        UsageError: the folder holds no run, or a file of it is damaged.
+    """
+    found, grades = recorded(folder), known or {}
+    head, problems, samples = found.head, found.problems, found.samples
+    try:
+        outcome = outcome_of(folder)
+        scores = scoring.stored(folder)
+    except JsonError as error:
+        raise UsageError(f"{folder} is damaged: {error}") from error
     planned = len(problems) * head.settings.samples
     return ProbeRun(
         settings=head.settings,
         problems=problems,
         samples=samples,
         grades=tuple(
-            grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason) for sample in samples
+            grades.get(sample.order)
+            or grade(problems[sample.problem], sample.text, finish_reason=sample.finish_reason)
+            for sample in samples
         ),
         planned=planned,
         stopped="" if len(samples) == planned else outcome.stopped,
@@ -169,6 +211,7 @@ def load(folder: Path) -> ProbeRun:
         server=head.server,
         drawn_from=head.drawn_from,
         scores=scores,
+        lost=outcome.lost,
     )
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck import json_text
 from healthcheck.errors import KitFailure, UsageError
-from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
 from healthcheck.probe.records import Sample
 
-MAX_BYTES = 2**31
+MAX_BYTES = 2**34
+MAX_LINE_BYTES = 2**28
 _CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """A folder that somebody else made may have a link, a pipe or a device in the place of the journal."""
 
@@ -73,15 +74,31 @@ def read(path: Path) -> tuple[Sample, ...]:
         return ()
     if path.is_symlink():
         raise UsageError(f"{path} is a link: a journal is a file of its own folder")
-    *lines, _torn = read_bounded(path, MAX_BYTES).split(b"\n")
     latest: dict[int, Sample] = {}
-    for place, line in enumerate(lines, 1):
+    for place, line in enumerate(_lines(path), 1):
         try:
             sample = json_text.load_as(line, Sample)
         except JsonError as error:
             raise JsonError(f"{path}:{place}: {error}") from error
         latest[sample.order] = sample
     return tuple(latest[order] for order in sorted(latest))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The whole lines one by one: a journal may be larger than what a machine likes to hold twice."""
+    try:
+        with open(os.open(path, os.O_RDONLY | _CAREFUL), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise UsageError(f"{path} is not a file")
+            if status.st_size > MAX_BYTES:
+                raise UsageError(f"{path} is longer than the {MAX_BYTES} bytes that are read of such a file")
+            while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+                yield line
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    if len(line) == MAX_LINE_BYTES:
+        raise UsageError(f"{path} has a line of more than {MAX_LINE_BYTES} bytes")
 
 
 def _whole_lines(path: Path) -> int:

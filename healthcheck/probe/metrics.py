@@ -9,6 +9,7 @@ from healthcheck import json_text
 from healthcheck.detectors import flags
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
+from healthcheck.probe.by_server import Share, shares
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import CLIENT, THE_KIT, ProbeRun
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
@@ -55,7 +56,15 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
         "grading tiers": {**_counted([run.grades[place].tier or "none" for place in chosen.flat])},
         "verdict": _verdict(run),
+        **_servers(run),
     }
+
+
+def _servers(run: ProbeRun) -> dict[str, JsonValue]:
+    """The answers by server, where there are several."""
+    if len(run.servers) < 2:
+        return {}
+    return {"servers": {share.server: _fields(share, but="server") for share in shares(run)}}
 
 
 def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
@@ -214,4 +223,8 @@ def _by_name(estimates: Sequence[Estimate]) -> dict[str, JsonValue]:
 
 
 def _json(estimate: Estimate) -> dict[str, JsonValue]:
-    return {field.name: getattr(estimate, field.name) for field in fields(estimate) if field.name != "name"}
+    return _fields(estimate, but="name")
+
+
+def _fields(record: Estimate | Share, *, but: str) -> dict[str, JsonValue]:
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name != but}

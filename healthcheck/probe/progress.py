@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 
+from healthcheck.probe.adaptive import Majorities
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import Sample
 from healthcheck.probe.statistics.intervals import plus_two_t
 from healthcheck.progress import Progress
 
+_SOON_TOLD = 1.01
+
 
 class Meter:
     """Counts samples as they arrive, and reports the progress."""
 
-    def __init__(self, progress: Progress, *, total: int) -> None:
+    def __init__(self, progress: Progress, *, total: int, majorities: Majorities | None = None) -> None:
+        """`majorities` know which of the `total` samples need not be taken; None if all are."""
         self._progress = progress
         self._total = total
+        self._majorities = majorities
         self._began = time.monotonic()
         self._failed = 0
         self._recorded = 0
@@ -23,6 +28,8 @@ class Meter:
         self._scores: dict[int, float] = {}
         self._next = 0
         self._by_problem: dict[int, list[float]] = {}
+        self._told_at = 0
+        self._told = ""
         self._problem_at: dict[int, int] = {}
 
     def take(self, sample: Sample, grade: Grade) -> None:
@@ -39,21 +46,41 @@ class Meter:
         """Start to measure the rate: the samples so far came from an earlier part of the run."""
         self._began, self._earlier = time.monotonic(), self._recorded
 
-    def show(self, in_flight: int) -> None:
-        """Report the progress of the run."""
-        self._progress.update(self._line(in_flight), done=self._recorded, total=self._total)
+    def show(self, in_flight: int, servers: str = "") -> None:
+        """Report the progress of the run; `servers` says how many there are, where there are several."""
+        low, high = self._left(in_flight)
+        at = f"{in_flight} in flight{f' at {servers}' if servers else ''}"
+        self._progress.update(self._line(at, low, high), done=self._recorded, total=self._recorded + max(high, 0))
 
-    def _line(self, in_flight: int) -> str:
+    def _left(self, in_flight: int) -> tuple[int, int]:
+        """The fewest and the most samples that are still to come."""
+        if not self._majorities:
+            return (self._total - self._recorded,) * 2
+        low, high = self._majorities.left
+        return max(low, in_flight), max(high, in_flight)
+
+    def _line(self, at: str, low: int, high: int) -> str:
         elapsed = max(time.monotonic() - self._began, 1e-6)
         rate = (self._recorded - self._earlier) / elapsed
-        parts = [f"{self._recorded}/{self._total} samples", f"{in_flight} in flight", f"{rate:.1f}/s"]
+        total = _between(self._recorded + low, self._recorded + high)
+        parts = [f"{self._recorded}/{total} samples", at, f"{rate:.1f}/s"]
         if rate:
-            parts.append(f"{(self._total - self._recorded) / rate:.0f} s left")
+            parts.append(f"{_between(round(low / rate), round(high / rate))} s left")
         if self._failed:
             parts.append(f"{self._failed} failed")
-        values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
-        if values:
-            interval = plus_two_t(values)
-            share = sum(values) / len(values)
-            parts.append(f"accuracy {100 * share:.1f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})")
+        if accuracy := self._accuracy():
+            parts.append(accuracy)
         return " · ".join(parts)
+
+    def _accuracy(self) -> str:
+        """The estimate so far. It looks at all problems, so it is made again after each percent of samples."""
+        if self._next > _SOON_TOLD * self._told_at:
+            values = [sum(scores) / len(scores) for scores in self._by_problem.values()]
+            interval, share = plus_two_t(values), sum(values) / len(values)
+            self._told = f"accuracy {100 * share:.1f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+            self._told_at = self._next
+        return self._told
+
+
+def _between(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"

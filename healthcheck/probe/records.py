@@ -20,6 +20,11 @@ THE_KIT = "npu-adapter-kit"
 """The grader of what needs no other."""
 
 
+def many(number: int, noun: str) -> str:
+    """A number of things: "1 problem", "120 problems"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
     """How long one request may take, and how often it is tried.
@@ -82,6 +87,8 @@ class ProbeSettings:
 
     Attributes:
         url: the server's root, without a path.
+        replicas: the roots of further servers of the same model, among which the samples are spread.
+        commit: that the servers were launched from, "" if it is unknown.
         model: the model's name; "" takes the first that /v1/models lists, as the evaluation client does.
         family: the built-in family that the problems come from.
         dataset: path of a file of problems in place of a family, "" for none; of several, all paths.
@@ -102,6 +109,7 @@ class ProbeSettings:
             asked for settle.
         gate: how far below the reference is bad, up to which distance it is good, and the error of either verdict;
             in place of a margin.
+        concurrency: requests that each server has open.
         threshold: the least accuracy that passes; judged by its interval.
         logprobs: ask for the tokens' log-probabilities, which the evaluation client does not.
         grading_noise: shares of right answers that the grader misses and of wrong ones that it passes.
@@ -112,6 +120,8 @@ class ProbeSettings:
     """
 
     url: str
+    replicas: tuple[str, ...] = ()
+    commit: str = ""
     model: str = ""
     family: str = "arithmetic"
     dataset: str = ""
@@ -138,6 +148,11 @@ class ProbeSettings:
     patience: Patience = field(default_factory=Patience)
     request: RequestOptions = field(default_factory=RequestOptions)
 
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The roots of all servers."""
+        return (self.url, *self.replicas)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -153,6 +168,7 @@ class Sample:
         faults: what the evaluation client would have misread in the stream.
         finish_reason: "" if the server sent none.
         mean_logprob: of its tokens, None if the server gave none.
+        server: the root of the server that was asked last, "" in records of before there could be several.
         first_s, seconds: from the request to the first byte and to the end, of the try that counted.
     """
 
@@ -167,8 +183,17 @@ class Sample:
     faults: tuple[str, ...] = ()
     completion_tokens: int | None = None
     mean_logprob: float | None = None
+    server: str = ""
     first_s: float = 0.0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A server that was taken out of a run: `why` is for the user."""
+
+    url: str
+    why: str
 
 
 class EndedBy(enum.Enum):
@@ -206,6 +231,7 @@ class ProbeRun:
         started: local time of the start, "20260326_151326"; pid: of the process that started it.
         drawn_from: how many different problems a data set has; None if it is not on record.
         scores: the user's own, where there are any (`npu-adapter score`).
+        lost: the servers that were taken out of it, in any part of the run.
     """
 
     settings: ProbeSettings
@@ -221,6 +247,21 @@ class ProbeRun:
     server: Mapping[str, Any] = field(default_factory=dict)
     drawn_from: int | None = None
     scores: Scores = field(default_factory=Scores)
+    lost: tuple[Lost, ...] = ()
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The roots of all servers that it had, in any part of the run."""
+        return tuple(self.server.get("replicas", {})) or self.settings.servers
+
+    @property
+    def again(self) -> str:
+        """The command that continues it, with the servers that are left, or with new ones that it launches."""
+        if self.settings.commit:
+            return f"npu-adapter probe REPOSITORY --on ADDRESS --weights DIR --resume {self.folder}"
+        gone = {each.url for each in self.lost}
+        servers = [url for url in self.settings.servers if url not in gone] or self.settings.servers
+        return f"npu-adapter probe {' '.join(servers)} --resume {self.folder}"
 
     @property
     def ended_by(self) -> EndedBy | None:

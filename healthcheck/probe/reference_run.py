@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck.errors import UsageError
 from healthcheck.probe import figures
 from healthcheck.probe.bank import fingerprint
-from healthcheck.probe.checks import CHECKS
+from healthcheck.probe.checks import checks_of
 from healthcheck.probe.checks.accuracy import accuracy
 from healthcheck.probe.records import ProbeRun, ReferenceRun
 from healthcheck.probe.statistics.correlation import counts_of
@@ -20,8 +20,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
     """
     if run.stopped:
         raise UsageError(
-            f"{run.folder} is not a reference: it ended early ({run.stopped}); continue it with npu-adapter probe "
-            f"{run.settings.url} --resume {run.folder} --full"
+            f"{run.folder} is not a reference: it ended early ({run.stopped}); continue it with {run.again} --full"
         )
     if run.settings.adaptive_k is not None:
         raise UsageError(f"{run.folder} is not a reference: its problems have different numbers of samples")
@@ -45,7 +44,7 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
 def _unsound(run: ProbeRun) -> CheckResult | None:
     """The first check of a run that speaks against it. An accuracy that is low, or not settled, does not."""
     some_right = any(grade.correct for grade in run.grades)
-    for check in CHECKS:
+    for check in checks_of(run.servers):
         result = check.judge(run)
         low = some_right and check is accuracy
         if result.outcome in {Outcome.FAIL, Outcome.ERROR} or not (result.settled or low):

@@ -62,9 +62,10 @@ def _without(text: str, value: str) -> str:
 
 
 def _values(options: RequestOptions, environment: Mapping[str, str]) -> list[str]:
-    """The secrets of a run, longest first: one may be part of another."""
+    """The secrets of a run, longest first: one may be part of another. Of "Bearer KEY" the key alone too."""
     names = {*options.headers_env.values(), options.api_key_env} - {""}
-    values = {environment.get(name, "").strip() for name in names} - {""}
+    values = {environment.get(name, "").strip() for name in names}
+    values = {*values, *(value.partition(" ")[2].strip() for value in values)} - {""}
     return sorted(values, key=len, reverse=True)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,49 @@ VERSION_PATH = "/version"
 _MOST_MODELS = 20
 _MOST_CHARACTERS = 200
 _OF_A_MODEL = ("root", "owned_by", "max_model_len")
+_IDENTITY = ("version", "header", *_OF_A_MODEL)
+
+
+async def describe_all(settings: ProbeSettings) -> dict[str, Any]:
+    """What `describe` says of the first server; of several, `replicas` says it of each, by its root.
+
+    The length of the context is then that of the shortest.
+
+    Raises:
+        Blocked: one does not answer, or names no model, or wants a key.
+        UsageError: one does not have the model.
+    """
+    first = await describe(settings)
+    if not settings.replicas:
+        return first
+    same = replace(settings, model=settings.model or str(first["model"]))
+    others = await asyncio.gather(*(describe(replace(same, url=url)) for url in settings.replicas))
+    each = dict(zip(settings.servers, (first, *others), strict=True))
+    lengths = [found["max_model_len"] for found in each.values() if found["max_model_len"]]
+    return {
+        **first,
+        "max_model_len": min(lengths, default=None),
+        "replicas": {url: _identity(found, same.model) for url, found in each.items()},
+    }
+
+
+def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
+    """How the servers of a run differ, a sentence for each thing; empty for one server."""
+    found = []
+    for name in _IDENTITY:
+        said: dict[str, list[str]] = {}
+        for url, replica in server.get("replicas", {}).items():
+            said.setdefault(str(replica[name] or "not said"), []).append(url)
+        if len(said) > 1:
+            told = "; ".join(f"{value} at {', '.join(urls)}" for value, urls in said.items())
+            found.append(f"{name.replace('_', ' ')}: {told}")
+    return tuple(found)
+
+
+def _identity(found: Mapping[str, Any], model: str) -> dict[str, JsonValue]:
+    """What servers of one deployment have in common."""
+    listed = found["models"].get(model, {})
+    return {name: listed.get(name) if name in _OF_A_MODEL else found[name] for name in _IDENTITY}
 
 
 async def describe(settings: ProbeSettings) -> dict[str, Any]:
@@ -72,7 +116,8 @@ def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings)
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
-        raise UsageError(f"the server has no model {settings.model!r}; it lists {names}")
+        where = f" at {settings.url}" if settings.replicas else ""
+        raise UsageError(f"the server{where} has no model {settings.model!r}; it lists {names}")
     return settings.model or next(iter(listed))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from healthcheck.errors import UsageError
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.figures import Grid, grid
-from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.records import ProbeRun, many
 from healthcheck.probe.request import differences
 from healthcheck.probe.statistics.comparison import Comparison, compare
 from healthcheck.probe.statistics.correlation import counts_of
@@ -105,10 +105,7 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
     ]
     for place, run in (("first", first), ("second", second)):
         if not grid(run).rows:
-            reasons.append(
-                f"the {place} run ({run.folder}) has no complete sample: continue it with npu-adapter probe "
-                f"{run.settings.url} --resume {run.folder}"
-            )
+            reasons.append(f"the {place} run ({run.folder}) has no complete sample: continue it with {run.again}")
     if not reasons and not _rows(first).keys() & _rows(second).keys():
         reasons.append("no problem has samples in both")
     return tuple(reasons)
@@ -178,7 +175,7 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
 
 def _described(run: ProbeRun) -> str:
     chosen = grid(run)
-    return f"{run.folder.name}: {run.settings.model}, {len(chosen.rows)} problems × {chosen.repeats}"
+    return f"{run.folder.name}: {run.settings.model}, {many(len(chosen.rows), 'problem')} × {chosen.repeats}"
 
 
 def _bank(run: ProbeRun) -> str:

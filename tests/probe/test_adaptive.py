@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +109,28 @@ def test_adaptive_k_and_references_do_not_mix(probe: Probe) -> None:
             reference_of(run)
         with pytest.raises(UsageError, match="adaptive_k"):
             resume(replace(run.settings, adaptive_k=None), Silent(), run.folder)
+
+
+class Lines(Silent):
+    """Keeps what is said of a run on its way."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, int, int]] = []
+
+    def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
+        self.said.append((text, done, total))
+
+
+def test_the_time_left_is_that_of_the_samples_that_may_still_come(tmp_path: Path) -> None:
+    lines = Lines()
+    with Simulator(behaviour(accuracy=even(1.0), tokens_per_second=60)) as simulator:
+        settings = ProbeSettings(url=simulator.url, problems=12, samples=N, concurrency=4, adaptive_k=0.0)
+        run = measure(settings, lines, tmp_path / "run")
+    assert len(run.samples) < 12 * N
+    text, done, total = lines.said[-1]
+    assert done == total == len(run.samples)
+    assert f"{done}/{done} samples" in text
+    least = 12 * (N // 2 + 1)  # all alike: four of seven settle a problem for certain
+    ranges = [found for text, _, _ in lines.said if (found := re.search(r"/(\d+) to (\d+) samples", text))]
+    assert ranges
+    assert all(least <= int(found[1]) <= len(run.samples) < int(found[2]) <= 12 * N for found in ranges)

@@ -81,7 +81,7 @@ def test_an_open_question_says_how_many_more_samples_it_takes(tmp_path: Path) ->
     ("change", "reason"),
     [
         ({"seed": 5}, "other problems"),
-        ({"problems": 60}, "other problems"),
+        ({"problems": 60}, "it asked 120 problems, and not 60: use .*gpu/configs/probe.toml has them"),
         ({"samples": 2}, "samples was 5 and is 2: use --samples 5"),
         ({"temperature": 0.0}, "temperature was 0.7 and is 0.0: use --temperature 0.7"),
         ({"max_tokens": 64}, "max-tokens was 4096 and is 64: use --max-tokens 4096"),
@@ -105,6 +105,15 @@ def test_the_command_refuses_another_reference_and_takes_no_sample(
         assert main(["probe", server.url, *options]) == 2
     assert "temperature was 0.2 and is 0.7" in capsys.readouterr().err
     assert not (tmp_path / "npu" / JOURNAL).exists()
+
+
+@pytest.mark.parametrize("margin", ["80", "99"])
+def test_a_margin_that_no_loss_exceeds_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], margin: str
+) -> None:
+    options = ["--reference", "0.8", "--margin", margin, "--out", str(tmp_path / "run")]
+    assert main(["probe", "http://127.0.0.1:9", *options]) == 2
+    assert f"a margin of {margin} points calls no server worse" in capsys.readouterr().err
 
 
 def test_a_reference_that_ended_early_is_refused(tmp_path: Path) -> None:

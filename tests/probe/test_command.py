@@ -157,3 +157,10 @@ def test_the_clients_misreading_is_said_out_loud(tmp_path: Path) -> None:
     accuracy = next(check for check in written["checks"] if check["id"] == "probe/accuracy")
     assert accuracy["outcome"] == "warn"
     assert "'000'" in accuracy["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/chat/completions"])
+def test_the_address_of_a_client_is_understood(tmp_path: Path, path: str) -> None:
+    with Simulator(behaviour(accuracy=even(1.0))) as server:
+        options = ["--problems", "6", "--samples", "1", "--out", str(tmp_path / "run"), "--quiet"]
+        assert main(["probe", f"{server.url}{path}", *options]) == 0

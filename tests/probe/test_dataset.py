@@ -71,7 +71,7 @@ def test_a_column_of_tiers_becomes_tiers(tmp_path: Path, column: str, suffix: st
     else:
         jsonl(path, [{"question": "a", column: "algebra", "answer": 1}, {"question": "b", column: "geometry", "answer": 2},
                      {"question": "c", "answer": 3}])  # fmt: skip
-    assert [problem.tier for problem in draw(path, 9, 0).problems] == ["algebra", "geometry", ""]
+    assert [problem.tier for problem in draw(path, 9, 0).problems] == ["algebra", "geometry", "no tier"]
 
 
 def test_pictures_are_sent_from_a_path_and_from_a_data_url(tmp_path: Path) -> None:
@@ -128,6 +128,14 @@ def test_columns_that_cannot_be_used_are_refused(tmp_path: Path, row: dict[str, 
     assert said in str(refused.value)
 
 
+def test_a_question_with_two_answers_is_refused_with_both_rows(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"question": "Two?", "answer": "2"}, {"question": "Two?", "answer": "2.0"}]
+    assert draw(jsonl(tmp_path / "same.jsonl", rows), 9, 0).of == 1
+    with pytest.raises(UsageError) as refused:
+        draw(jsonl(tmp_path / "x.jsonl", [*rows, {"question": "Two?", "answer": "3"}]), 9, 0)
+    assert "x.jsonl:3: the question of row 1 again, but its answer is '3', and '2' there" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "row",
     [{"question": "Two and two?", "answer": "4"}, {"question": "Which?", "A": "4", "B": "5", "answer": "A"}],
@@ -154,3 +162,31 @@ def test_wrong_answers_that_the_client_calls_right_are_remarked(tmp_path: Path) 
     assert written["metrics"]["avg@1"]["value"] == 0
     said = "4 of 4 answers are wrong, but the evaluation client will call them right"
     assert any(note.startswith(said) for note in notes(written))
+
+
+@pytest.mark.parametrize(("accuracy", "status"), [(0.015, 3), (0.2, 0)])
+def test_so_few_right_answers_that_guesses_reach_them_settle_nothing(
+    tmp_path: Path, accuracy: float, status: int
+) -> None:
+    path = jsonl(tmp_path / "plus.jsonl", sums(150))  # all answers differ: the most frequent one is right once
+    answers = {row["question"]: str(n + 1) for n, row in enumerate(sums(150))}
+    with Simulator(Behaviour(answers=answers, accuracy=even(accuracy), seed=3)) as server:  # type: ignore[arg-type]
+        words = ["--dataset", str(path), "--problems", "150", "--samples", "2", "--out", str(tmp_path / "run")]
+        assert main(["probe", server.url, *words]) == status
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["metrics"]["avg@2"]["value"] > 0
+    said = next(check["detail"] for check in report["checks"] if check["id"] == "probe/accuracy")
+    assert ("surely less than 5 %, which guesses can reach" in said) == (status == 3)
+
+
+@pytest.mark.parametrize("source", ["family", "data set"])
+def test_examples_with_pictures_are_refused_with_the_reason(
+    tmp_path: Path, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sign.png").write_bytes(PNG)
+    rows = [{"question": f"Sign {n}?", "answer": "stop", "image": "sign.png"} for n in range(4)]
+    path = jsonl(tmp_path / "signs.jsonl", rows)
+    words = ["--family", "pictures"] if source == "family" else ["--dataset", str(path)]
+    status = main(["probe", "http://127.0.0.1:9", *words, "--problems", "2", "--set", "few_shot=2"])
+    assert status == 2
+    assert "few_shot: examples are sent as text alone, and" in capsys.readouterr().err

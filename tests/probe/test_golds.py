@@ -126,7 +126,7 @@ def test_without_math_verify_the_rows_and_the_command_are_named(
     with pytest.raises(UsageError) as refused:
         draw(path, 9, 0)
     assert "2 rows are expressions (2, 4)" in str(refused.value)
-    assert "pip install 'npu-adapter-kit[math]'" in str(refused.value)
+    assert "pip install 'math-verify<0.10,>=0.9'" in str(refused.value)
     assert draw(written(tmp_path, "5", "Paris"), 9, 0).of == 2
 
 

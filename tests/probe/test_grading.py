@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.probe.grading import grade
+from healthcheck.probe.grading import golds, grade
 from healthcheck.probe.grading.numbers import read
-from healthcheck.probe.problems import Problem
+from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.reasoning import final_text
 
 
@@ -225,3 +225,46 @@ def section(value: int) -> str:
         else:
             pending = bool(text)
     return text
+
+
+CAPITALS = "Which?\nA. Paris\nB. London\nC. Rome\nD. Berlin"
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "right"),
+    [
+        ("A", "A\n\nParis is the capital. London is option B.", True),
+        ("B", "A\n\nParis is the capital. London is option B.", False),
+        ("A", "A. Paris\n\nLondon, in B, is the capital of England.", True),
+        ("A", "选项A正确，B、C、D错误。", True),
+        ("B", "选项A正确，B、C、D错误。", False),
+        ("A", "A正确，B也正确。", False),
+        ("A", "A\nB", False),
+        ("A", "A. Paris\nB. London\nC. Rome\nD. Berlin", False),
+        ("A", "A\n\nBut no, I choose B.", False),
+        ("A", "A\n\nI would go with C.", False),
+        ("Paris", "Paris\n\nThe city lies on the Seine.", True),
+        ("Paris", "Paris\n\nExplanation: London is in England.", True),
+        ("Paris", "Paris\n\nLondon", False),
+        ("Paris", "Paris\n\nHowever, the seat of the government is Lyon.", False),
+        ("no", "No, it isn't.", True),
+        ("是", "是的。", True),
+        ("是", "不是的。", False),
+        ("巴黎", "**巴黎**是法国的首都。", True),
+        ("巴黎", "巴黎是错误的。", False),
+        ("5", "The answer is 5π.", False),
+        ("5", r"The answer is 5\pi.", False),
+        ("5", "The answer is 5x", False),
+        ("5", "The answer is log 5.", False),
+        ("5", "The answer is 5:30.", False),
+        ("5", "The answer is 5 m.", True),
+        ("5", "The answer is 5, i.e. five.", True),
+    ],
+)
+def test_an_answer_may_stand_first_and_a_part_of_an_expression_is_none(gold: str, text: str, right: bool) -> None:
+    letters = "ABCD" if gold in {"A", "B"} else ""
+    kind = AnswerKind.CHOICE if letters else golds.kind_of(gold)
+    problem = Problem(
+        id="x", family="qa", tier="", question=CAPITALS if letters else "?", answer=gold, kind=kind, letters=letters
+    )
+    assert grade(problem, text).correct is right

@@ -10,13 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from healthcheck.cli import main
-from healthcheck.errors import UsageError
-from healthcheck.probe.options.reading import as_toml, from_file, with_settings
-from healthcheck.probe.options.record import ProbeOptions, options
+from healthcheck.probe.options.reading import from_file
+from healthcheck.probe.options.record import options
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
 
@@ -125,8 +122,9 @@ def test_without_options_the_request_is_the_evaluation_clients(tmp_path: Path) -
         ("[headers]\nHost = 'a'", ["headers that the HTTP client does not set itself, and Host"]),
         ("[headers]\n'a b' = 'c'", ["names of headers"]),
         ('[headers]\nA = "b\\r\\nC: d"', ["without line ends, and A"]),
-        (f"[headers]\nAuthorization = 'Bearer {KEY}'", ["Authorization looks like one", "headers_env"]),
-        (f"api_key = '{KEY}'", ["environment variable", "api_key_env"]),
+        (f"[headers]\nAuthorization = 'Bearer {KEY}'", ["Authorization looks like a secret", "headers_env"]),
+        ("[headers]\nX-Tenant-Token = 'tttttttt'", ["X-Tenant-Token looks like a secret"]),
+        (f"api_key = '{KEY}'", [":1: api_key is refused: a key does not belong into a file or a command line"]),
         (f"api_key_env = '{KEY}'", ["api_key_env names an environment variable that is not set"]),
         ("api_key_env = 'NOT_SET_ANYWHERE'", ["NOT_SET_ANYWHERE", "not set"]),
         ("gate = [0.05, 0.30, 0.01]", ["gate: expected three numbers"]),
@@ -161,7 +159,15 @@ def test_a_wrong_file_is_refused_by_key_and_value(
         ('extra_body={"a": null}', "values that JSON and TOML both have"),
         ("extra_body.seed=1", "use the option request_seed"),
         ("system=", "--set system: expected a text"),
-        (f"headers.Authorization=Bearer {KEY}", "looks like one"),
+        (
+            f"headers.Authorization=Bearer {KEY}",
+            "is refused: Authorization looks like a secret, and the run folder",
+        ),
+        (
+            f"extra_body.api_key={KEY}",
+            "is refused: 'api_key' looks like a secret, and the run folder keeps further",
+        ),
+        ('datasets=[{"file": "a", "problem": 3}]', "did you mean problems?\n"),
     ],
 )
 def test_a_wrong_setting_is_refused(
@@ -249,47 +255,6 @@ def test_compare_names_options_that_differ(tmp_path: Path, capsys: pytest.Captur
     assert "top_k was 5 and 20, which moves accuracy by itself" in capsys.readouterr().err
 
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
-VALUES = st.recursive(
-    st.booleans() | st.integers(-(2**62), 2**62) | st.floats(-1e18, 1e18) | TEXTS | st.just(""),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=6,
-)
-ANY = st.builds(
-    ProbeOptions,
-    system=st.none() | TEXTS,
-    prompt=st.none() | TEXTS.map("{{question}} {}".format),
-    temperature=st.none() | st.floats(0, 2),
-    top_k=st.none() | st.integers(-1, 2**40),
-    stop=st.none() | st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
-    logprobs=st.none() | st.booleans(),
-    chat_template_kwargs=st.none() | st.dictionaries(TEXTS, VALUES, max_size=3),
-    api_key_env=st.none() | TEXTS,
-    grading_noise=st.none() | st.just((0.05, 0.02)),
-)
-
-
-@given(asked=ANY)
-@settings(max_examples=200, deadline=None)
-def test_a_file_says_the_same_as_the_record(asked: ProbeOptions, tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("toml") / "probe.toml"
-    path.write_text(as_toml(asked), "utf-8", newline="")
-    assert from_file(path) == asked
-
-
-@given(name=st.sampled_from([option.name for option in options()]), value=VALUES | TEXTS, dotted=st.none() | TEXTS)
-@settings(max_examples=300, deadline=None)
-def test_any_setting_is_taken_or_refused_in_words(name: str, value: object, dotted: str | None) -> None:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    setting = f"{name}.{dotted.replace('=', '')}={text}" if dotted else f"{name}={text}"
-    told, asked = "", ProbeOptions()
-    try:
-        asked = with_settings(asked, [setting])
-    except UsageError as error:
-        told = str(error)
-    assert f"--set {name}" in told if told else getattr(asked, name) is not None
-
-
 @contextmanager
 def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool = True) -> Iterator[str]:
     """An endpoint that puts the key which it was sent into everything that it says."""
@@ -320,7 +285,7 @@ def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool =
             self._send(200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
 
         def _heard(self) -> str:
-            return f"{self.headers['authorization']} {self.headers['x-gateway']}"
+            return f"{self.headers['authorization']} {str(self.headers['x-gateway']).removeprefix('Token ')}"
 
         def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
             self.send_response(status)
@@ -353,7 +318,7 @@ def test_a_key_stays_in_its_variable(
     """In no outlet, though the server repeats it everywhere; the names of the variables say nothing of a secret."""
     other = "another-horse-and-cart"
     monkeypatch.setenv("ENTRANCE", KEY)
-    monkeypatch.setenv("GATE", other)
+    monkeypatch.setenv("GATE", f"Token {other}")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", written(tmp_path, "steps.md", ""))
     config = written(
@@ -388,6 +353,18 @@ def test_a_server_that_wants_a_key_gets_it(
         assert "api_key_env" in "".join(capsys.readouterr())
         assert probed(server.url, tmp_path / "with", "--set", "api_key_env=SERVICE_KEY") == 0
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_run_does_not_go_on_with_another_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = tmp_path / "run" / "configs" / "probe.json"
+    with a_server_that_repeats_what_it_hears("/data/m") as url:
+        main(["probe", url, *SMALL, "--out", str(tmp_path / "run")])
+        for before, told in (("0.99.1", "'0.98.0', now '0.99.1'"), ("/data/m", "'/data/other', now '/data/m'")):
+            kept = head.read_text()
+            head.write_text(kept.replace(before, told.split("'")[1]))
+            assert main(["probe", url, "--resume", str(tmp_path / "run")]) == 2
+            assert told in capsys.readouterr().err
+            head.write_text(kept)
 
 
 def test_verify_takes_what_the_service_could_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies
 
 from healthcheck import json_text
 from healthcheck.errors import KitFailure, UsageError
+from healthcheck.probe import journal
 from healthcheck.probe.folder import load
 from healthcheck.probe.journal import Journal, read
 from healthcheck.probe.records import Sample
@@ -107,6 +108,18 @@ def test_a_disk_that_takes_no_more_is_the_kits_failure(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         journal.close()
     assert read(tmp_path / "samples.jsonl") == ()
+
+
+def test_a_journal_with_a_line_that_no_answer_can_have_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "MAX_LINE_BYTES", 1000)
+    path = tmp_path / "samples.jsonl"
+    with path.open("wb") as file:
+        file.write(json_text.dump_line(Sample(order=0, problem=0, repeat=0)))
+        file.write(json_text.dump_line(Sample(order=1, problem=0, repeat=1, text="x" * 2000)))
+    with pytest.raises(UsageError, match="more than 1000 bytes"):
+        read(path)
 
 
 samples = strategies.builds(

@@ -373,8 +373,8 @@ def test_a_sample_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert (tmp_path / "j").read_bytes().count(b"\n") == 1
 
 
-def test_no_answer_is_graded_in_the_event_loop_that_reads_the_streams(
-    probe: Probe, monkeypatch: pytest.MonkeyPatch
+def test_no_expression_is_graded_in_the_event_loop_that_reads_the_streams(
+    probe: Probe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     loops: list[asyncio.AbstractEventLoop | None] = []
 
@@ -383,6 +383,9 @@ def test_no_answer_is_graded_in_the_event_loop_that_reads_the_streams(
         return grading.grade(problem, text, finish_reason=finish_reason)
 
     monkeypatch.setattr(facts, "grade", graded)
+    rows = [{"question": f"Expand (x + {n})^2.", "answer": f"x^2 + {2 * n}x + {n * n}"} for n in range(1, 5)]
+    data = tmp_path / "expand.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Simulator(behaviour(accuracy=even(1.0))) as server:
-        run = probe(server.url)
+        run = probe(server.url, dataset=str(data), problems=4)
     assert loops == [None] * len(run.samples)

@@ -26,6 +26,14 @@ def test_the_same_server_twice_is_no_worse(tmp_path: Path, capsys: pytest.Captur
     assert all(tier in said for tier in ("all", "easy", "medium", "hard"))
 
 
+def test_two_broken_servers_are_not_no_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = recorded(tmp_path / "a", 0.02, seed=1), recorded(tmp_path / "b", 0.0)
+    assert main(["compare", str(first), str(second)]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("undecided: A is right in ")
+    assert "losing everything would be within the margin of 5.0 points" in said
+
+
 def test_a_worse_server_is_called_so_and_its_lost_problems_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,5 +161,35 @@ def test_what_is_no_run_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "empty").mkdir()
     first = recorded(tmp_path / "a", 0.9)
     assert main(["compare", str(first), str(tmp_path / "empty")]) == 2
-    assert main(["compare", str(first), str(first), "--margin", "2"]) == 2
     assert "empty" in capsys.readouterr().err
+
+
+def test_the_page_shows_both_runs_with_the_environment_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 0.5)
+    for run, vllm in ((first, "0.18.0"), (second, "<script>0.23.0")):
+        told = {
+            "provenance": {"versions": {"vllm": vllm, "torch": "2.9.0"}, "server_command": {"arguments": ["/w"]}}
+        }
+        (run / "report.json").write_text(json.dumps(told))
+    page = tmp_path / "c.html"
+    assert main(["compare", str(first), str(second), "--html", str(page)]) == 1
+    html = page.read_text()
+    assert "<script>" not in html
+    assert html.index("versions · vllm") < html.index("0.18.0") < html.index("&lt;script&gt;0.23.0")
+    assert html.index("What differs in the environment") < html.index("Every problem, A above B")
+    assert "versions · torch" not in html
+    assert html.count('class="strip"') == 2 * 60
+    assert html.count('<span class="cell right"></span>') >= 300
+    assert "The answer is -1" in html
+    capsys.readouterr()
+    assert main(["compare", str(first), str(second), "--html", str(tmp_path / "no" / "c.html")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_runs_without_a_report_have_their_settings_on_the_page(tmp_path: Path) -> None:
+    first, second = recorded(tmp_path / "a", 0.9), recorded(tmp_path / "b", 0.9)
+    page = tmp_path / "c.html"
+    main(["compare", str(first), str(second), "--html", str(page)])
+    assert "Nothing that both runs recorded." in page.read_text()

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from healthcheck.check import Check
 from healthcheck.probe.checks.accuracy import accuracy
 from healthcheck.probe.checks.completes import completes
 from healthcheck.probe.checks.degenerate import degenerate
+from healthcheck.probe.checks.replicas import replicas
 from healthcheck.probe.checks.truncated import truncated
 from healthcheck.probe.records import ProbeRun
 
 CHECKS: tuple[Check[ProbeRun], ...] = (completes, degenerate, truncated, accuracy)
+OF_SEVERAL: tuple[Check[ProbeRun], ...] = (replicas,)
+"""Further ones where several servers answer."""
+
+
+def checks_of(servers: Collection[str]) -> tuple[Check[ProbeRun], ...]:
+    """The checks of a run with these servers."""
+    return (*CHECKS, *OF_SEVERAL) if len(servers) > 1 else CHECKS

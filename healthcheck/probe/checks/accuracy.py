@@ -10,7 +10,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, unsett
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
-from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun
+from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun, many
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.records import THIS_BANK, Estimate
 from healthcheck.probe.statistics.reference import Look
@@ -22,6 +22,8 @@ from healthcheck.records import JsonValue, Stage
 MISREAD = 0.02
 FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is above them."""
+GUESSED = 0.05
+"""Numbers at random, or an echo of the question, reach some percent where the right answers are all different."""
 DEGRADED = (
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"
@@ -37,8 +39,8 @@ DEGRADED = (
 )
 def accuracy(run: ProbeRun) -> Findings:
     """Grades every answer exactly. Without --reference and --threshold the accuracy is reported, not judged. But
-    accuracy that is surely below that of the most frequent answer, or of a key word, is inconclusive. So is a run
-    without any right answer.
+    accuracy that is surely below that of the most frequent answer, or of a key word, or below 5 %, is inconclusive.
+    So is a run without any right answer.
 
     With --reference (the accuracy of healthy weights on these problems, or the folder of their run) the probe
     decides between healthy and degraded, with an error of 1 % each. Healthy: a loss of the margin is excluded.
@@ -73,7 +75,8 @@ def accuracy(run: ProbeRun) -> Findings:
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
     tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
-    yield note(f"{_said(reached)}: {summary.problems} problems, {summary.samples} samples{tiers}")
+    asked = f"{many(summary.problems, 'problem')}, {many(summary.samples, 'sample')}"
+    yield note(f"{_said(reached)}: {asked}{tiers}")
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         yield note(
             f"the problems are a random sample of the {run.drawn_from} in {run.settings.dataset} "
@@ -120,12 +123,14 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
     said = [sample for sample in run.samples if not sample.error]
     shares = _without_model(run)
     floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
-    if not said or (reached.high >= floor and reached.value):
+    if not said or (reached.high >= max(floor, GUESSED) and reached.value):
         yield note("measured, not judged: neither --reference nor --threshold says what would be enough")
         return
     below = (
         f"less than {name!r} reaches without any model ({100 * floor:.1f} %)"
         if reached.high < floor
+        else f"surely less than {100 * GUESSED:.0f} %, which guesses can reach"
+        if reached.value
         else "none right"
     )
     yield unsettled(

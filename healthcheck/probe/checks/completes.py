@@ -62,7 +62,7 @@ def completes(run: ProbeRun) -> Findings:
         yield unsettled(
             expected=f"{run.planned} samples",
             seen=f"{len(run.samples)} were taken: {run.stopped}",
-            fix=f"while the server runs: npu-adapter probe {run.settings.url} --resume {run.folder}",
+            fix=f"while the server runs: {run.again}",
         )
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:

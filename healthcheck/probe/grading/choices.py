@@ -22,11 +22,20 @@ _DENIED = re.compile(
 )
 _SEVERAL = re.compile(r"(?:\s*(?:,|，|、|or|and|和|或|/|&)\s*|\s+)+", re.IGNORECASE)
 _CHOSEN = re.compile(
-    r"(?:选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|must\s+be|it\s+is|it['’]s|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
+    r"(?:选项?|选择|故选|应选|(?i:\b(?:choose|pick|select|option|leaves|go\s+with|(?:must|has\s+to|should)\s+be|it\s+is|it['’]s|my\s+choice\s+is|(?:choice|option)\s+is)))\s*[:：]?\s*\**[(\[]?([A-J])[)\]]?(?![A-Za-z])"
 )
 _REASONED = re.compile(r"[(\[]?([A-J])[)\]]?[.,:]?\s+(?:because|since|as|is\s+(?:correct|right|better|best|the))\b")
 _LISTED = re.compile(r"\s*[(\[]?([A-J])[)\].:：](?!\w)")
+_CORRECT = re.compile(r"(?<![A-Za-z])([A-J])\s*(?:选?项)?(?:是|为|也)?(?:正确|对)的?(?!吗|与否|性)")
+_OPENING = re.compile(
+    r"\s*[(\[]?([A-J])(?:[)\].:：]{1,2}[ \t]*(?P<text>[^\n]*))?[)\]]?[ \t]*\n\s*(?P<rest>\S.*)", re.DOTALL
+)
+_SPOKEN_OF = re.compile(r"(?i)(?:options?|choices?|answers?|选项)\s*[:：]?\s*\**[(\[]?[A-J]")
+"""A letter that is only spoken of: "option B is London"."""
 _BOTH = re.compile(r"(?i)\b(?:both|either|neither)\b|都|要么")
+_TURNING = re.compile(
+    r"\b(?:but|however|wait|actually|instead|therefore|thus|hence|so)\b|但|不过|不对|所以|因此|故", re.IGNORECASE
+)
 _QUESTION = re.compile(r"[?？]\s*$")
 
 
@@ -50,7 +59,7 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
     if match := _WHOLE.fullmatch(rest):
         letter = match[1].upper()
         return Found(tier="cue", text=letter) if letter in letters else None
-    letter = _option(rest, options) or _unmarked(rest, letters)
+    letter = _option(rest, options) or _opening(rest, letters, options) or _unmarked(rest, letters)
     return Found(tier="last", text=letter) if letter else None
 
 
@@ -86,6 +95,18 @@ def _named(text: str, letters: str) -> str:
     return named
 
 
+def _opening(text: str, letters: str, options: dict[str, str]) -> str:
+    """The letter on a line of its own that an explanation follows: no list of letters, and no other choice."""
+    opening = _OPENING.match(text)
+    if not opening or opening[1] not in letters:
+        return ""
+    letter, rest = opening[1], _DENIED.sub(" ", opening["rest"])
+    listed = any(_LISTED.match(line) or _WHOLE.fullmatch(line.strip()) for line in rest.splitlines())
+    named = opening["text"] and _plain(opening["text"]) != _plain(options.get(letter, ""))
+    chosen = {match[1] for match in _CHOSEN.finditer(_SPOKEN_OF.sub(" ", rest))} - {letter}
+    return "" if listed or named or chosen or _TURNING.search(rest) else letter
+
+
 def _unmarked(text: str, letters: str) -> str:
     """The letter of an answer that marks none: the one it chooses, its last line's, the last one it names."""
     lines = [line for line in text.splitlines() if line.strip()]
@@ -95,6 +116,9 @@ def _unmarked(text: str, letters: str) -> str:
     opening = (_REASONED.match(plain) if len(lines) == 1 else None) or _LISTED.match(lines[-1])
     if opening and opening[1] in letters:
         return opening[1]
+    correct = {match[1] for match in _CORRECT.finditer(plain)}
+    if len(correct) == 1 and correct <= set(letters) and not _BOTH.search(text):
+        return correct.pop()
     chosen = [match[1] for match in _CHOSEN.finditer(plain) if match[1] in letters]
     return _last(plain, letters, chosen[-1] if chosen else "")
 

@@ -39,6 +39,8 @@ _UNIT = re.compile(r"(?<=[\d})])\s+(?:cm|mm|km|m|kg|g|s|(?:square\s)?units?|degr
 _STATES = re.compile(r"(?:\b(?:is|are|be|at|gives?|equals)\b|[:：]|[是为])\s*", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z]{3,}|[\u3400-\u9fff]{2,}")
 _KNOWN_WORD = re.compile(r"\\[A-Za-z]+|\b(?:sin|cos|tan|log|sqrt|exp|begin|end|[bpv]?matrix|cases)\b")
+_CHAIN = re.compile(r"\0(?:\s*(?:,|，|or|and|或|和)\s*\0)+(?=\W*$)", re.IGNORECASE)
+"""Formulas that end a text, with nothing between them but commas and joining words."""
 _CLOSING = {"(": ")", "[": "]", r"\{": r"\}"}
 _MOST_ELEMENTS = 12
 _DENIED = re.compile(r"\b(?:not|never|cannot)\b|n['’]t\b|不是|并非", re.IGNORECASE)
@@ -73,13 +75,14 @@ def equal(answer: str, gold: str) -> tuple[bool, str]:
     if _key(answer) == _key(gold):
         return True, ""
     of_answer, of_gold = _bracketed(answer), _bracketed(gold)
-    if of_gold and of_gold[0] != r"\{" and not of_answer and "," in answer:
-        return False, ""
     if of_gold and of_answer:
-        unordered = of_gold[0] == r"\{"
-        if of_answer[0] != of_gold[0] or of_answer[2] != of_gold[2]:
-            return False, ""
-        return _elements(of_answer[1], of_gold[1], unordered=unordered)
+        alike = (of_answer[0], of_answer[2]) == (of_gold[0], of_gold[2])
+        return _elements(of_answer[1], of_gold[1], unordered=of_gold[0] == r"\{") if alike else (False, "")
+    if of_gold and of_gold[0] != r"\{" and "," in answer:
+        return False, ""
+    if of_gold and of_gold[0] == r"\{" and len(parts := _split(answer)) > 1:
+        right, by = _elements(parts, of_gold[1], unordered=True)
+        return (right, by) if right else _one(answer, gold)
     listed = (of_answer[1] if of_answer and of_answer[0] == r"\{" else _split(answer), _split(gold))
     if not of_gold and len(listed[1]) > 1:
         return _elements(listed[0], listed[1], unordered=True)
@@ -189,8 +192,11 @@ def _candidate(text: str, gold: str) -> str:
     spans = [next(filter(None, groups), "") for groups in _SPAN.findall(text)]
     if spans:
         outside = _SPAN.sub("\0", text)
-        opening = re.match(r"\W*\0((?:\s*(?:,|or|and|或|和)\s*\0)*)", outside, re.IGNORECASE)
+        opening = re.match(r"[^\w\0]*\0((?:\s*(?:,|or|and|或|和)\s*\0)*)", outside, re.IGNORECASE)
         listed = 1 + (opening[1].count("\0") if opening else 0)
+        if not opening and len(_split(_bare(gold))) > 1 and (chain := _CHAIN.search(outside)):
+            first = outside[: chain.start()].count("\0")
+            return " , ".join(spans[first : first + chain.group().count("\0")])
         return _ABOUT.sub("", " , ".join(spans[:listed] if opening else spans[-1:]))
     plain = _ABOUT.sub("", _REMARK.sub("", text)).strip().rstrip("。. ")
     if plain.endswith("$") or plain.startswith("$"):
@@ -198,6 +204,12 @@ def _candidate(text: str, gold: str) -> str:
     if _worded(plain.replace(gold, " ")):
         plain = _after_words(plain)
     return plain if plain and not _DENIED.search(plain) else ""
+
+
+def _bare(gold: str) -> str:
+    """The elements of a set; any other expression as it is."""
+    bracketed = _bracketed(latex(gold))
+    return ",".join(bracketed[1]) if bracketed and bracketed[0] == r"\{" else latex(gold)
 
 
 def _after_words(text: str) -> str:

@@ -28,7 +28,13 @@ _DENIED = re.compile(
     r"(?:\b(?:not|nor(?:\s+is\s+it)?|cannot\s+be|rather\s+than|instead\s+of)|n['’]t(?:\s+be)?|而?不是|并非|而非|不可能是)\s*[-$]?\d[\d,.]*(?<![,.])",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"(?i)\bor\b|或|还是|也可能|要么")
+_SEVERAL = re.compile(
+    r"(?i)\bor\b|或|还是|也可能|要么|\b(?:and|but|while)\s+if\b|\botherwise\b|否则|[而但；;]\s*如果|;\s*if\b"
+)
+_START = re.compile(
+    r"(?i)\bfrom\s+[$€£¥]?\d[\d,.]*(?<![,.])|[，,]\s*比[^，。\n]{1,12}[多少大小高低快慢贵]了?\s*\d[\d,.]*(?<![,.])"
+)
+"""Where a change began, or what was compared: "up from 20", 比原来多10."""
 _DATE = re.compile(
     r"(?i)\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{4}"
 )
@@ -38,6 +44,10 @@ _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]|\[\d{1,2}\]")
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
+
+_FACTOR = re.compile(r"\s?(?:\\?pi\b|π|[ixyz]\b(?!['’]|\.\w))|:\d")
+_FUNCTION = re.compile(r"\b(?:log|ln|sin|cos|tan)\s*\(?$")
+"""What makes a number in a sentence a part of something else: 5π, 18x, 5:30, log 5. "18 m" is 18."""
 
 
 class Unclear(enum.Enum):
@@ -103,10 +113,16 @@ def _of_clause(clause: str) -> Number | Unclear | None:
         return Unclear.SEVERAL
     results = list(_RESULT.finditer(clause))
     if results and (after := [one for one in found if one.start >= results[-1].end()]):
-        return after[0]
+        return _alone(clause, after[0])
     lead = _LEAD.match(clause)
     first = found[0]
-    return first if lead and first.start <= lead.end() else found[-1]
+    return _alone(clause, first if lead and first.start <= lead.end() else found[-1])
+
+
+def _alone(text: str, found: Number) -> Number | Unclear:
+    """The number, unless it is a part of something else."""
+    part = _FACTOR.match(text, found.end) or _FUNCTION.search(text[: found.start])
+    return Unclear.EXPRESSION if part else found
 
 
 def _of_correction(clause: str) -> Number | Unclear | None:
@@ -151,10 +167,11 @@ def _bold(answer: str) -> Iterator[Number | Unclear | None]:
 
 def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _DENIED.sub(" ", normalise(answer))
+    text = changed if quantities(changed := _START.sub(" ", text)) else text
     for candidate in (_REMARK.sub(" ", text), text):
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]
         if found and (_QUESTION.search(sentence) or _several(sentence, quantities(sentence))):
             yield Unclear.SEVERAL
-        yield found[-1] if found else None
+        yield _alone(candidate, found[-1]) if found else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from healthcheck.probe.grading import choices, expressions, extract, phrases, replies
@@ -83,7 +83,11 @@ def _number(problem: Problem, answer: str) -> Grade:
     found = extract.number(answer)
     if found is None or found.number is None:
         return Grade()
-    return _judged(found.number.equals(expected), found)
+    correct = found.number.equals(expected)
+    if correct or found.text == expected.canonical:  # one spelling for all right answers, another for other units
+        text = expected.canonical + ("" if correct else " in another unit")
+        found = replace(found, text=text)
+    return _judged(correct, found)
 
 
 @lru_cache(maxsize=4096)

@@ -17,12 +17,11 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from healthcheck import programs
+from healthcheck import extras, programs
 from healthcheck.errors import UsageError
 from healthcheck.probe.grading import math_child
 
 PACKAGE = "math-verify"
-INSTALL = "pip install 'npu-adapter-kit[math]'"
 MAX_CHARS = 400
 """A longer expression is not judged: the time to parse one grows fast with its depth."""
 DEADLINE_S = 60.0
@@ -63,7 +62,9 @@ def compare(gold: str, answer: str) -> Verdict:
         UsageError: math-verify is not installed.
     """
     if not installed():
-        raise UsageError(f"expressions are judged by {PACKAGE}, which is not installed: {INSTALL}")
+        raise UsageError(
+            f"expressions are judged by {PACKAGE}, which is not installed: {extras.install_command(PACKAGE)}"
+        )
     if max(len(gold), len(answer)) > MAX_CHARS or "__" in gold + answer:
         return Verdict.TOO_LONG
     return _child().ask(gold, answer)
@@ -113,7 +114,9 @@ class Child:
         self._process = process
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
-            raise UsageError(f"{PACKAGE} is installed, but does not start: reinstall it ({INSTALL})")
+            raise UsageError(
+                f"{PACKAGE} is installed, but does not start: reinstall it ({extras.install_command(PACKAGE)})"
+            )
         return process
 
     def _end(self) -> int:

@@ -65,13 +65,21 @@ _SCALES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number in a text: its place and its possible values, the literal one first."""
+    """A number in a text: its place and its possible values, the literal one first.
+
+    Attributes:
+        amounts: with a unit that converts: its kind (length, time …), and the value in the smallest unit of that.
+    """
 
     start: int
     end: int
     readings: tuple[Fraction, ...]
+    amounts: tuple[tuple[int, Fraction], ...] = ()
 
     def equals(self, other: Number) -> bool:
+        """Whether they share an amount where both have a unit of one kind, else whether they share a value."""
+        if {kind for kind, _ in self.amounts} & {kind for kind, _ in other.amounts}:
+            return not set(self.amounts).isdisjoint(other.amounts)
         return not set(self.readings).isdisjoint(other.readings)
 
     @property

@@ -30,6 +30,13 @@ _VERB = re.compile(
     r"\s(?:won|wins|(?:is|was|has)\s+(?:the|an?|one|located|known|called|correct|right|where|been)\b)",
     re.IGNORECASE,
 )
+_CHINESE_VERB = re.compile(r"(?:就|便)?[是为](?!\s*(?:错|不))[^，。]{2,}[。！]?$")
+_YES_OR_NO = re.compile(r"\W*(?P<said>yes|no)\b\s*[,.!;:—–-]", re.IGNORECASE)
+_OPPOSITE = {"yes": re.compile(r"\bno\b", re.IGNORECASE), "no": re.compile(r"\byes\b", re.IGNORECASE)}
+_PARAGRAPH = re.compile(r"\s*(?P<said>[^\n]+?)[ \t]*\n[ \t]*\n\s*(?P<rest>.+)", re.DOTALL)
+_TURNING = re.compile(
+    r"\b(?:but|however|wait|actually|no|instead|wrong|incorrect|or)\b|但|不过|不对|错|还是|或", re.IGNORECASE
+)
 _DENYING_VERB = re.compile(r"\b(?:is|was|are|were)\s+(?:not|wrong|incorrect)\b|n['’]t\b|不是|不对", re.IGNORECASE)
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -37,6 +44,7 @@ _MONTHS = (
 )  # fmt: skip
 _DATE = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)}),?\s+(\d{{4}})\b")
 _ORDINAL = re.compile(rf"\b({'|'.join(_MONTHS)})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b")
+_DATE_IN_DIGITS = re.compile(r"(?<!\d)(\d{4})(?:-(\d{2})-(\d{2})(?!\d)|年(\d{1,2})月(\d{1,2})日)")
 _RATIO = re.compile(r"(?<=\d)\s*(?:[:：∶]|\bto\b)\s*(?=\d)")
 
 
@@ -70,9 +78,18 @@ def same(text: str) -> str:
     plain = unicodedata.normalize("NFKC", normalise(text)).casefold()
     plain = re.sub(r"\s+", " ", plain).strip(_AROUND)
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", plain)
+    plain = re.sub(r"^(是|对|不是|不对)的$", r"\1", plain)
+    plain = _DATE_IN_DIGITS.sub(_date, plain)
     plain = _RATIO.sub(":", plain)
     plain = _DATE.sub(lambda found: f"{found[2]} {int(found[1])} {found[3]}", plain)
     return _ORDINAL.sub(lambda found: f"{found[1]} {int(found[2])} {found[3]}", plain)
+
+
+def _date(found: re.Match[str]) -> str:
+    month = int(found[2] or found[4])
+    if not 1 <= month <= len(_MONTHS):
+        return found.group()
+    return f"{_MONTHS[month - 1]} {int(found[3] or found[5])} {found[1]}"
 
 
 def _stated(statement: Statement, wanted: str) -> str:
@@ -99,12 +116,28 @@ def _whole(answer: str) -> Iterator[str]:
     yield answer
     yield lines[-1]
     yield lines[-1].rpartition(":")[2]
+    yield from _opening(answer)
     first = lines[0][:_LONGEST_LINE]
     if _DENYING_VERB.search(_DENIED_TAIL.sub("", first)):
         return
     yield from _heads(first)
-    if verb := _VERB.search(first):
+    if verb := _VERB.search(first) or (len(lines) == 1 and _CHINESE_VERB.search(first)):
         yield first[: verb.start()]
+
+
+def _opening(answer: str) -> Iterator[str]:
+    """A yes or no that a remark follows, and a first paragraph that an explanation follows, not another answer."""
+    said = _YES_OR_NO.match(answer)
+    if said and not _OPPOSITE[said["said"].lower()].search(answer):
+        yield said["said"]
+    opening = _PARAGRAPH.match(answer[:_LONGEST_LINE])
+    if opening and _explains(opening["rest"]):
+        yield opening["said"]
+
+
+def _explains(rest: str) -> bool:
+    words = len(rest.split()) + len(re.findall(r"[\u3400-\u9fff]", rest)) // 2
+    return words > _FEW and not _TURNING.search(rest)
 
 
 def _sentences(answer: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 from healthcheck.probe.grading.numbers import Number, in_digits, spelled
@@ -27,6 +28,11 @@ _JOINED = re.compile(r"\s*(?:,|and\b|又|零)?\s*")
 _RESTATED = re.compile(r"[\s,，(（=*_]*(?:or|i\.e\.,?|that\s+is,?|which\s+is|equivalently|即|也就是|或|合)?\s*")
 _ABOUT = re.compile(r"[\s,，(（$]*(?:or\s+)?(?:\\?approx|≈|~|about|approximately|roughly|around|大约|约等于|约)\s*")
 _CLOSE = Fraction(1, 200)
+_COMPOUND = re.compile(
+    r"\s*(?:[\^/*]|per\b|an?\s+(?:second|minute|hour|day|week|month|year)\b|[每²³])|\d", re.IGNORECASE
+)
+"""After a unit: part of an area, a volume or a rate, which other factors convert."""
+_PREPOSITION = re.compile(r"\s?in\s+\w", re.IGNORECASE)
 
 
 def quantities(text: str) -> tuple[Number, ...]:
@@ -35,13 +41,21 @@ def quantities(text: str) -> tuple[Number, ...]:
     A quantity in several units has a reading in each of them; one that is also given roughly, that reading too.
     """
     merged: list[Number] = []
-    for number in in_digits(text) or spelled(text):
+    for bare in in_digits(text) or spelled(text):
+        number = replace(bare, amounts=_amounts(text, bare))
         both = _together(text, merged[-1], number) if merged else None
         if both:
             merged[-1] = both
         else:
             merged.append(number)
     return tuple(merged)
+
+
+def _amounts(text: str, number: Number) -> tuple[tuple[int, Fraction], ...]:
+    unit = _unit(text, number.end)
+    if unit is None or _COMPOUND.match(text, unit[2]) or _PREPOSITION.match(text, number.end):
+        return ()
+    return ((unit[0], number.readings[0] * unit[1]),)
 
 
 def unit_end(text: str, place: int) -> int:
@@ -62,16 +76,21 @@ def _together(text: str, first: Number, second: Number) -> Number | None:
     unit = _unit(text, first.end)
     between = text[unit[2] if unit else first.end : second.start]
     if _ABOUT.fullmatch(between) and _close(first, second):
-        return Number(start=first.start, end=second.end, readings=(*first.readings, *second.readings))
+        return Number(
+            start=first.start, end=second.end, readings=(*first.readings, *second.readings),
+            amounts=(*first.amounts, *second.amounts),
+        )  # fmt: skip
     other = _unit_of_group(text, second.end, unit[0]) if unit else None
     if unit is None or other is None or unit[1] == other[0]:
         return None
     value, more = first.readings[0] * unit[1], second.readings[0] * other[0]
     if value == more and _RESTATED.fullmatch(between):
-        return Number(start=first.start, end=other[1], readings=(*first.readings, *second.readings))
+        readings = (*first.readings, *second.readings)
+        return Number(start=first.start, end=other[1], readings=readings, amounts=((unit[0], value),))
     if unit[1] > other[0] and 0 <= more < unit[1] and _JOINED.fullmatch(between):
         total = value + more
-        return Number(start=first.start, end=other[1], readings=(total / unit[1], total / other[0]))
+        readings = (total / unit[1], total / other[0])
+        return Number(start=first.start, end=other[1], readings=readings, amounts=((unit[0], total),))
     return None
 
 

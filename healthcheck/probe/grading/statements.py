@@ -148,11 +148,12 @@ def _clauses(text: str, cues: re.Pattern[str]) -> Iterator[str]:
 
 
 def _clause(text: str) -> str:
-    """Up to the end of the sentence; the next one too where that begins with "Or"."""
+    """Up to the end of the sentence; also the next where that begins with "Or", or after a semicolon "if"."""
     end = _CLAUSE_END.search(text)
     if not end:
         return text
-    return text if re.match(r"\s*or\b", text[end.end() :], re.IGNORECASE) else text[: end.start()]
+    another = r"\s*(?:or\b|(?:(?:and|but)\s+)?if\b|[而但]?如果)" if end.group() in ";；" else r"\s*or\b"
+    return text if re.match(another, text[end.end() :], re.IGNORECASE) else text[: end.start()]
 
 
 def whole_part(answer: str) -> str:

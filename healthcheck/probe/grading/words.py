@@ -18,7 +18,7 @@ _LARGE = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 _WORD = "|".join(sorted((*_SMALL, *_LARGE, "hundred"), key=len, reverse=True))
 _ENGLISH = re.compile(
     rf"(?P<sign>\b(?:minus|negative)\s+)?\b(?P<number>(?:a\s+(?=hundred|thousand|million))?(?:{_WORD})"
-    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?P<percent>\s+per\s?cent\b)?(?P<half>\s+and\s+a\s+half\b)?",
+    rf"(?:(?:[\s-]+|\s+and\s+)(?:{_WORD}))*)\b(?:\s+point(?P<decimals>(?:[\s-]+(?:{'|'.join(UNITS[:10])})){{1,9}})\b)?(?P<percent>\s+per\s?cent\b)?(?P<half>\s+and\s+a\s+half\b)?",
     re.IGNORECASE,
 )
 _PARTS = {
@@ -32,11 +32,12 @@ _HALF = re.compile(r"\b(?:(?:a|one)\s+)?half\b", re.IGNORECASE)
 _DIGITS = {**{sign: place for place, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
+_DIGIT = "[零〇一二三四五六七八九]{1,40}"
 _SIGN = "[零〇一二两三四五六七八九十百千万亿]{1,40}"
 _HALVES = re.compile(rf"(?P<whole>{_SIGN}|\d{{1,9}})个半")
 _CHINESE = re.compile(
-    rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN})|(?P<bottom>{_SIGN})分之(?P<top>{_SIGN})"
-    rf"|(?P<number>{_SIGN})(?:点(?P<decimals>[零〇一二三四五六七八九]{{1,40}}))?)"
+    rf"(?P<sign>负)?(?:百分之(?P<percent>{_SIGN})(?:点(?P<tenths>{_DIGIT}))?|(?P<bottom>{_SIGN})分之(?P<top>{_SIGN})"
+    rf"|(?P<number>{_SIGN})(?:点(?P<decimals>{_DIGIT}))?)"
 )
 
 
@@ -70,6 +71,9 @@ def _english(text: str) -> Iterator[Spelled]:
         if any(start <= match.start() < end for end, start in halves.items()):
             continue
         value = Fraction(_english_value(re.findall("[a-z]+", match["number"].lower())))
+        if match["decimals"]:
+            digits = "".join(str(_SMALL[word]) for word in re.findall("[a-z]+", match["decimals"].lower()))
+            value += Fraction(int(digits), 10 ** len(digits))
         if match["half"]:
             value += Fraction(1, 2)
             del halves[match.end()]
@@ -100,16 +104,17 @@ def _chinese(text: str) -> Iterator[Spelled]:
 
 def _chinese_readings(match: re.Match[str]) -> tuple[Fraction, ...]:
     if match["percent"]:
-        value = Fraction(_chinese_value(match["percent"]))
+        value = _chinese_value(match["percent"]) + _chinese_decimals(match["tenths"])
         return value, value / 100
     if match["bottom"]:
         bottom = _chinese_value(match["bottom"])
         return (Fraction(_chinese_value(match["top"]), bottom),) if bottom else ()
-    value = Fraction(_chinese_value(match["number"]))
-    if match["decimals"]:
-        digits = "".join(str(_DIGITS[sign]) for sign in match["decimals"])
-        value += Fraction(int(digits), 10 ** len(digits))
-    return (value,)
+    return (_chinese_value(match["number"]) + _chinese_decimals(match["decimals"]),)
+
+
+def _chinese_decimals(signs: str | None) -> Fraction:
+    digits = "".join(str(_DIGITS[sign]) for sign in signs or "")
+    return Fraction(int(digits or 0), 10 ** len(digits))
 
 
 def _chinese_value(text: str) -> int:

@@ -94,6 +94,27 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Points:
+    """Points of accuracy from 1 to 99; a percent sign may follow. A share is refused: 0.5 could be half a point."""
+
+    words: str = "points of accuracy from 1 to 99, such as 5 or 5%"
+
+    def taken(self, value: object) -> float:
+        if isinstance(value, str):
+            return self.read(value)
+        try:
+            return Number(1, 99).taken(value)
+        except ValueError as error:
+            raise ValueError(self.words) from error
+
+    def read(self, text: str) -> float:
+        try:
+            return self.taken(float(text.strip().removesuffix("%")))
+        except ValueError as error:
+            raise ValueError(self.words) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Text that is not empty, where `holds` says so with certain words in it."""
 

@@ -47,9 +47,15 @@ _OWN_HEADERS = frozenset(
         "upgrade",
     ]
 )
-_SECRET_HEADERS = frozenset(["authorization", "cookie", "proxy-authorization", "x-api-key", "api-key"])
+_SECRET_HEADER = re.compile(
+    r"(?i)(?:.*[-_])?(?:authorization|auth|cookie|credentials?|key|passw(?:or)?d|secret|token)"
+)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE = re.compile(r"[\t -~]*")
+
+
+class SecretError(ValueError):
+    """A value that looks like a secret, where the run folder would keep it. Quotes no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +115,18 @@ def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
 
     Raises:
         ValueError: there is such a field.
+        SecretError: one looks like a secret.
     """
     for name in extra:
         if name in _OWN_FIELDS:
             instead = f"use the option {_OWN_FIELDS[name]}" if _OWN_FIELDS[name] else "the kit needs its own value"
             raise ValueError(f"further fields, and {name} is none of them: {instead}")
-    if redacted({**extra}, without_secrets) != {**extra}:
-        raise ValueError("fields without secrets: the run folder keeps them")
+    for name, value in extra.items():
+        if redacted({name: value}, without_secrets) != {name: value}:
+            raise SecretError(
+                f"{name!r:.80} looks like a secret, and the run folder keeps further fields; a key that the "
+                "server wants goes into an environment variable, which api_key_env or headers_env names"
+            )
 
 
 def refuse_header_names(headers: Mapping[str, str]) -> None:
@@ -136,15 +147,16 @@ def refuse_headers(headers: Mapping[str, str]) -> None:
 
     Raises:
         ValueError: there is such a header; no value is quoted.
+        SecretError: one looks like a secret.
     """
     refuse_header_names(headers)
     for name, value in headers.items():
         if not _VALUE.fullmatch(value):
             raise ValueError(f"headers of ASCII without line ends, and {name} has other characters")
-        if name.lower() in _SECRET_HEADERS or redacted({name: value}, without_secrets) != {name: value}:
-            raise ValueError(
-                f"headers without secrets, and {name} looks like one: put its value into an environment variable, "
-                "and name that with headers_env (or api_key_env)"
+        if _SECRET_HEADER.fullmatch(name) or redacted({name: value}, without_secrets) != {name: value}:
+            raise SecretError(
+                f"{name} looks like a secret, and the run folder keeps headers; put its value into an environment "
+                "variable, and name that with headers_env (or api_key_env)"
             )
 
 

@@ -13,6 +13,7 @@ from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Table, quoted, written
+from healthcheck.probe.options.limits import SecretError
 from healthcheck.probe.options.record import Option, ProbeOptions, given, options
 from healthcheck.probe.records import DataSet
 
@@ -103,8 +104,8 @@ def _unknown(where: str, name: str) -> Option:
     names = [option.name for option in options()]
     if name.lower().replace("-", "_") in {"api_key", "apikey", "token", "key"}:
         raise UsageError(
-            f"{where}: a key does not belong into a file or a command line: put it into an environment variable, "
-            "and name that with api_key_env"
+            f"{where} is refused: a key does not belong into a file or a command line; put it into an environment "
+            "variable, and name that with api_key_env"
         )
     raise UsageError(f"{where}: there is no option {name!r:.80}{hint(name, names)}")
 
@@ -114,7 +115,7 @@ def _taken(option: Option, where: str, value: object) -> object:
         _encodable(value)
         return option.kind.taken(value)
     except ValueError as error:
-        raise UsageError(f"{where}: expected {error}{_not(option, value)}") from error
+        raise _refused(option, where, value, error) from error
 
 
 def _read(option: Option, where: str, text: str) -> object:
@@ -124,13 +125,19 @@ def _read(option: Option, where: str, text: str) -> object:
         _encodable(text)
         return option.kind.read(text)
     except ValueError as error:
-        raise UsageError(f"{where}: expected {error}{_not(option, text)}") from error
+        raise _refused(option, where, text, error) from error
 
 
-def _not(option: Option, value: object) -> str:
-    """The given value, if it cannot be a secret."""
+def _refused(option: Option, where: str, value: object, error: ValueError) -> UsageError:
+    """What is wrong, with the given value if it cannot be a secret.
+
+    A colon behind the name of a secret would have the next word taken for its value, and removed.
+    """
+    if isinstance(error, SecretError):
+        return UsageError(f"{where} is refused: {error}")
     private = isinstance(option.kind, (Names, Table)) or option.name == "api_key_env"
-    return "" if private else f", not {quoted(value)}"
+    told = str(error).endswith("?")
+    return UsageError(f"{where}: expected {error}{'' if private or told else f', not {quoted(value)}'}")
 
 
 def _encodable(value: object) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from healthcheck.probe.options import limits
-from healthcheck.probe.options.kinds import Flag, Kind, Names, Number, Numbers, Table, Text, Texts, Whole
+from healthcheck.probe.options.kinds import Flag, Kind, Names, Number, Numbers, Points, Table, Text, Texts, Whole
 from healthcheck.probe.problems.columns import KNOWN
 from healthcheck.probe.records import DataSet, Patience, ProbeSettings
 from healthcheck.probe.request import QUESTION
@@ -154,7 +154,7 @@ class ProbeOptions:
         service=False,
     )  # fmt: skip
     concurrency: int | None = _option(
-        Whole(1), Group.SERVER, "requests in flight", default=str(_SETTINGS.concurrency),
+        Whole(1), Group.SERVER, "requests in flight at each server", default=str(_SETTINGS.concurrency),
         flag="--concurrency", metavar="N",
     )  # fmt: skip
     connect_timeout_s: float | None = _option(
@@ -201,7 +201,7 @@ class ProbeOptions:
         "or the folder of a reference run (same problems and sampling)", flag="--reference", metavar="R",
     )  # fmt: skip
     margin: float | None = _option(
-        Number(1, 99), Group.VERDICT, "loss against the reference to exclude, in points of accuracy",
+        Points(), Group.VERDICT, "loss against the reference to exclude, in points of accuracy",
         default="the smallest that the samples asked for can settle", flag="--margin", metavar="POINTS",
     )  # fmt: skip
     gate: tuple[float, float, float] | None = _option(

@@ -46,6 +46,12 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
     )
     if chosen.margin is not None and not chosen.references:
         raise UsageError("--margin is the loss against a reference: give --reference too")
+    known = chosen.references.get("all")
+    if chosen.margin is not None and known is not None and chosen.margin >= known:
+        raise UsageError(
+            f"a margin of {100 * chosen.margin:g} points calls no server worse, as the reference is right in "
+            f"{100 * known:.1f} %: give a smaller one"
+        )
     return chosen
 
 

@@ -2,7 +2,7 @@
 
 GSM8K: JSON lines of {"question", "answer"}, the answer a rationale that ends in "#### 18".
 qa:    {"question", "answer"} as JSON lines or CSV; the answer a number, an expression or words.
-mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter.
+mcq:   {"question", "A", "B", …, "answer"} as JSON lines or CSV; the answer a letter. Or a list of choices.
 The last two are AISBench's custom data sets. Each may have a column `tier` or `category`, and a column `image`.
 """
 
@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from healthcheck import extras
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.probe.grading import expressions, golds, grade, judge
-from healthcheck.probe.problems import columns, requested
+from healthcheck.probe.problems import columns, listed, requested
 from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
 from healthcheck.probe.problems.rows import rows_of
 
 MAX_BYTES = 2**28
-_LETTERS = "ABCDEFGHIJ"
 _GOLD = "####"
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _MOST_NAMED = 10
@@ -59,13 +59,20 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
+    places = list[int]()
+    again = list[tuple[_Row, _Row]]()
     for place, fields in rows_of(path, text):
-        row = _row(path, place, columns.renamed(fields, names or {}, f"{path}:{place}"))
-        found.setdefault((row.problem.question, row.images), row)
+        known = columns.renamed(fields, names or {}, f"{path}:{place}")
+        places += listed.counted(known)
+        row = _row(path, place, known)
+        first = found.setdefault((row.problem.question, row.images), row)
+        again += [(first, row)] if first is not row else []
+    listed.refuse_counted_from_one(path, places)
     if not found:
         raise UsageError(f"{path} has no problems")
     _refuse_without_judge(path, found.values())
-    rows = list(found.values())
+    _refuse_contradictions(path, again)
+    rows = _all_with_tiers(found.values())
     if len(rows) > count:
         chosen = Dice("dataset", seed).shuffled(range(len(rows)))[:count]
         rows = [rows[place] for place in sorted(chosen)]
@@ -93,7 +100,7 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
 
 def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
     where = f"{path}:{place}"
-    problem = _problem(where, f"{path.stem}/{place}", row)
+    problem = _problem(where, f"{path.stem}/{place}", listed.lettered(row, where))
     _refuse_ungradable(where, problem)
     return _Row(
         place=place,
@@ -104,7 +111,7 @@ def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
 
 def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
     question, answer = _text(where, row, "question"), _text(where, row, "answer")
-    letters = "".join(letter for letter in _LETTERS if str(row.get(letter) or "").strip())
+    letters = listed.letters_of(row)
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
         return Problem(
@@ -145,13 +152,39 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
         raise UsageError(
             f"{path}: the answers of {len(places)} rows are expressions ({named}), which {judge.PACKAGE} judges: "
-            f"{judge.INSTALL}"
+            f"{extras.install_command(judge.PACKAGE)}"
         )
+
+
+def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> None:
+    """A question that is repeated with another answer: which of them is right, nobody knows."""
+    for first, second in again:
+        before, now = first.problem.answer, second.problem.answer
+        if now != before and not grade(first.problem, now).correct:
+            raise UsageError(
+                f"{path}:{second.place}: the question of row {first.place} again, but its answer is {now[:80]!r}, "
+                f"and {before[:80]!r} there: correct one of them, or remove both rows"
+            )
+
+
+def _all_with_tiers(rows: Iterable[_Row]) -> list[_Row]:
+    """The rows, each with a tier where one has: reports show the figures of a tier beside its name."""
+    rows = list(rows)
+    if not any(row.problem.tier for row in rows):
+        return rows
+    return [
+        replace(row, problem=replace(row.problem, tier=row.problem.tier or columns.WITHOUT_TIER)) for row in rows
+    ]
 
 
 def _text(where: str, row: Mapping[str, object], name: str) -> str:
     value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not str(value).strip():
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
+        return str(value)
+    if value is None or not str(value).strip():
         there = ", ".join(map(str, row)) or "nothing"
-        raise UsageError(f"{where}: no {name!r} in this row (it has {there[:200]})")
-    return str(value)
+        empty = f"{name!r} is empty" if name in row else f"no {name!r}"
+        raise UsageError(
+            f"{where}: {empty} in this row (it has {there[:200]}); --set columns.{name}=NAME names another column"
+        )
+    raise UsageError(f"{where}: {name!r} is {str(value)[:80]!r}, and not one text or number")

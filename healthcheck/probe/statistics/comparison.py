@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from healthcheck.probe.statistics.correlation import Counts, icc
 from healthcheck.probe.statistics.distributions import (
+    beta_cdf,
     chi_square_1_upper_tail,
     normal_quantile,
     normal_upper_tail,
@@ -72,8 +73,8 @@ class Comparison:
         margin: the loss that does not matter.
         loss_p: one-sided p of "nothing changed on these problems" against a loss.
         shift: NO_WORSE where a loss of the margin is excluded (the bound is above it), even if a smaller one is
-            shown; else WORSE where a loss is shown (loss_p is at most LOSS_ERROR), which need not exceed the
-            margin; else, and for few problems, UNDECIDED.
+            shown, and the first run has more than the margin to lose; else WORSE where a loss is shown (loss_p is
+            at most LOSS_ERROR), which need not exceed the margin; else, and for few problems, UNDECIDED.
         minimal_detectable: the drop that such a comparison finds in four cases of five.
         tests: CMH by problem, and the exact McNemar test where each problem has one sample.
         too_few: fewer problems than the interval needs.
@@ -98,9 +99,14 @@ class Comparison:
         return self.loss_p <= LOSS_ERROR and not self.too_few
 
     @property
+    def within_margin(self) -> bool:
+        """Whether the loss of everything would be within the margin, so that excluding the margin says nothing."""
+        return self.first <= self.margin
+
+    @property
     def problems_needed(self) -> int | None:
         """About how many problems would settle it in nine of ten cases, if the difference is what was measured."""
-        if self.difference is None or self.too_few or self.shift is not Shift.UNDECIDED:
+        if self.difference is None or self.too_few or self.within_margin or self.shift is not Shift.UNDECIDED:
             return None
         spread = (self.difference.high - self.difference.low) / 2 / normal_quantile((1 + self.difference.level) / 2)
         distance = max(self.difference.value + self.margin, -self.difference.value)
@@ -131,6 +137,7 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
     problems = len(first)
     differences = [cb / nb - ca / na for (na, ca), (nb, cb) in zip(first, second, strict=True)]
     difference, bound = _paired_t(differences, level, sum(n for n, _ in (*first, *second)))
+    accuracy = sum(c / n for n, c in first) / problems
     p_value = loss_p(first, second)
     tests = [cochran_mantel_haenszel(first, second)]
     if all(n == 1 for n, _ in (*first, *second)):
@@ -138,13 +145,13 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
     return Comparison(
         tier=tier,
         problems=problems,
-        first=sum(c / n for n, c in first) / problems,
+        first=accuracy,
         second=sum(c / n for n, c in second) / problems,
         difference=difference,
         lower_bound=bound,
         margin=margin,
         loss_p=p_value,
-        shift=_shift(difference, bound, margin, p_value),
+        shift=_shift(difference, bound > -margin and accuracy > margin, p_value),
         minimal_detectable=_detectable(first, second, differences),
         tests=tuple(tests),
         too_few=problems < LEAST_PROBLEMS,
@@ -178,8 +185,7 @@ def mcnemar(first: Sequence[int], second: Sequence[int]) -> ChangeTest:
     lost = sum(a and not b for a, b in zip(first, second, strict=True))
     won = sum(b and not a for a, b in zip(first, second, strict=True))
     size = lost + won
-    upper = sum(math.comb(size, j) for j in range(lost, size + 1)) / 2**size
-    fewer = sum(math.comb(size, j) for j in range(lost + 1)) / 2**size
+    upper, fewer = (beta_cdf(0.5, most, size - most + 1) if most else 1.0 for most in (lost, won))
     return ChangeTest(name="exact McNemar", changed_p=min(1.0, 2 * min(upper, fewer)), worse_p=upper)
 
 
@@ -231,10 +237,10 @@ def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple
     return estimate, max(-1.0, mean - t_quantile(level, problems - 1) * (wider if few else spread))
 
 
-def _shift(difference: Estimate | None, bound: float, margin: float, p_value: float) -> Shift:
+def _shift(difference: Estimate | None, excluded: bool, p_value: float) -> Shift:
     if difference is None or difference.problems < LEAST_PROBLEMS:
         return Shift.UNDECIDED
-    if bound > -margin:
+    if excluded:
         return Shift.NO_WORSE
     return Shift.WORSE if p_value <= LOSS_ERROR else Shift.UNDECIDED
 

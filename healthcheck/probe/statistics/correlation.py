@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from healthcheck.probe.statistics.distributions import t_quantile
+from healthcheck.probe.statistics.distributions import normal_upper_tail, t_quantile
 from healthcheck.probe.statistics.intervals import LEVEL, mixed_t
 from healthcheck.probe.statistics.metrics import Matrix, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
@@ -18,6 +18,8 @@ Counts = Sequence[tuple[int, int]]
 _EDGE = 1e-4
 """How near its bounds an ICC may come on Fisher's scale, where they are infinite."""
 _LARGEST_Z = 300.0
+_EXACT_PAIRS = 2000
+"""The exact distribution of pairs takes time with the square of how many there can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,9 @@ def effective_k(matrix: Matrix, k: int) -> float | None:
 
 
 def order_test(matrix: Matrix) -> OrderTest:
-    """Neighbouring wrong answers against all orders within each problem, exact: do errors stick to each other?
+    """Neighbouring wrong answers against all orders within each problem: do errors stick to each other?
+
+    Exact up to some hundreds of problems with errors, normal with the exact variance above.
 
     Of n samples with w wrong, C(w-1, r-1) C(n-w+1, r) of the C(n, w) orders have r runs of wrong ones, and so w - r
     neighbouring pairs. Rows are samples in order of dispatch.
@@ -125,16 +129,29 @@ def order_test(matrix: Matrix) -> OrderTest:
         expected += wrong * (wrong - 1) / n
         if wrong > 1:
             shapes[n, wrong] += 1
-    for (n, wrong), times in shapes.items():
-        single = [_orders(n, wrong, wrong - pairs) / math.comb(n, wrong) for pairs in range(wrong)]
+    single = {
+        (n, wrong): [_orders(n, wrong, wrong - pairs) / math.comb(n, wrong) for pairs in range(wrong)]
+        for n, wrong in shapes
+    }
+    if sum(times * (len(single[shape]) - 1) for shape, times in shapes.items()) > _EXACT_PAIRS:
+        variance = math.fsum(times * _variance(single[shape]) for shape, times in shapes.items())
+        p_value = normal_upper_tail((observed - 0.5 - expected) / math.sqrt(variance))
+        return OrderTest(pairs=observed, expected=expected, p_value=p_value)
+    for shape, times in shapes.items():
         for _ in range(times):
-            total = _convolve(total, single)
+            total = _convolve(total, single[shape])
     p_value = min(1.0, math.fsum(total[observed:]))
     return OrderTest(pairs=observed, expected=expected, p_value=p_value)
 
 
 def _orders(n: int, wrong: int, runs: int) -> int:
     return math.comb(wrong - 1, runs - 1) * math.comb(n - wrong + 1, runs) if runs else 0
+
+
+def _variance(shares: Sequence[float]) -> float:
+    """Of a number of 0, 1, … with these probabilities."""
+    mean = math.fsum(number * share for number, share in enumerate(shares))
+    return math.fsum((number - mean) ** 2 * share for number, share in enumerate(shares))
 
 
 def _convolve(a: Sequence[float], b: Sequence[float]) -> list[float]:

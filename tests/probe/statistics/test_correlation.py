@@ -107,6 +107,16 @@ def test_order_test_is_the_permutation_test(matrix: list[list[int]]) -> None:
     assert test.p_value == pytest.approx(sum(count >= observed for count in every) / len(every))
 
 
+def test_order_test_of_a_large_run_is_near_the_exact_one() -> None:
+    """500 problems of four pairs each are the last exact run; one problem more, and the normal distribution counts."""
+    draw = random.Random(3)
+    usual = [0, 1, 0, 0, 0, 0]
+    rows = [draw.sample(usual, 6) for _ in range(500)]
+    exact, normal = order_test(rows), order_test([*rows, usual])
+    assert 0.02 < exact.p_value < 0.98
+    assert normal.p_value == pytest.approx(exact.p_value, abs=0.02)
+
+
 def test_order_test_sees_samples_that_repeat_the_last_error() -> None:
     draw = random.Random(3)
     sticky, fresh = [], []
