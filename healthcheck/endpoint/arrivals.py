@@ -1,95 +1,131 @@
-"""How the chunks of an answer arrived: incrementally or all at once."""
+"""When the text of an answer arrived: while it was generated, or held back.
+
+A busy machine delays the engine, a proxy or this process, and so the first text of any answer, however long it is
+going to be. Whatever holds text back delays the first text of a long answer more than that of a short one. So text
+that came steadily is evidence by itself. Late text is none: short and long answers in turn decide.
+"""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
-from healthcheck.endpoint.records import Interview
+from healthcheck.endpoint.answers import answered
+from healthcheck.endpoint.records import Interview, Turn
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.wire.client import Exchange
 
 MEASURABLE_S = 0.4
+PROVABLE_S = 2.0
+"""How much longer than a short answer a long one has to take before its late text is a failure. A proxy that is
+slower than its engine may read a quick answer to its end before it writes on."""
 _TELLING_EVENTS = 8
-_BURST_SHARE = 0.05
+_HELD_SHARE = 0.25
+"""Of an answer's time, that passes without text. A server that sends an answer in two bursts is silent for half."""
 _LATER = 1.25
 """How much the waits for equally long answers may differ."""
+_STEADY_STREAMS = 2
+LEAST_TURNS = 4
+"""By chance, the first texts of 4 long answers all take longer than those of 12 short ones once in 1,820 times."""
 
 
-class Shape(enum.Enum):
-    """A stream in time. TORN: all at once but for one pause, which a busy machine may have made."""
+class Streaming(enum.Enum):
+    """What the arrivals of an interview say about the server."""
 
-    STEADY = "steady"
-    TORN = "torn"
-    BURST = "burst"
-
-
-def shape(exchange: Exchange | None) -> Shape | None:
-    """How a stream arrived; None if it was too quick, or of too few events, to tell."""
-    if exchange is None or not _has_pieces(exchange):
-        return None
-    arrivals = exchange.arrivals_s
-    if not arrivals or arrivals[-1] < MEASURABLE_S:
-        return None
-    first, last = arrivals[0], arrivals[-1]
-    if last - first < _BURST_SHARE * last:
-        return Shape.BURST
-    pause = max(later - earlier for earlier, later in pairwise(arrivals))
-    return Shape.TORN if last - first - pause < _BURST_SHARE * last else Shape.STEADY
+    INCREMENTAL = "incremental"
+    HELD_BACK = "held back"
+    UNCLEAR = "unclear"
+    TOO_QUICK = "too quick"
 
 
-def shapes(interview: Interview) -> frozenset[Shape]:
-    """The arrivals of all streams that were long enough to judge."""
-    return frozenset(found for exchange in every_stream(interview) if (found := shape(exchange)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Short and long answers that were asked in turn; medians, in seconds from the request.
 
-
-def doubtful(interview: Interview) -> bool:
-    """Whether a long answer is to be asked again, twice and alone: it seemed to come all at once, as all did."""
-    long = interview.long
-    if long is None or long.completion is None or Shape.STEADY in shapes(interview):
-        return False
-    return (long.completion.deltas == 1 or shape(long) is not None) and _is_late(interview, long)
-
-
-def bursts(interview: Interview) -> tuple[Exchange, ...]:
-    """The long answers that prove that the server holds text back; () if none do.
-
-    A first token may be late for any reason. A server that holds text back makes a long answer wait longer than a
-    short one, for as long as it takes to write it. A process that gets no processor for seconds reads all at once
-    what came meanwhile, and so makes one burst of a good stream: it takes two.
+    Attributes:
+        short_s: until the first text of a short answer.
+        first_s, last_s: until the first and the last text of a long one.
+        least_s: how much longer the quickest long answer took than the quickest first text of a short one.
+        apart: every long answer's first text took longer than every short one's.
     """
-    if Shape.STEADY in shapes(interview):
-        return ()
-    held = tuple(each for each in interview.again if _is_held_back(interview, each))
-    return held if len(held) == len(interview.again) else ()
+
+    short_s: float
+    first_s: float
+    last_s: float
+    least_s: float
+    apart: bool
+
+    @property
+    def held_share(self) -> float | None:
+        """How much of the time that a long answer took beyond a short one's passed before its first text.
+
+        None if it took hardly any.
+        """
+        whole_s = self.last_s - self.short_s
+        return (self.first_s - self.short_s) / whole_s if whole_s >= MEASURABLE_S else None
 
 
-def unclear(interview: Interview) -> bool:
-    """Whether no stream was incremental, and the long answers came late in one or two bursts, not both in one."""
-    late = [each for each in interview.again if shape(each) and _is_late(interview, each)]
-    return Shape.STEADY not in shapes(interview) and len(late) > 1 and not bursts(interview)
-
-
-def _is_held_back(interview: Interview, exchange: Exchange) -> bool:
-    arrivals = exchange.arrivals_s
-    if not arrivals or not _has_pieces(exchange) or not _is_late(interview, exchange):
-        return False
-    return arrivals[-1] - arrivals[0] < _BURST_SHARE * (arrivals[-1] - _short_wait_s(interview))
-
-
-def _is_late(interview: Interview, exchange: Exchange) -> bool:
-    """Whether an answer ended later than a short one begins, by more than chance and a busy machine make."""
+def streaming(interview: Interview) -> Streaming:
+    """What the streams of this interview, or else its turns, say; UNCLEAR if more turns are needed."""
     short_s = _short_wait_s(interview)
-    return bool(exchange.arrivals_s) and exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
+    if sum(_is_steady(each, short_s) for each in every_stream(interview)) >= _STEADY_STREAMS:
+        return Streaming.INCREMENTAL
+    if not _is_late(interview.long, short_s):
+        return Streaming.TOO_QUICK
+    compared = comparison(interview.turns)
+    return _by_turns(compared) if compared and len(interview.turns) >= LEAST_TURNS else Streaming.UNCLEAR
+
+
+def _by_turns(compared: Comparison) -> Streaming:
+    if compared.held_share is not None and compared.held_share < _HELD_SHARE:
+        return Streaming.INCREMENTAL
+    if compared.least_s < PROVABLE_S:
+        return Streaming.TOO_QUICK
+    return Streaming.HELD_BACK if compared.apart else Streaming.UNCLEAR
+
+
+def comparison(turns: Sequence[Turn]) -> Comparison | None:
+    """The first texts of short and of long answers; None if either kind had none."""
+    short = [each.arrivals_s[0] for turn in turns for each in turn.short if each.arrivals_s]
+    long = [turn.long.arrivals_s for turn in turns if turn.long.arrivals_s]
+    if not short or not long:
+        return None
+    first, last = [arrivals[0] for arrivals in long], [arrivals[-1] for arrivals in long]
+    return Comparison(
+        short_s=median(short),
+        first_s=median(first),
+        last_s=median(last),
+        least_s=min(last) - min(short),
+        apart=min(first) > max(short),
+    )
+
+
+def _is_steady(exchange: Exchange, short_s: float) -> bool:
+    """Whether no silence made up much of an answer's time, not counting what a short answer waits as well."""
+    arrivals = exchange.arrivals_s
+    if not _has_pieces(exchange) or not arrivals or arrivals[-1] - short_s < MEASURABLE_S:
+        return False
+    silence = max(later - earlier for earlier, later in pairwise((short_s, *arrivals)))
+    return silence < _HELD_SHARE * (arrivals[-1] - short_s)
+
+
+def _is_late(exchange: Exchange | None, short_s: float) -> bool:
+    """Whether an answer ended so much later than a short one begins that text could have been held back."""
+    if exchange is None or not answered(exchange) or not exchange.arrivals_s or not _has_pieces(exchange):
+        return False
+    return exchange.arrivals_s[-1] > _LATER * short_s + MEASURABLE_S
 
 
 def _short_wait_s(interview: Interview) -> float:
-    """The least wait for the first text of a short answer."""
-    after = (interview.after_abandoned, interview.after_malformed)
-    short = (interview.opening.exchange, *interview.streams, interview.limited, *after)
+    """The least wait for the first text of a short answer, of those that are asked before the turns."""
+    short = (interview.opening.exchange, *interview.streams, interview.limited)
     return min((each.arrivals_s[0] for each in short if each and each.arrivals_s), default=0.0)
 
 
-def _has_pieces(exchange: Exchange | None) -> bool:
-    completion = exchange.completion if exchange else None
-    return completion is not None and completion.deltas >= _TELLING_EVENTS
+def _has_pieces(exchange: Exchange) -> bool:
+    """Whether an answer had enough events to tell, or, of a long one, all of it in a single event."""
+    completion = exchange.completion
+    return completion is not None and (completion.deltas >= _TELLING_EVENTS or completion.deltas == 1)

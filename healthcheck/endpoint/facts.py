@@ -20,7 +20,7 @@ from healthcheck.endpoint.answers import (
     plain_answer,
     texts,
 )
-from healthcheck.endpoint.arrivals import bursts, doubtful
+from healthcheck.endpoint.arrivals import Streaming, streaming
 from healthcheck.endpoint.asking import SHORT_TOKENS, Asker, together
 from healthcheck.endpoint.crowd import (
     LINE_AFTER_DISCONNECTS,
@@ -38,6 +38,7 @@ from healthcheck.endpoint.records import (
     Crowd,
     Interview,
     Opening,
+    Turn,
 )
 from healthcheck.endpoint.side_by_side import Rest, ask_the_rest, copies
 from healthcheck.endpoint.streams import every_stream
@@ -57,8 +58,7 @@ _LONG_TOKENS = (264, 520)
 _LONG_S = 8.7
 _PAIRS = 4
 _NOTICE_S = 0.3
-_MOST_AGAIN, _QUICK_S = 6, 2.0
-"""A process that gets no processor reads a second's worth of a stream at once, and does so twice in a row."""
+_MOST_TURNS, _SHORT_IN_TURN = 6, 3
 _LATE_S = 1.0
 _MODELS_S = 30
 _MALFORMED_S = 25
@@ -189,8 +189,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     facts = ask_the_rest(rest, replace(facts, crowd=crowd))
     if facts.crowd and any(exchange.error for exchange in facts.crowd.rounds[1]):
         return facts
-    if doubtful(facts):
-        facts = _again(rest, facts)
+    facts = _in_turn(rest, facts)
     if common_length(facts) is not None:
         another = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, temperature=1.0)
         facts = replace(facts, another=another)
@@ -200,12 +199,14 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     return _recovery(rest, facts)
 
 
-def _again(rest: Rest, facts: Interview) -> Interview:
-    """The long answer again, twice; more often while each is a quick burst, which a busy machine makes, too."""
-    while len(facts.again) < _MOST_AGAIN:
-        again = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
-        facts = replace(facts, again=(*facts.again, again))
-        if len(facts.again) > 1 and (again.seconds > _QUICK_S or not bursts(facts)):
+def _in_turn(rest: Rest, facts: Interview) -> Interview:
+    """Short and long answers in turn, for as long as it is not clear whether text is held back."""
+    while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
+        rest.asker.say("short and long answers in turn", 3)
+        short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
+        long = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
+        facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
+        if not all(map(answered, (*short, long))):
             break
     return facts
 

@@ -118,6 +118,14 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Short answers, and then a long one to the same prompt, each alone."""
+
+    short: tuple[Exchange, ...]
+    long: Exchange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interview:
     """The requests to a server and its answers. None and () if a request was not sent.
 
@@ -129,8 +137,8 @@ class Interview:
             the interview went on with.
         streams, plains: the same prompt at temperature 0, streamed and plain; more if they differ.
         limited: the prompt of `streams` with max_tokens 8. `roomy`: with room for a long answer.
-        long: a long answer, without regard to its end. `again`: twice more and alone, if it seemed to
-            come all at once, or up to six times if each took less than two seconds.
+        long: a long answer, without regard to its end.
+        turns: short answers and long ones in turn, if the text of the long ones may have been held back.
         stories: a story and a small problem at temperature 1, with room for long answers. `another`: a story again,
             where two had the same length.
         stopped: the prompt of `streams` with the stop string `stop_word`.
@@ -154,7 +162,7 @@ class Interview:
     limited: Exchange | None = None
     roomy: Exchange | None = None
     long: Exchange | None = None
-    again: tuple[Exchange, ...] = ()
+    turns: tuple[Turn, ...] = ()
     stories: tuple[Exchange, ...] = ()
     another: Exchange | None = None
     stopped: Exchange | None = None

@@ -33,7 +33,8 @@ def asked_streams(interview: Interview) -> Iterator[Exchange]:
     sampling, foreign = interview.sampling, interview.foreign
     asked = (
         *(opening.exchange for opening in interview.openings[-1:]),
-        *interview.streams, interview.limited, interview.roomy, interview.long, *interview.again,
+        *interview.streams, interview.limited, interview.roomy, interview.long,
+        *(each for turn in interview.turns for each in (*turn.short, turn.long)),
         *interview.stories, interview.another, interview.stopped, interview.to_the_end,
         *((*sampling.warm, *sampling.hot, *sampling.freed) if sampling else ()),
         *(foreign.streams if foreign else ()),

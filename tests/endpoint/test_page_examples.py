@@ -17,8 +17,9 @@ import pytest
 
 from healthcheck import catalogue
 from healthcheck.contract import Task
+from healthcheck.endpoint.arrivals import LEAST_TURNS
 from healthcheck.endpoint.checks import CHECKS
-from healthcheck.endpoint.records import Crowd, Foreign, Interview, Opening, Sampling, Shown, Step
+from healthcheck.endpoint.records import Crowd, Foreign, Interview, Opening, Sampling, Shown, Step, Turn
 from healthcheck.records import Outcome
 from healthcheck.wire.client import Client, Exchange
 from tests.endpoint.by_hand import interview, streamed
@@ -94,7 +95,7 @@ def arrivals(text: str) -> Interview:
         streamed(seconds=(0.2, 0.21)),
         streamed(seconds=tuple(map(float, re.findall(r"(?m)^[\d.]+", text)))),
     )
-    return interview(quick, streams=(quick,), long=long, again=(long, long))
+    return interview(quick, streams=(quick,), long=long, turns=(Turn(short=(quick,) * 3, long=long),) * LEAST_TURNS)
 
 
 def crowd(text: str) -> Interview:

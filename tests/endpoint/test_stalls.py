@@ -100,4 +100,5 @@ def test_one_delay_of_the_list_of_models_says_nothing() -> None:
 )
 def test_a_fault_is_found_all_the_same(fault: str, check: str, moment: Callable[[list[Request]], bool]) -> None:
     """The first text takes its time, so that the kit is stopped before it comes."""
-    assert objections(Behaviour(model="m", faults=(fault,), first_token_s=0.3), moment) == {check: "fail"}
+    behaviour = Behaviour(model="m", faults=(fault,), first_token_s=0.3, tokens_per_second=60)
+    assert objections(behaviour, moment) == {check: "fail"}

@@ -86,7 +86,7 @@ def test_the_pieces_of_a_text_give_the_text(name: str, text: str) -> None:
 def test_vocabularies_differ_in_what_digits_and_foreign_characters_cost() -> None:
     vocabularies = [*shipped(), *QUICKLY_TRAINED]
     digits = {len(templated(name, TEMPLATES["yi"]).pieces(" 123456")) for name in vocabularies}
-    assert len(digits) >= 3
+    assert len(digits) > 1
     assert any("" in templated(name, TEMPLATES["yi"]).pieces(FOREIGN) for name in vocabularies), "held back bytes"
 
 

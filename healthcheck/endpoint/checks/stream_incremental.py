@@ -5,13 +5,14 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled
 from healthcheck.endpoint.answers import said
-from healthcheck.endpoint.arrivals import MEASURABLE_S, Shape, bursts, shapes, unclear
+from healthcheck.endpoint.arrivals import PROVABLE_S, Streaming, comparison, streaming
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import request_of
 from healthcheck.records import Stage
 
 _TELLING_CHARACTERS = 200
+_EXPECTED = "the first text of a long answer as soon as that of a short one"
 
 
 @check(
@@ -26,9 +27,13 @@ def stream_incremental(interview: Interview) -> Findings:
     """The events of a stream must be sent while the model generates, not all at the end.
 
     A burst means that something collects the answer: a wrapper that awaits the whole text, or a proxy that buffers.
-    The connection is then silent for as long as the answer takes, and every time-out on the way can end it. One
-    burst alone proves nothing: a machine that is too busy to read sees one in any stream. Two are a failure, or six
-    if each took less than two seconds.
+    The connection is then silent for as long as the answer takes, and every time-out on the way can end it.
+
+    Late text alone proves nothing: a busy machine delays it, too. But load delays the first text of any answer, and
+    a buffer that of a long answer more. So where text comes late, short and long answers are requested in turn. It
+    is a failure if the first text of every long answer took longer than that of every short one, by a quarter of
+    the long answer's time or more (medians). If only some took longer, the check is inconclusive. It is skipped if
+    no long answer takes 2 s longer than a short one: a proxy that is slower than its engine looks the same then.
 
     Repair: send each token when it is generated, and switch off buffering in every proxy (nginx: proxy_buffering
     off).
@@ -52,7 +57,6 @@ def stream_incremental(interview: Interview) -> Findings:
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]
     whole = [(e, c) for e, c in telling if c.deltas == 1]
-    held_back = bursts(interview)
     fix = "send each token when it is generated; switch off buffering in every proxy before the server"
     if whole and len(whole) == len(telling):
         yield fail(
@@ -62,28 +66,34 @@ def stream_incremental(interview: Interview) -> Findings:
             fix=fix,
             where=request_of(whole[0][0]),
         )
-    elif held_back:
-        last = max(held_back, key=lambda e: e.arrivals_s[-1])
-        yield fail(
-            expected="text from the first second on",
-            seen=f"nothing for {last.arrivals_s[0]:.1f} s, then all of it within "
-            f"{last.arrivals_s[-1] - last.arrivals_s[0]:.2f} s, in each of {len(held_back)} answers",
-            fix=fix,
-            where=request_of(last),
+    else:
+        yield from _arrivals(interview, fix)
+
+
+def _arrivals(interview: Interview, fix: str) -> Findings:
+    found, compared = streaming(interview), comparison(interview.turns)
+    if found is Streaming.TOO_QUICK:
+        raise NotApplicable(
+            f"no long answer took {PROVABLE_S} s longer than a short one: text that is held back looks the same"
         )
-    elif Shape.STEADY not in shapes(interview):
-        yield from _untold(interview, fix)
-
-
-def _untold(interview: Interview, fix: str) -> Findings:
-    """No answer was streamed incrementally, and none proves that the server held it back."""
-    if unclear(interview):
+    if found is Streaming.INCREMENTAL:
+        return
+    if compared is None:
+        yield unsettled(expected=_EXPECTED, seen="no text came in time to compare short and long answers", fix=fix)
+        return
+    times = (
+        f"{compared.first_s:.1f} s until the first text of a long answer, {compared.last_s:.1f} s until its end, "
+        f"{compared.short_s:.1f} s until the first text of a short one"
+    )
+    if found is Streaming.HELD_BACK:
+        long = interview.turns[-1].long
+        yield fail(
+            expected=_EXPECTED, seen=f"{times} (medians of {len(interview.turns)} turns)", fix=fix,
+            where=request_of(long),
+        )  # fmt: skip
+    else:
         yield unsettled(
-            expected="text from the first second on",
-            seen="each long answer came in one burst or two: it is held back, or this machine is too busy",
+            expected=_EXPECTED,
+            seen=f"{times}, but not in every turn: it is held back, or the machines are too busy",
             fix=f"try again when less runs beside; {fix}",
         )
-    elif Shape.BURST in shapes(interview):
-        raise NotApplicable("the answers were too quick: a server that holds text back looks like a busy machine")
-    elif Shape.TORN not in shapes(interview):
-        raise NotApplicable(f"no answer took the {MEASURABLE_S} s needed to distinguish a stream from a burst")
