@@ -1,0 +1,116 @@
+"""The language of what a person reads. Ids, JSON keys, code and quoted text stay as they are.
+
+A message is looked up in the gettext catalogue of the language, healthcheck/locale/LANGUAGE/LC_MESSAGES, by its
+English text; `scripts/make_messages.py` keeps the catalogues complete.
+"""
+
+from __future__ import annotations
+
+import gettext
+import os
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+
+from healthcheck.phrases import ENGLISH, Phrases, is_wide
+
+DOMAIN = "npu-adapter"
+VARIABLE = "NPU_ADAPTER_LANG"
+LOCALE = Path(__file__).with_name("locale")
+Translate = Callable[[str], str]
+REPORT = "report"
+"""The context of the messages of a report: their braces are places of values."""
+_PIECE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef] ?|[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]+ ?")
+_FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+
+class Language(str, Enum):
+    """Its code, as in the name of a locale."""
+
+    ENGLISH = "en"
+    CHINESE = "zh"
+
+
+TAGS = {Language.ENGLISH: "en", Language.CHINESE: "zh-CN"}
+"""As HTML names a language."""
+
+
+def of_the_user(environment: Mapping[str, str]) -> Language:
+    """The language of NPU_ADAPTER_LANG, else that of the locale as gettext finds it, else English."""
+    chosen = environment.get(VARIABLE, "")
+    if chosen in set(Language):
+        return Language(chosen)
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((value for name in names if (value := environment.get(name, ""))), "C")
+    if locale.partition(".")[0] in {"C", "POSIX"}:
+        return Language.ENGLISH
+    wanted = environment.get("LANGUAGE", "").split(":")[0] or locale
+    return Language.CHINESE if wanted.lower().startswith(Language.CHINESE.value) else Language.ENGLISH
+
+
+def translator(language: Language) -> Translate:
+    """From an English message to that of the language; a message without a translation stays English."""
+    if language is Language.ENGLISH:
+        return str
+    return gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True).gettext
+
+
+def of_the_process() -> Translate:
+    """The translator for whoever started this process."""
+    return translator(of_the_user(os.environ))
+
+
+@lru_cache
+def phrases(language: Language) -> Phrases:
+    """What a report says: findings, verdicts, labels."""
+    if language is Language.ENGLISH:
+        return ENGLISH
+    found = gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True)
+    catalogue: dict[str, str] = getattr(found, "_catalog", {})  # gettext lists its messages nowhere else
+    prefix = f"{REPORT}\x04"  # as gettext writes a context
+    of_reports = {key[len(prefix) :]: said for key, said in catalogue.items() if key.startswith(prefix)}
+    others = {key: said for key, said in catalogue.items() if key and not key.startswith(prefix)}
+    return Phrases(TAGS[language], of_reports, others)
+
+
+def phrases_of_the_process() -> Phrases:
+    """The phrases for whoever started this process."""
+    return phrases(of_the_user(os.environ))
+
+
+def translated(text: str, say: Translate) -> str:
+    """A text of several paragraphs and lists, each paragraph and item looked up as one line; code stays."""
+    return "".join(part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text))
+
+
+def _prose(text: str, say: Translate) -> str:
+    """Paragraphs and items of lists, with the empty lines between them as they were."""
+    inner = text.strip("\n")
+    if not inner:
+        return text
+    before, _, after = text.partition(inner)
+    parts = [_paragraph(part, say) for part in re.split(r"(\n\n+|\n(?=- ))", inner)]
+    return before + "".join(parts) + after
+
+
+def _paragraph(part: str, say: Translate) -> str:
+    message = " ".join(part.split())
+    said = say(message) if message else message
+    return part if said == message else said
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most that many columns; Chinese may be broken between any two of its characters.
+
+    A word that is wider than a line has a line for itself.
+    """
+    lines, line, columns = [], "", 0
+    for word in _PIECE.findall(" ".join(text.split())):
+        wide = sum(1 + is_wide(character) for character in word)
+        if columns + len(word.rstrip()) + wide - len(word) > width and line.strip():
+            lines.append(line.rstrip())
+            line, columns = "", 0
+        line, columns = line + word, columns + wide
+    return [*lines, line.rstrip()]

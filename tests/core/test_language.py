@@ -1,0 +1,115 @@
+"""The catalogues of other languages: complete, up to date, and all that is not prose as it was."""
+
+import gettext
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthcheck import catalogue
+from healthcheck.language import DOMAIN, LOCALE, Language, of_the_user, translated, translator, wrapped
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS = [language for language in Language if language is not Language.ENGLISH]
+FIXED = re.compile(
+    r"`[^`]+`|(?<![\w-])--[a-z][\w-]+|\{\}|%%|%\(\w+\)[a-z]|\b[A-Z]+(?:_[A-Z]+)+\b|\b[\w-]+\.(?:py|json|toml|sh|txt|md)\b",
+    re.ASCII,
+)
+"""Code, options, placeholders, variables and files."""
+
+
+def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_catalogues_are_complete_and_up_to_date():
+    done = run("scripts/make_messages.py", "--check")
+    assert done.returncode == 0, f"{done.stderr}run: python scripts/make_messages.py"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_is_not_prose_stays(language):
+    with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.mo").open("rb") as file:
+        messages = gettext.GNUTranslations(file)._catalog
+    assert len(messages) > 500
+    for message, said in messages.items():
+        if message:
+            assert fixed(said) == fixed(message), (message, said)
+
+
+def fixed(message: str) -> set[str]:
+    """What stays; the places of a report's message may be numbered, and have a test of their own."""
+    context, _, text = message.partition("\x04")
+    return set(FIXED.findall(re.sub(r"\{\w?\}", "", text or context)))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_page_is_translated_and_keeps_its_examples(language):
+    code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    for page in catalogue.pages():
+        other = catalogue.in_language(page, translator(language))
+        assert page.title != other.title
+        assert code.findall(other.body) == code.findall(page.body)
+
+
+@pytest.mark.parametrize(
+    ("variables", "language"),
+    [
+        ({}, Language.ENGLISH),
+        ({"LANG": "zh_CN.UTF-8"}, Language.CHINESE),
+        ({"LANG": "de_DE.UTF-8"}, Language.ENGLISH),
+        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C.UTF-8"}, Language.ENGLISH),
+        ({"LANG": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, Language.CHINESE),
+        ({"LANG": "en_US.UTF-8", "LANGUAGE": "zh_CN:en"}, Language.CHINESE),
+        ({"LANG": "C", "LANGUAGE": "zh_CN"}, Language.ENGLISH),
+        ({"LANG": "en_US.UTF-8", "NPU_ADAPTER_LANG": "zh"}, Language.CHINESE),
+        ({"LANG": "zh_CN.UTF-8", "NPU_ADAPTER_LANG": "en"}, Language.ENGLISH),
+        ({"LANG": "zh_CN.UTF-8", "NPU_ADAPTER_LANG": "xx"}, Language.CHINESE),
+    ],
+)
+def test_the_language_of_a_locale(variables, language):
+    assert of_the_user(variables) is language
+
+
+@given(st.lists(st.sampled_from(["a b", "- c", "\n", "\n\n", "```sh\nd\n```", " ", "e"]), max_size=12))
+def test_a_text_that_nobody_translates_stays(parts):
+    text = "\n".join(parts)
+    assert translated(text, str) == text
+
+
+def test_explain_speaks_the_language_that_is_asked_for():
+    page = run("-m", "healthcheck", "explain", "plan/port", "--lang", "zh")
+    assert page.stdout.startswith("plan/port: 服务器监听 8000 端口\n\n为什么重要：")
+    english = run("-m", "healthcheck", "explain", "plan/port", "--lang", "en")
+    assert english.stdout.startswith("plan/port: The server listens on port 8000\n")
+
+
+def test_the_help_is_in_the_language_of_the_locale(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    for name in ("LC_ALL", "LC_MESSAGES", "LANGUAGE"):
+        monkeypatch.delenv(name, raising=False)
+    shown = run("-m", "healthcheck", "verify", "--help").stdout
+    assert shown.startswith("用法：npu-adapter verify [-h]")
+    assert "权重目录；MODEL_PATH 将指向该目录" in shown
+    assert all(columns(line) <= 80 for line in shown.splitlines())
+    assert (
+        "the weights; MODEL_PATH will be this folder"
+        in run("-m", "healthcheck", "--lang", "en", "verify", "--help").stdout
+    )
+
+
+def columns(line: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in line)
+
+
+@given(st.text("a中，- 。b字", max_size=60), st.integers(8, 30))
+def test_lines_are_as_wide_as_asked_and_lose_nothing(text, width):
+    lines = wrapped(text, width)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert all(columns(line) <= width or " " not in line for line in lines)

@@ -1,0 +1,79 @@
+"""A report in Chinese: its words, and nothing of what it quotes."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from healthcheck.check import fail, warn
+from healthcheck.language import Language, phrases
+from healthcheck.plan.checks.port import port
+from healthcheck.records import Outcome, Report, Verdict
+from healthcheck.report import lines, page, summary, terminal
+from healthcheck.report.in_language import page_in_language
+
+CHINESE = phrases(Language.CHINESE)
+ENGLISH_WORDS = re.compile(r"\b(expected|seen|saw|failed|the|for)\b")
+HOSTILE = '<script>alert(1)</script> & "x" &lt;b&gt;'
+
+
+def report(seen: str) -> Report:
+    found = (
+        fail(
+            expected="port 8000",
+            seen=f"port 8001 (--port 8001): {seen}",
+            fix="write --port 8000",
+            where="deploy.sh:7",
+        ),
+        warn(expected="a server", seen=seen, fix=""),
+    )
+    result = port.result(Outcome.FAIL, findings=found)
+    return Report(verdict=Verdict.NOT_READY, results=(result,), asked="repo to plan")
+
+
+class Tags(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+
+def test_the_terminal_speaks_chinese(capsys):
+    terminal.show(report("vllm serve"), CHINESE)
+    shown = capsys.readouterr().out
+    assert "结论：未就绪：plan/port 不通过" in shown
+    assert "服务器监听 8000 端口" in shown
+    assert re.search(r"实际 +端口 8001（--port 8001）：vllm serve \(deploy.sh:7\)", shown)
+    assert not ENGLISH_WORDS.search(re.sub(r"(?m)^(> | *规则 ).*(\n {8,}.*)*", "", shown))
+
+
+@pytest.mark.parametrize(
+    "said", [lambda it: "\n".join(lines.brief(it, CHINESE)), lambda it: summary.render(it, CHINESE)]
+)
+def test_brief_and_summary_speak_chinese(said):
+    shown = said(report("vllm serve"))
+    assert "端口 8001" in shown
+    assert not ENGLISH_WORDS.search(re.sub(r"(?m)^(> | *规则 ).*(\n {8,}.*)*", "", shown))
+
+
+def test_the_page_speaks_chinese_and_stays_as_it_is_built():
+    english = page.render(report(HOSTILE)).decode()
+    chinese = page.render(report(HOSTILE), phrases=CHINESE).decode()
+    assert '<html lang="zh-CN">' in chinese
+    assert '<h2 id="findings-title">发现</h2>' in chinese
+    assert Tags(english).tags == Tags(chinese).tags
+    assert "端口 8001" in chinese
+    assert "alert(1)" in chinese
+    assert "<script>alert" not in chinese
+
+
+def test_what_is_quoted_stays():
+    english = '<p>nothing</p><pre>nothing</pre><code>nothing</code><dd translate="no">nothing<b>nothing</b></dd><p title="nothing">'
+    said = CHINESE.say("nothing")
+    assert said != "nothing"
+    assert page_in_language(english, CHINESE) == (
+        f'<p>{said}</p><pre>nothing</pre><code>nothing</code><dd translate="no">nothing<b>nothing</b></dd><p title="{said}">'
+    )
