@@ -6,6 +6,7 @@ from pathlib import Path
 
 from healthcheck.errors import KitFailure
 from healthcheck.files import write_atomically
+from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import Report
 from healthcheck.report import machine, page, summary
@@ -13,15 +14,15 @@ from healthcheck.report import machine, page, summary
 JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 
 
-def write(folder: Path, report: Report, run: ProbeRun | None = None) -> None:
+def write(folder: Path, report: Report, run: ProbeRun | None = None, phrases: Phrases = ENGLISH) -> None:
     """Write report.json, report.html and summary.md; `run` is the measurement that belongs to the report.
 
     Raises:
         KitFailure: the folder cannot be written to.
     """
     save(folder / JSON, machine.render(report))
-    save(folder / SUMMARY, summary.render(report).encode())
-    save(folder / PAGE, page.render(report, run))
+    save(folder / SUMMARY, summary.render(report, phrases).encode())
+    save(folder / PAGE, page.render(report, run, phrases))
 
 
 def save(path: Path, data: bytes) -> None:

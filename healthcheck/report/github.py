@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck.errors import KitFailure
+from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
 
@@ -21,46 +22,48 @@ MOST_CHARACTERS = 2000
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
 
 
-def publish(report: Report) -> None:
+def publish(report: Report, phrases: Phrases = ENGLISH) -> None:
     """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names.
 
     Raises:
         KitFailure: that file cannot be written.
     """
     write = getattr(sys.stderr, "write_command", lambda line: print(line, file=sys.stderr))
-    for line in commands(report):
+    for line in commands(report, phrases):
         write(line)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
             with Path(path).open("a", encoding="utf-8") as file:
-                file.write(summary.render(report))
+                file.write(summary.render(report, phrases))
         except OSError as error:
             raise KitFailure(f"cannot write GITHUB_STEP_SUMMARY, {path}: {error.strerror}") from error
 
 
-def commands(report: Report) -> Iterator[str]:
+def commands(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
     """One workflow command a finding, failures first: GitHub shows ten errors and ten warnings of a step."""
-    yield from _annotations(report, Level.FAIL)
+    yield from _annotations(report, Level.FAIL, phrases)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
-            yield _command("error", {"title": result.id}, f"{words.said(result)}: {result.because}")
-    yield from _annotations(report, Level.UNSETTLED)
-    yield from _annotations(report, Level.WARN)
+            yield _command("error", {"title": result.id}, phrases.say(f"{words.said(result)}: {result.because}"))
+    yield from _annotations(report, Level.UNSETTLED, phrases)
+    yield from _annotations(report, Level.WARN, phrases)
 
 
-def _annotations(report: Report, level: Level) -> Iterator[str]:
+def _annotations(report: Report, level: Level, phrases: Phrases) -> Iterator[str]:
     for result in report.results:
         for finding in words.findings(result):
             if finding.level is level:
-                yield _annotation(COMMANDS[level], result, finding)
+                yield _annotation(COMMANDS[level], result, finding, phrases)
 
 
-def _annotation(command: str, result: CheckResult, finding: Finding) -> str:
+def _annotation(command: str, result: CheckResult, finding: Finding, phrases: Phrases) -> str:
     place = _PLACE.match(finding.where)
     where = {"file": place["file"], "line": place["line"]} if place else {}
-    text = f"{words.sentence(finding)}\nfix: {finding.fix}" if finding.fix else words.sentence(finding)
-    return _command(command, {**where, "title": f"{result.id}: {result.title}"}, text)
+    text = phrases.say(words.observation(finding)) + words.place(finding)
+    if finding.fix:
+        text += "\n" + phrases.labelled("fix", phrases.say(finding.fix))
+    return _command(command, {**where, "title": f"{result.id}: {phrases.say(result.title)}"}, text)
 
 
 def _command(command: str, properties: dict[str, str], text: str) -> str:

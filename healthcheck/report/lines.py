@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 
+from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome, Report, Stage
 from healthcheck.redact import without_secrets
@@ -15,7 +16,8 @@ from healthcheck.report import words
 class LineProgress:
     """Every step and every result as a line of its own on standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, phrases: Phrases = ENGLISH) -> None:
+        self._phrases = phrases
         self._began = time.monotonic()
         self._last = ""
 
@@ -24,6 +26,9 @@ class LineProgress:
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         self._say(text + (f" ({done} of {total})" if total else ""))
+
+    def note(self, text: str) -> None:
+        self._say(text)
 
     def result(self, result: CheckResult) -> None:
         because = f": {result.because}" if result.because else ""
@@ -35,7 +40,7 @@ class LineProgress:
     def _say(self, text: str) -> None:
         if text != self._last:
             self._last = text
-            shown = words.plain(without_secrets(text))
+            shown = words.plain(self._phrases.say(without_secrets(text)))
             print(f"{time.monotonic() - self._began:8.1f} s  {shown}", file=sys.stderr, flush=True)
 
 
@@ -46,21 +51,23 @@ class NoProgress(Silent):
         pass
 
 
-def brief(report: Report) -> Iterator[str]:
-    """The failures, a line each with its repair, and the verdict."""
-    grave = [r for r in report.results if r.outcome in {Outcome.FAIL, Outcome.ERROR} or not r.settled]
+def brief(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
+    """What did not pass, a line each with its repair, warnings first, and the verdict."""
     by_line: dict[str, list[str]] = {}
-    for result in grave:
-        by_line.setdefault(_first_line(result), []).append(result.id)
+    for result in sorted(filter(words.is_wrong, report.results), key=words.gravity):
+        by_line.setdefault(_first_line(result, phrases), []).append(result.id)
     for line, (first, *others) in by_line.items():
-        yield f"{first}{f' and {len(others)} more' if others else ''}: {line}"
-    warned = words.warnings(report)
-    yield f"Verdict: {words.headline(report)}{f'; {warned}' if warned else ''}"
+        more = " " + phrases.say(f"and {len(others)} more") if others else ""
+        yield f"{first}{more}: {line}"
+    verdict = phrases.say(words.headline(report)) + phrases.say(words.named_warnings(report))
+    yield phrases.labelled("Verdict", verdict)
 
 
-def _first_line(result: CheckResult) -> str:
-    grave = [found for found in words.findings(result) if found.level in {Level.FAIL, Level.UNSETTLED}]
+def _first_line(result: CheckResult, phrases: Phrases) -> str:
+    grave = [found for found in words.findings(result) if found.level is not Level.NOTE]
     if not grave:
-        return words.plain(result.because).replace("\n", " ")
-    fix = f". Fix: {grave[0].fix}" if grave[0].fix else ""
-    return words.plain(words.sentence(grave[0]) + fix).replace("\n", " ")
+        return words.plain(phrases.say(result.because)).replace("\n", " ")
+    said = phrases.say(words.observation(grave[0])) + words.place(grave[0])
+    said = phrases.labelled("warning", said) if result.outcome is Outcome.WARN else said
+    fix = ". " + phrases.labelled("Fix", phrases.say(grave[0].fix)) if grave[0].fix else ""
+    return words.plain(said + fix).replace("\n", " ")

@@ -13,7 +13,7 @@ from healthcheck.probe.export import client_column, client_figures, client_readi
 from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import THE_KIT, ProbeRun, Sample
+from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, many
 from healthcheck.probe.request import prompt_of
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
@@ -73,7 +73,7 @@ class Measured:
     choices: tuple[Choice, ...]
     charts: tuple[Chart, ...]
     legend: tuple[tuple[str, str, int], ...]
-    data: JsonValue
+    data: dict[str, JsonValue]
 
 
 OUTCOMES = {
@@ -88,7 +88,7 @@ OUTCOMES = {
 
 def measured(run: ProbeRun) -> Measured:
     """Everything that the page shows of a run."""
-    outcomes = [_outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)]
+    outcomes = [outcome(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True)]
     legend = ((name, said, outcomes.count(name)) for name, said in OUTCOMES.items())
     return Measured(
         said=_said(run),
@@ -100,7 +100,8 @@ def measured(run: ProbeRun) -> Measured:
     )
 
 
-def _outcome(sample: Sample, grade: Grade) -> str:
+def outcome(sample: Sample, grade: Grade) -> str:
+    """The result of a sample, a key of OUTCOMES."""
     if sample.error:
         return "failed"
     if grade.correct:
@@ -110,7 +111,8 @@ def _outcome(sample: Sample, grade: Grade) -> str:
 
 def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
-    said = [f"{len(run.problems)} problems, {len(run.samples)} of {run.planned} samples in {run.seconds:.1f} s."]
+    asked = f"{many(len(run.problems), 'problem')}, {len(run.samples)} of {many(run.planned, 'sample')}"
+    said = [f"{asked} in {run.seconds:.1f} s."]
     if run.stopped:
         said.append(f"The run ended early: {words.plain(without_secrets(run.stopped))}.")
     saved = saving(run)
@@ -239,6 +241,27 @@ def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
             "To the first byte of the stream; time in the server's queue is part of it.",
         ),
         _over_run(speed, "Tokens per second", "tokens/s", "Of each answer, from its request to its end."),
+        _spread(
+            [sample.seconds for sample in answered], "Latency", "s", "From the request to the end of the answer."
+        ),
+        _spread(
+            [float(sample.completion_tokens) for sample in answered if sample.completion_tokens],
+            "Length of the answers",
+            "tokens",
+            "As the server counts them, reasoning included.",
+        ),
+    )
+
+
+def _spread(values: Sequence[float], title: str, unit: str, note: str) -> Chart | None:
+    if len(values) < 2 or not max(values):
+        return None
+    ordered = sorted(values)
+    median, high = ordered[len(ordered) // 2], ordered[min(19 * len(ordered) // 20, len(ordered) - 1)]
+    return Chart(
+        title=title,
+        drawing=charts.histogram(values, f"{title}: how many answers", unit),
+        caption=f"How many answers. {note} Median {median:.3g} {unit}, 95 % below {high:.3g} {unit}.",
     )
 
 
@@ -252,7 +275,7 @@ def _over_run(values: Sequence[tuple[int, float]], title: str, unit: str, note: 
     )
 
 
-def _data(run: ProbeRun, outcomes: Sequence[str]) -> JsonValue:
+def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:
     """Problems with their prompts, and the samples of each in the order of repeats."""
     repeats = max((sample.repeat for sample in run.samples), default=0) + 1
     shown = run.problems[: max(MOST_SAMPLES // repeats, 1)]

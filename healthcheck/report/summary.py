@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from healthcheck.language import Translate
+from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.records import CheckResult, Finding, Outcome, Report, Stage
 from healthcheck.report import words
 
@@ -17,58 +19,67 @@ MOST_CHARACTERS = 1500
 FIGURES = ("value", "low", "high")
 
 
-def render(report: Report) -> str:
+def render(report: Report, phrases: Phrases = ENGLISH) -> str:
     """The verdict, the next step, what did not pass with its repair, and the figures."""
     wanting = [result for result in report.results if result.findings or result.because or not result.settled]
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
-    lines = [f"## npu-adapter: {_line(words.headline(report))}", "", "Next:", *_code(words.next_step(report)), ""]
-    lines += [*_stages(report), *_figures(report)]
+    say = phrases.say
+    lines = [f"## npu-adapter: {_line(say(words.headline(report)))}", "", f"{say('Next')}:"]
+    lines += [*_code(say(words.next_step(report))), "", *_stages(report, say), *_figures(report, say)]
     for result in grave[:MOST_CHECKS]:
-        lines += _check(result)
+        lines += _check(result, say)
     if len(grave) > MOST_CHECKS:
-        lines.append(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`.")
-    lines += ["", f"Asked for: {_line(report.asked)}. {words.counted(report)}."]
+        lines.append(say(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`."))
+    lines += ["", say(f"Asked for: {_line(report.asked)}. {words.counted(report)}.")]
     return "\n".join(lines) + "\n"
 
 
-def _stages(report: Report) -> list[str]:
-    rows = ["| stage | checks | |", "|---|---|---|"]
+def _stages(report: Report, say: Translate) -> list[str]:
+    rows = [f"| {say('stage')} | {say('checks')} | |", "|---|---|---|"]
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
             marks = [f"{MARKS[o]} {n}" for o in Outcome if (n := sum(r.outcome is o for r in results))]
             unsettled = sum(not result.settled for result in results)
-            rows.append(f"| {stage.value} | {' '.join(marks)} | {f'{unsettled} unsettled' if unsettled else ''} |")
+            rows.append(
+                f"| {stage.value} | {' '.join(marks)} | {say(f'{unsettled} unsettled') if unsettled else ''} |"
+            )
     return [*rows, ""]
 
 
-def _figures(report: Report) -> list[str]:
+def _figures(report: Report, say: Translate) -> list[str]:
     rows = []
     for name, value in report.metrics.items():
         if isinstance(value, dict):
             point, low, high = (value.get(key) for key in FIGURES)
             if isinstance(point, float) and isinstance(low, float) and isinstance(high, float):
                 rows.append(f"| {_line(name)} | {100 * point:.2f} | {100 * low:.1f} to {100 * high:.1f} |")
-    return ["| figure, percent | | 95 % interval |", "|---|---|---|", *rows, ""] if rows else []
+    head = f"| {say('figure, percent')} | | {say('95 % interval')} |"
+    return [head, "|---|---|---|", *rows, ""] if rows else []
 
 
-def _check(result: CheckResult) -> list[str]:
+def _check(result: CheckResult, say: Translate) -> list[str]:
     mark = MARKS[result.outcome] if result.settled or result.outcome is Outcome.FAIL else "❓"
-    lines = [f"### {mark} {result.title}", "", f"`{result.id}` {words.said(result)}. {result.why}", ""]
+    lines = [
+        f"### {mark} {say(result.title)}",
+        "",
+        f"`{result.id}` {say(f'{words.said(result)}. {result.why}')}",
+        "",
+    ]
     if result.because:
-        lines += _code(result.because)
+        lines += _code(say(result.because))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        lines += _finding(result, finding)
+        lines += _finding(result, finding, say)
     if len(found) > MOST_FINDINGS:
-        lines.append(f"and {len(found) - MOST_FINDINGS} more; all of them are in `report.html`.")
+        lines.append(say(f"and {len(found) - MOST_FINDINGS} more; all of them are in `report.html`."))
     return [*lines, ""]
 
 
-def _finding(result: CheckResult, finding: Finding) -> list[str]:
+def _finding(result: CheckResult, finding: Finding, say: Translate) -> list[str]:
     rows = [*words.rows(finding), *([("fix", finding.fix)] if finding.fix else [])]
-    lines = _code("\n".join(f"{name + ':':<10}{text}" for name, text in rows))
+    lines = _code("\n".join(f"{say(name) + ':':<10}{say(text)}" for name, text in rows))
     rule = words.rule(result, finding)
     return [*lines, "", *([f"> {_line(rule.quote())}", ""] if rule else [])]
 

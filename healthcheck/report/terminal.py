@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-import textwrap
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
@@ -15,6 +15,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from healthcheck.language import Translate, wrapped
+from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import words
@@ -29,34 +31,43 @@ MARKS = {
 OPEN = "[yellow]?[/]"
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
+MOST_LINES = 9
+"""Of stages and figures together, so that a good run fits 15 lines."""
 LOG_EVERY_S = 15.0
 
 
 class TerminalProgress:
-    """Progress on standard error: one live line on a terminal, a line now and then in a log."""
+    """Progress on standard error: one live line on a terminal; in a log, a line now and then once it takes long."""
 
-    def __init__(self) -> None:
+    def __init__(self, phrases: Phrases = ENGLISH) -> None:
+        self._say = phrases.say
         self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
         self._live: Status | None = None
         self._began = time.monotonic()
-        self._said = 0.0
+        self._said = self._began
+        self._unsaid = ""
 
     def stage(self, stage: Stage, title: str) -> None:
         self.close()
-        self._console.print(f"[bold]{stage.value:<9}[/] {escape(words.plain(without_secrets(title)))}")
+        self._unsaid = f"[bold]{stage.value:<9}[/] {escape(words.plain(self._say(without_secrets(title))))}"
         if self._console.is_terminal:
-            self._live = self._console.status("")
+            self._live = self._console.status(self._unsaid)
             self._live.start()
-        self._said = time.monotonic()
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         share = f" {100 * done // total:3d} %" if total else ""
-        line = f"{time.monotonic() - self._began:6.0f} s{share}  {words.plain(without_secrets(text))}"
+        line = f"{time.monotonic() - self._began:6.0f} s{share}  {words.plain(self._say(without_secrets(text)))}"
         if self._live:
             self._live.update(escape(line[: self._console.width - 4]))
-        elif time.monotonic() - self._said >= LOG_EVERY_S or (total and done == total):
+        elif time.monotonic() - self._said >= LOG_EVERY_S:
             self._said = time.monotonic()
+            if self._unsaid:
+                self._console.print(self._unsaid)
+                self._unsaid = ""
             self._console.print(escape(line))
+
+    def note(self, text: str) -> None:
+        self._console.print(escape(words.plain(self._say(without_secrets(text)))))
 
     def result(self, result: CheckResult) -> None:
         self.update(f"{result.id}: {words.SAID[result.outcome]}")
@@ -68,21 +79,61 @@ class TerminalProgress:
             self._live = None
 
 
-def show(report: Report) -> None:
-    """Print the whole report on standard output."""
-    console = Console(highlight=False, width=_width())
+@dataclass(frozen=True)
+class _Screen:
+    """Where a report is printed, and in which language."""
+
+    console: Console
+    say: Translate
+    labelled: Callable[[str, str], str]
+
+
+def show(report: Report, phrases: Phrases = ENGLISH) -> None:
+    """Print what an author has to know, in the last lines of a screen, on standard output.
+
+    Passed checks are counted, one line a stage; then come warnings, failures and the verdict.
+    """
+    screen = _Screen(Console(highlight=False, width=_width()), phrases.say, phrases.labelled)
+    stages = tuple(dict.fromkeys(result.stage for result in report.results))
+    for stage in stages:
+        line = f"[bold]{stage.value:<9}[/] {escape(screen.say(words.counted_of(report, stage)))}"
+        _print(screen, line)
+    if Stage.REPO not in stages:
+        for result in report.results:
+            if result.outcome in {Outcome.PASS, Outcome.SKIP} and result.findings and result.settled:
+                _result(screen, result, others=0)
+    for alike in _with_one_reason(sorted(filter(words.is_wrong, report.results), key=words.gravity)):
+        _result(screen, alike[0], others=len(alike) - 1)
+    _metrics(screen, report, most=max(MOST_LINES - len(stages), 3))
+    _verdict(screen, report)
+
+
+def show_everything(report: Report, phrases: Phrases = ENGLISH) -> None:
+    """Print the whole report, with every check and its reason, on standard output."""
+    screen = _Screen(Console(highlight=False, width=_width()), phrases.say, phrases.labelled)
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
-            console.print(f"\n[bold]{stage.value}[/]")
+            screen.console.print(f"\n[bold]{stage.value}[/]")
         for alike in _with_one_reason(results):
-            _result(console, alike[0], others=len(alike) - 1)
-    _metrics(console, report)
+            _result(screen, alike[0], others=len(alike) - 1)
+            if words.is_wrong(alike[0]):
+                _print(
+                    screen,
+                    Padding(f"[dim]{screen.say('why'):<10}{escape(screen.say(alike[0].why))}[/]", (0, 0, 0, 6)),
+                )
+    _metrics(screen, report, most=len(report.metrics))
+    _verdict(screen, report)
+
+
+def _verdict(screen: _Screen, report: Report) -> None:
+    warned = screen.say(words.named_warnings(report))
+    screen.console.print()
     colour = COLOURS[report.verdict]
-    console.print()
-    _print(console, f"[bold {colour}]Verdict: {escape(words.headline(report))}[/]")
-    _print(console, f"[dim]{escape(words.counted(report))}[/]")
-    _print(console, f"Next: {escape(words.next_step(report))}")
+    verdict = screen.labelled("Verdict", screen.say(words.headline(report)))
+    _print(screen, f"[bold {colour}]{escape(verdict)}[/]{escape(warned)}")
+    _print(screen, f"[dim]{escape(screen.say(words.counted(report)))}[/]")
+    _print(screen, escape(screen.labelled("Next", screen.say(words.next_step(report)))))
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
@@ -94,57 +145,65 @@ def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResu
     return map(tuple, groups.values())
 
 
-def _print(console: Console, shown: RenderableType) -> None:
+def _print(screen: _Screen, shown: RenderableType) -> None:
     """Print without the blanks that fill the lines up."""
-    for line in console.render_lines(shown, pad=False):
+    for line in screen.console.render_lines(shown, pad=False):
         text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
         text.rstrip()
-        console.print(text, soft_wrap=True)
+        screen.console.print(text, soft_wrap=True)
 
 
 def _width() -> int | None:
     return None if sys.stdout.isatty() else shutil.get_terminal_size((120, 0)).columns
 
 
-def _result(console: Console, result: CheckResult, others: int) -> None:
+def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     mark = OPEN if words.is_open(result) else MARKS[result.outcome]
     left = 5 + max(len(result.id), 28)
-    title = textwrap.wrap(f"and {others} more" if others else result.title, max(console.width - left, 12))
+    title = wrapped(
+        screen.say(f"and {others} more" if others else result.title), max(screen.console.width - left, 12)
+    )
     hung = f"\n{'':<{left}}".join(map(escape, title))
-    _print(console, f"  {mark} {result.id:<28} {hung}")
+    _print(screen, f"  {mark} {result.id:<28} {hung}")
     if result.because:
-        _print(console, Padding(f"[dim]{escape(words.plain(result.because))}[/]", (0, 0, 0, 6)))
+        _print(screen, Padding(f"[dim]{escape(words.plain(screen.say(result.because)))}[/]", (0, 0, 0, 6)))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        _print(console, Padding(_finding(result, finding), (0, 0, 0, 6)))
+        _print(screen, Padding(_finding(screen, result, finding), (0, 0, 0, 6)))
     if len(found) > MOST_FINDINGS:
-        _print(console, f"      and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report")
-    if any(finding.level is not Level.NOTE for finding in found):
-        _print(console, f"      [dim]more: npu-adapter explain {result.id}[/]")
+        _print(
+            screen,
+            "      " + screen.say(f"and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report"),
+        )
+    if words.is_wrong(result) and found:
+        _print(screen, f"      [dim]{screen.labelled('more', f'npu-adapter explain {result.id}')}[/]")
 
 
-def _finding(result: CheckResult, finding: Finding) -> Table:
+def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", min_width=8)
     table.add_column(overflow="fold")
-    where = f" ({finding.where})" if finding.where else ""
-    rows = [("expected", finding.expected), ("seen" if finding.expected else "note", finding.seen + where)]
-    if finding.level is not Level.NOTE:
-        rows.append(("why", result.why))
-        rule = words.rule(result, finding)
-        if rule:
-            rows.append(("rule", rule.quote()))
-        rows.append(("fix", finding.fix))
-    for name, text in rows:
+    rule = words.rule(result, finding)
+    grave = finding.level is not Level.NOTE
+    for name, text in (
+        ("expected", screen.say(finding.expected)),
+        ("seen" if finding.expected else "note", screen.say(finding.seen) + words.place(finding)),
+        ("rule", screen.say(rule.quote()) if rule and grave else ""),
+        ("fix", screen.say(finding.fix) if grave else ""),
+    ):
         if text:
-            table.add_row(name, escape(words.plain(text)))
+            table.add_row(screen.say(name), escape(words.plain(text)))
     return table
 
 
-def _metrics(console: Console, report: Report) -> None:
+def _metrics(screen: _Screen, report: Report, most: int) -> None:
+    """The first figures, without those that say the same as one before them."""
+    shown: dict[object, str] = {}
     for name, value in report.metrics.items():
         if isinstance(value, dict) and "value" in value:
-            _print(console, f"  {escape(name):<28} {escape(_estimate(value))}")
+            shown.setdefault(value["value"], f"  {escape(name):<26} {escape(screen.say(_estimate(value)))}")
+    for line in list(shown.values())[:most]:
+        _print(screen, line)
 
 
 def _estimate(value: dict[str, JsonValue]) -> str:
@@ -152,5 +211,5 @@ def _estimate(value: dict[str, JsonValue]) -> str:
     if not isinstance(point, float | int):
         return str(point)
     if isinstance(low, float | int) and isinstance(high, float | int):
-        return f"{100 * point:6.2f} %   95 % interval {100 * low:.1f} to {100 * high:.1f} ({value.get('question')})"
+        return f"{100 * point:6.2f} %  95 %: {100 * low:.1f} to {100 * high:.1f} ({value.get('question')})"
     return f"{100 * point:6.2f} %"

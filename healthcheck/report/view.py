@@ -14,14 +14,18 @@ from healthcheck.probe.records import ProbeRun
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Report, Stage
 from healthcheck.report import words
 from healthcheck.report.charts import Span
+from healthcheck.report.compared import Compared, compared
 from healthcheck.report.measured import Measured, measured
+from healthcheck.report.soaked import Soaked, soaked
 
 SAME = "For the same reason."
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
 MOST_VALUE_CHARACTERS = 600
+MOST_TAIL_CHARACTERS = 8000
 MOST_NAME_CHARACTERS = 80
 COMMIT_CHARACTERS = 12
+SHOWN_ABOVE = ("phases", "log_tail")
 GRAVEST = ("fail", "error", "open", "warn", "pass", "skip")
 
 
@@ -64,10 +68,11 @@ class StageView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchView:
-    """The launch: one sentence, and its phases if the log has any."""
+    """The launch: one sentence, its phases if the log has any, and the last lines of the log."""
 
     said: str
     spans: tuple[Span, ...]
+    tail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,8 @@ class Page:
     closed: tuple[CheckView, ...]
     launch: LaunchView | None
     measured: Measured | None
+    soaked: Soaked | None
+    compared: Compared | None
     provenance: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     unknown: tuple[str, ...]
 
@@ -107,6 +114,8 @@ def page(report: Report, run: ProbeRun | None) -> Page:
         closed=tuple(check for check in checks if check.tone not in GRAVEST[:4]),
         launch=_launch(_mapping(report.provenance.get("launch"))),
         measured=measured(run) if run and run.samples else None,
+        soaked=soaked(_mapping(report.metrics.get("soak"))),
+        compared=compared(report.metrics),
         provenance=tuple(_provenance(report.provenance)),
         unknown=UNKNOWN,
     )
@@ -208,7 +217,9 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {words.duration(last)}."
     )
     first = (Span(label="first token", begin_s=last, end_s=last),) if end is not None else ()
-    return LaunchView(said=said, spans=spans + first)
+    lines = launch.get("log_tail")
+    tail = words.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
+    return LaunchView(said=said, spans=spans + first, tail=tail[-MOST_TAIL_CHARACTERS:])
 
 
 def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
@@ -226,16 +237,17 @@ def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tupl
         yield "this run", tuple(_values(flat))
     for name, value in provenance.items():
         if isinstance(value, dict) and name != "stages":
-            yield name, tuple(_values({key: item for key, item in value.items() if key != "phases"}))
+            yield name.replace("_", " "), tuple(_values({k: v for k, v in value.items() if k not in SHOWN_ABOVE}))
 
 
 def _values(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in fields.items():
-        label = prefix + re.sub("_s$", ", in seconds", name).replace("_", " ")
+        label = prefix + (name if name.isupper() else re.sub("_s$", ", in seconds", name).replace("_", " "))
         if isinstance(value, dict):
             yield from _values(value, f"{label} · ")
         elif value is not None and value != "":
-            yield words.plain(label), _short(_value(value), MOST_VALUE_CHARACTERS)
+            most = MOST_CHARACTERS if isinstance(value, list) else MOST_VALUE_CHARACTERS
+            yield words.plain(label), _short(_value(value), most)
 
 
 def _value(value: JsonValue) -> str:

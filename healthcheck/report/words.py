@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from healthcheck.contract import Rule
-from healthcheck.records import SIMULATOR, CheckResult, Finding, Level, Outcome, Report, Stage, Verdict, verdict_of
+from healthcheck.records import (
+    NOT_BUILT,
+    SIMULATOR,
+    CheckResult,
+    Finding,
+    Level,
+    Outcome,
+    Report,
+    Stage,
+    Verdict,
+    verdict_of,
+)
 
 SAID = {
     Outcome.PASS: "passed",
@@ -24,6 +36,7 @@ COUNTED = (
     UNSETTLED,
     *(SAID[o] for o in (Outcome.SKIP, Outcome.FAIL, Outcome.ERROR)),
 )
+MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
 WHOLE = f"{Stage.REPO.value} to {Stage.PROBE.value}"
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
@@ -51,9 +64,17 @@ def detail(result: CheckResult) -> str:
 
 def sentence(finding: Finding) -> str:
     """A finding as one line."""
-    where = f" ({finding.where})" if finding.where else ""
-    expected = f"expected {finding.expected}; " if finding.expected else ""
-    return f"{expected}{'saw ' if expected else ''}{finding.seen}{where}"
+    return observation(finding) + place(finding)
+
+
+def observation(finding: Finding) -> str:
+    """What was expected and what was seen."""
+    return f"expected {finding.expected}; saw {finding.seen}" if finding.expected else finding.seen
+
+
+def place(finding: Finding) -> str:
+    """Where it was seen, to be put behind it; "" if that is unknown."""
+    return f" ({finding.where})" if finding.where else ""
 
 
 def fix(result: CheckResult) -> str:
@@ -69,17 +90,44 @@ def duration(seconds: float) -> str:
 
 
 def counted(report: Report) -> str:
-    """The number of checks by outcome, and the mode of the dry run; unsettled ones do not count as skipped."""
-    ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in report.results)
-    counts = ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
-    mode = report.provenance.get("sandbox")
-    return f"{counts}; dry run: {mode}" if mode else counts
+    """The number of checks by outcome, the dry run's mode, the task; unsettled ones do not count as skipped."""
+    named = (("dry run", report.provenance.get("sandbox")), ("task", report.provenance.get("task")))
+    also = (f"; {name}: {plain(str(value))[:MOST_TASK]}" for name, value in named if value)
+    return "".join((_counts(report.results), *also))
 
 
-def warnings(report: Report) -> str:
-    """The number of checks that warned, such as "1 warning"; "" if none did."""
-    warned = sum(result.outcome is Outcome.WARN for result in report.results)
-    return f"{warned} warning{'s' if warned > 1 else ''}" if warned else ""
+def _counts(results: Iterable[CheckResult]) -> str:
+    ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in results)
+    return ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
+
+
+def counted_of(report: Report, stage: Stage) -> str:
+    """The number of checks of a stage by outcome."""
+    return _counts(result for result in report.results if result.stage is stage)
+
+
+def named_warnings(report: Report) -> str:
+    """The checks that warned, to be put behind a headline: "; 1 warning: plan/host"; "" if none did."""
+    warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
+    return f"; {len(warned)} warning{'s' if len(warned) > 1 else ''}: {_listed(warned)}" if warned else ""
+
+
+def is_wrong(result: CheckResult) -> bool:
+    """Whether a person has to read a result: neither a pass nor a skip, nor a sum of results that are shown."""
+    grave = result.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not result.settled
+    return grave and not is_summary(result)
+
+
+def is_summary(result: CheckResult) -> bool:
+    """Whether all that a result finds is the outcome of other checks."""
+    return bool(result.findings) and all("sums_up" in finding.evidence for finding in result.findings)
+
+
+def gravity(result: CheckResult) -> int:
+    """A number to sort by: warnings first, failures last."""
+    if result.outcome is Outcome.WARN:
+        return 0
+    return 2 if result.outcome in {Outcome.FAIL, Outcome.ERROR} else 1
 
 
 def is_open(result: CheckResult) -> bool:
@@ -136,13 +184,17 @@ def _headline(report: Report) -> str:
         if broken:
             return f"inconclusive: the kit itself failed in {_listed(broken)}"
         open_ = [result.id for result in report.results if not result.settled]
-        return f"inconclusive: {report.stopped or (_listed(open_) + ' could not be settled')}"
+        return f"inconclusive: {report.stopped or f'{_listed(open_)} could not be settled'}"
     if report.asked == Stage.RUNNER.value:
         return "ready: this machine can run adapters"
     whole = report.asked == WHOLE
-    partial = "" if whole else f", as far as it was asked ({report.asked})"
+    unasked = report.provenance.get("engine_config") == NOT_BUILT
+    deep = "; without --deep, vLLM itself has not checked its arguments" if unasked else ""
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
-    return f"ready{partial}" + (f"; skipped on request: {_listed(waived)}" if waived else "")
+    task = report.provenance.get("task")
+    said = f"ready for {plain(task[:MOST_TASK])}" if isinstance(task, str) and task != "unknown" else "ready"
+    said = said if whole else f"{said}, as far as it was asked ({report.asked}{deep})"
+    return said + (f"; skipped on request: {_listed(waived)}" if waived else "")
 
 
 def next_step(report: Report) -> str:
@@ -165,9 +217,10 @@ def _when_ready(report: Report) -> str:
         return "before you submit, verify it with its own engine and weights: this endpoint was simulated"
     if report.asked != WHOLE and not machine:
         return "before you submit, verify the repository with its weights through every stage"
-    warned = sum(result.outcome is Outcome.WARN for result in report.results)
+    warned = sum(result.outcome is Outcome.WARN and not is_summary(result) for result in report.results)
     last = "use this machine" if machine else "submit"
-    return f"read the {warned} warning(s), then {last}" if warned else last
+    read = "read the warning" if warned == 1 else f"read the {warned} warnings"
+    return f"{read}, then {last}" if warned else last
 
 
 def _placed_fix(result: CheckResult) -> str:

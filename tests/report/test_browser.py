@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from healthcheck.cli import main
 from healthcheck.report import page
+from tests.probe.conftest import recorded
 from tests.support import reports
-from tests.support.chromium import Browser, Tab, found
+from tests.support.chromium import Browser, Tab
 
 pytestmark = pytest.mark.slow
 WIDTHS = {"desktop": 1280, "phone": 390}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not found():
-        pytest.skip("no Chromium here: apt-get install chromium (.ci/run does)")
-    one = Browser()
-    yield one
-    one.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +39,7 @@ def test_a_reader_sees_the_verdict_the_next_step_and_all_sections(tab: Tab) -> N
         assert needed in text
     assert tab.evaluate("document.querySelectorAll('#grid button').length") == 600
     assert tab.evaluate("document.querySelectorAll('#grid button.failed').length") == 1
-    assert tab.evaluate("document.querySelectorAll('svg').length") == 6
+    assert tab.evaluate("document.querySelectorAll('svg').length") == 9
 
 
 def test_nothing_is_wider_than_the_window_and_nothing_complains_or_calls_out(tab: Tab, file: Path) -> None:
@@ -91,6 +83,22 @@ def test_the_keyboard_reaches_a_square_and_moves_on(tab: Tab) -> None:
     assert second.startswith(first.split(",")[0] + ", sample 2 of 5")
     assert tab.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
     assert tab.evaluate("document.querySelectorAll('#grid button[tabindex=\"0\"]').length") == 1
+
+
+def test_only_wrong_answers_are_shown_on_request(tab: Tab) -> None:
+    shown = (
+        "[...document.querySelectorAll('#grid button.cell')].filter(e => e.checkVisibility()).map(e => e.className)"
+    )
+    before = tab.evaluate(shown)
+    tab.click("#wrong-only")
+    only = tab.evaluate(shown)
+    assert len(before) == 600
+    assert only == [name for name in before if name not in {"cell right", "cell loose"}]
+    tab.click("#grid button.wrong:not([hidden])")
+    tab.press("ArrowRight")
+    assert tab.evaluate("document.activeElement.className").split()[1] not in {"right", "loose"}
+    tab.click("#wrong-only")
+    assert len(tab.evaluate(shown)) == 600
 
 
 def test_what_strangers_wrote_does_nothing(tab: Tab) -> None:
@@ -138,8 +146,8 @@ def test_contrast_is_enough_in_light_and_dark(browser: Browser, file: Path) -> N
 
 def test_every_control_has_a_name_and_headings_do_not_skip_a_level(tab: Tab) -> None:
     assert tab.evaluate(
-        "[...document.querySelectorAll('button')].every(b => b.getAttribute('aria-label'))"
-        " && [...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label'))"
+        "[...document.querySelectorAll('button')].every(b => b.getAttribute('aria-label')"
+        " || b.textContent.trim()) && [...document.querySelectorAll('svg')].every(s => s.getAttribute('aria-label'))"
     )
     levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => Number(h.tagName[1]))")
     assert levels[0] == 1
@@ -161,3 +169,21 @@ def test_a_report_without_a_measurement_has_no_empty_parts(browser: Browser, tmp
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     dangling = "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
     assert tab.evaluate(dangling) == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", WIDTHS.values())
+def test_the_page_of_two_runs_fits_and_calls_nothing(
+    browser: Browser, tmp_path: Path, width: int, dark: bool
+) -> None:
+    first, second = recorded(tmp_path / "a", 0.9, seed=1), recorded(tmp_path / "b", 0.5, seed=2)
+    path = tmp_path / "c.html"
+    main(["compare", str(first), str(second), "--html", str(path)])
+    tab = browser.open(path, width=width, dark=dark)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.complaints() == []
+    assert tab.requests() == [path.as_uri()]
+    assert tab.evaluate("document.querySelectorAll('.pairs li').length") == 60
+    levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3')].map(h => Number(h.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -104,6 +105,13 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(html:
         assert rules[mark] == f"'sha256-{digest}'"
 
 
+def test_what_ran_is_there_with_the_end_of_its_log(html: str) -> None:
+    text = " ".join(re.sub(r"<[^>]*>", " ", html).split())
+    for needed in ("/w --port 8000 --max-model-len 4096", "VLLM_USE_V1 1", "vllm 0.23.0", "torch npu unknown",
+                   "devices 8 × 910B3", "the last lines of the log Started server"):  # fmt: skip
+        assert needed in text
+
+
 def test_the_first_words_of_a_simulated_endpoint_say_so() -> None:
     seen = Seen(page.render(reports.report(simulated=True)).decode())
     words = [text.strip() for tag, text in seen.texts if tag not in {"style", "script"} and text.strip()]
@@ -131,6 +139,18 @@ def test_the_data_is_what_was_measured() -> None:
     assert outcomes.count("failed") == 1
     assert outcomes.count("right") + outcomes.count("loose") == sum(grade.correct for grade in run.grades)
     assert data["samples"][1]["text"] == run.samples[1].text
+
+
+def test_comparisons_are_a_table_by_relation_and_length_that_needs_no_script(html: str) -> None:
+    table = html.split('<table class="heat">')[1].split("</table>", maxsplit=1)[0]
+    head, *rows = table.split("<tr>")[1:]
+    assert re.findall('scope="col">([^<]+)', head) == ["prompts up to", "32", "64", "256", "1k", "more"]
+    assert re.findall('<td class="(\\w+)">([^<]+)', rows[0]) == [("h0", "0.01")] * 5
+    assert ("h3", "6.0") in re.findall('<td class="(\\w+)">([^<]+)', rows[1])
+    assert "Divergence along the completion" in html
+    bare = page.render(replace(reports.report(), metrics={})).decode()
+    assert 'class="heat"' not in bare
+    assert "#numerics" not in bare
 
 
 @pytest.mark.slow

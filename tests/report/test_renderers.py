@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from healthcheck import contract
-from healthcheck.check import Findings, check, fail, warn
-from healthcheck.records import Report, Stage, verdict_of
+from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import machine, terminal, words
 from tests.support import reports
 
@@ -62,9 +63,68 @@ def test_json_tells_a_check_that_could_not_be_settled_from_one_that_was_left_out
 def test_a_person_reads_expectation_observation_reason_rule_and_repair(report: Report, capsys) -> None:
     terminal.show(report)
     text = " ".join(capsys.readouterr().out.split())
-    for needed in ("port 8000", "--port 8001", "deploy.sh:7", "The service connects", "must listen on port 8000",
+    for needed in ("port 8000", "--port 8001", "deploy.sh:7", "must listen on port 8000",
                    "write --port 8000", "Verdict: not ready: plan/port failed", "npu-adapter explain plan/port"):  # fmt: skip
         assert needed in text
+    terminal.show_everything(report)
+    assert "The service connects to port 8000." in " ".join(capsys.readouterr().out.split())
+
+
+FIGURES = {
+    name: {"value": value, "low": value - 0.05, "high": value + 0.05, "question": "problems like these"}
+    for name, value in (
+        ("accuracy", 0.7),
+        ("avg@5", 0.7),
+        ("pass@5", 0.9),
+        ("cons@5", 0.8),
+        ("strict", 0.6),
+        ("x", 0.5),
+    )
+}
+
+
+def whole(*others: CheckResult) -> Report:
+    """A run of all stages with five sound checks each, and others."""
+    sound = replace(port.judge("x"), outcome=Outcome.PASS, findings=(note("a remark"),))
+    stages = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.NUMERICS, Stage.PROBE)
+    results = (*(replace(sound, stage=stage) for stage in stages for _ in range(5)), *others)
+    return Report(verdict=verdict_of(results), results=results, asked=words.WHOLE, metrics=FIGURES)
+
+
+def printed(report: Report, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    terminal.show(report)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_good_run_is_at_most_fifteen_lines_with_the_reports_place(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = printed(whole(), capsys)
+    assert len(lines) + 1 <= 15
+    assert lines[0] == "repo      5 passed"
+    assert sum("%" in line for line in lines) == 3, "the second figure of 70 % says nothing new"
+    terminal.show_everything(whole())
+    assert "a remark" in capsys.readouterr().out
+
+
+def test_a_run_with_one_failure_is_at_most_twentyfive_lines(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    failed = port.judge("--port 8001: " + "vllm serve /srv/weights/my-model --port 8001 " * 3)
+    failed = replace(failed, findings=failed.findings[1:])
+    assert len(printed(replace(whole(failed), metrics={}), capsys)) + 1 <= 25
+
+
+def test_warnings_are_on_the_last_screen_with_their_repairs(capsys) -> None:
+    warned = replace(port.judge("x"), id="plan/host", outcome=Outcome.WARN)
+    lines = printed(whole(warned), capsys)
+    text = " ".join(" ".join(lines[-20:]).split())
+    assert "fix the second repair" in text
+    assert "Verdict: ready; 1 warning: plan/host" in text
+
+
+def test_a_command_of_one_stage_shows_its_remarks(capsys) -> None:
+    remark = replace(port.judge("x"), stage=Stage.PROBE, outcome=Outcome.PASS, findings=(note("a remark"),))
+    report = Report(verdict=verdict_of((remark,)), results=(remark,), asked="probe")
+    assert any("a remark" in line for line in printed(report, capsys))
 
 
 def test_no_control_character_of_a_submission_reaches_the_terminal_or_the_report(report: Report, capsys) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from healthcheck.check import fail, warn
 from healthcheck.records import (
+    NOT_BUILT,
     SIMULATOR,
     CheckResult,
     Finding,
@@ -43,7 +47,7 @@ OPEN = result(
     ("results", "fields", "says"),
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),
-        pytest.param((PASSED, WARNED), {}, "read the 1 warning(s), then submit", id="ready, with a warning"),
+        pytest.param((PASSED, WARNED), {}, "read the warning, then submit", id="ready, with a warning"),
         pytest.param((PASSED,), {"asked": "repo to weights"}, "through every stage", id="ready as far as asked"),
         pytest.param((PASSED,), {"asked": "runner"}, "use this machine", id="a machine"),
         pytest.param(
@@ -71,7 +75,45 @@ def test_what_is_open_is_counted_apart_from_what_was_skipped() -> None:
     )
 
 
-@pytest.mark.parametrize(("warned", "said"), [(0, "Verdict: ready"), (2, "Verdict: ready; 2 warnings")])
-def test_the_brief_verdict_names_the_warnings(warned: int, said: str) -> None:
-    results = (PASSED, *(WARNED,) * warned)
-    assert list(brief(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))) == [said]
+@pytest.mark.parametrize(
+    ("warned", "said"),
+    [
+        (0, ["Verdict: ready"]),
+        (
+            2,
+            ["plan/x and 1 more: warning: expected a; saw b. Fix: c", "Verdict: ready; 2 warnings: plan/x, plan/x"],
+        ),
+    ],
+)
+def test_the_brief_report_has_a_line_for_each_warning(warned: int, said: list[str]) -> None:
+    given = replace(WARNED, id="plan/x", findings=(warn(expected="a", seen="b", fix="c"),))
+    results = (PASSED, *(given,) * warned)
+    assert list(brief(Report(verdict=verdict_of(results), results=results, asked=words.WHOLE))) == said
+
+
+def test_a_sum_of_other_results_is_not_read_twice() -> None:
+    summed = fail(expected="a", seen="failed: plan/x", fix="c", evidence={"sums_up": ["plan/x"]})
+    results = (FAILED, replace(FAILED, id="plan/sum", findings=(summed,)))
+    assert not any(
+        "plan/sum:" in line for line in brief(Report(verdict=verdict_of(results), results=results, asked=""))
+    )
+    assert words.counted(Report(verdict=verdict_of(results), results=results, asked="")) == "2 failed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "provenance", "headline"),
+    [
+        (words.WHOLE, {"task": "any-to-any"}, "ready for any-to-any"),
+        (words.WHOLE, {"task": "unknown"}, "ready"),
+        (
+            "repo to plan",
+            {"engine_config": NOT_BUILT},
+            "ready, as far as it was asked (repo to plan; without --deep, vLLM itself has not checked its arguments)",
+        ),
+    ],
+)
+def test_a_verdict_names_the_task_and_what_only_the_engine_sees(
+    asked: str, provenance: dict, headline: str
+) -> None:
+    report = Report(verdict=verdict_of((PASSED,)), results=(PASSED,), asked=asked, provenance=provenance)
+    assert words.headline(report) == headline

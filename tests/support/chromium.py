@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -18,7 +19,7 @@ FLAGS = (
     "--headless=new", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE_S = 60
+PATIENCE_S = 240  # a machine that is busy with other tests takes minutes
 # The browser reads commands from descriptor 3 and writes answers to 4.
 STARTER = """import fcntl, os, sys
 kept = [fcntl.fcntl(int(text), fcntl.F_DUPFD, 10) for text in sys.argv[1:3]]
@@ -52,23 +53,25 @@ class Browser:
         os.close(answers)
         self._held = b""
         self._last = 0
+        self._open = ""
         self.events: list[dict] = []
 
-    def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> Tab:
-        """Load a file into a new tab of this size; returns when it is loaded."""
+    def open(self, place: Path | str, *, width: int, height: int = 900, dark: bool = False) -> Tab:
+        """Load a file or an address into a new tab of this size, in place of the one before; returns when it is loaded."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = Tab(self, session)
+        if self._open:
+            self.call("Target.closeTarget", targetId=self._open)
+        self._open = target
+        tab = Tab(self, self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"])
         for domain in ("Page", "Runtime", "Log", "Network"):
             tab.call(f"{domain}.enable")
+        tab.call("Page.setLifecycleEventsEnabled", enabled=True)
         tab.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         tab.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.events.clear()
-        tab.call("Page.navigate", url=path.resolve().as_uri())
-        self._until(lambda message: message.get("method") == "Page.loadEventFired")
+        tab.load(place if isinstance(place, str) else place.resolve().as_uri())
         return tab
 
     def call(self, method: str, session: str = "", **parameters: object) -> dict:
@@ -87,7 +90,11 @@ class Browser:
         os.close(self._from)
         self._profile.cleanup()
 
-    def _until(self, wanted) -> dict:
+    def event(self, wanted: Callable[[dict], bool]) -> dict:
+        """The first event of which this holds, of those that came and those to come."""
+        return next(filter(wanted, self.events), None) or self._until(wanted)
+
+    def _until(self, wanted: Callable[[dict], bool]) -> dict:
         end = time.monotonic() + PATIENCE_S
         while True:
             message = self._message(end)
@@ -112,6 +119,20 @@ class Tab:
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser = browser
         self._session = session
+        self._frame = self._document = ""
+
+    def load(self, url: str) -> None:
+        """Go to an address; returns when the page is loaded."""
+        self._browser.events.clear()
+        going = self.call("Page.navigate", url=url)
+        self._frame = going["frameId"]
+        self._loaded(lambda document: document == going["loaderId"])
+
+    def follow(self, selector: str) -> None:
+        """Click a link; returns when the page that it leads to is loaded."""
+        self._browser.events.clear()
+        self.click(selector)
+        self._loaded(lambda document: document != self._document)
 
     def call(self, method: str, **parameters: object) -> dict:
         return self._browser.call(method, self._session, **parameters)
@@ -121,6 +142,14 @@ class Tab:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait_for(self, expression: str) -> None:
+        """Wait in the page until an expression holds; it is looked at after each change of the document."""
+        self.evaluate(
+            f"new Promise(done => {{ const look = () => {{ if ({expression}) done() }};"
+            " new MutationObserver(look).observe(document,"
+            " {subtree: true, childList: true, attributes: true, characterData: true}); look() })"
+        )
 
     def text(self, selector: str = "body") -> str:
         """What is rendered of an element, as a reader would copy it."""
@@ -145,7 +174,7 @@ class Tab:
         """Errors, exceptions and refusals since the page began to load."""
         return [
             event
-            for event in self._browser.events
+            for event in self._events()
             if event["method"] == "Runtime.exceptionThrown"
             or (event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in {"error", "assert"})
             or (event["method"] == "Log.entryAdded" and event["params"]["entry"]["level"] in {"error", "warning"})
@@ -153,7 +182,7 @@ class Tab:
 
     def requests(self) -> list[str]:
         """What the page asked for since it began to load, itself included."""
-        sent = [event for event in self._browser.events if event["method"] == "Network.requestWillBeSent"]
+        sent = [event for event in self._events() if event["method"] == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent]
 
     def screenshot(self) -> bytes:
@@ -162,3 +191,24 @@ class Tab:
 
     def pdf(self) -> bytes:
         return base64.b64decode(self.call("Page.printToPDF")["data"])
+
+    def _events(self) -> list[dict]:
+        """Of this page alone: one that was closed before may still have sent some."""
+        return [event for event in self._browser.events if event.get("sessionId") == self._session]
+
+    def _loaded(self, wanted: Callable[[str], bool]) -> None:
+        """Wait until a document of the page itself, no frame in it, is loaded.
+
+        Named by its document: the empty page of a new tab is loaded too, maybe later than the next one begins to load.
+        """
+
+        def is_that(event: dict) -> bool:
+            of = event.get("params", {})
+            return (
+                event.get("method") == "Page.lifecycleEvent"
+                and event.get("sessionId") == self._session
+                and (of["name"], of["frameId"]) == ("load", self._frame)
+                and wanted(of["loaderId"])
+            )
+
+        self._document = self._browser.event(is_that)["params"]["loaderId"]

@@ -87,12 +87,30 @@ def report(*, simulated: bool = False) -> Report:
         verdict=verdict_of(results),
         results=results,
         asked="repo to probe",
-        metrics={"avg@5": {"value": 0.5, "low": 0.4, "high": 0.6, "question": "problems like these"}},
+        metrics={
+            "avg@5": {"value": 0.5, "low": 0.4, "high": 0.6, "question": "problems like these"},
+            "numerics_by_length": [
+                {"relation": "again", "length": length, "shift": 0.01} for length in (20, 60, 130, 900, 8000)
+            ]
+            + [{"relation": f"in a batch of 3 {HOSTILE}", "length": 130, "shift": 6.02}],
+            "numerics_by_position": {"again": [[1, 0.0], [2, 1e-4]], f"in a batch of 3 {HOSTILE}": [[1, 2.5]]},
+        },
         provenance={
             "kit": "0",
             "model": HOSTILE,
             "server": SIMULATOR if simulated else HOSTILE,
-            "launch": {"outcome": "ready", "ready_s": 42.0, "seconds": 42.0, "phases": phases},
+            "launch": {
+                "outcome": "ready",
+                "ready_s": 42.0,
+                "seconds": 42.0,
+                "phases": phases,
+                "log_tail": ["Started server", HOSTILE],
+            },
+            "server_command": {
+                "arguments": ["/w", "--port", "8000", "--max-model-len", "4096"],
+                "environment": {"VLLM_USE_V1": "1"},
+            },
+            "versions": {"vllm": "0.23.0", "torch_npu": "unknown", "devices": "8 × 910B3"},
             "stages": {"repo": 0.2, "plan": 1.5, "service": 61.0},
         },
     )

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+KIT = f"git+https://example.org/npu-adapter-kit.git@{'0123456789' * 4}"
+"""An address of the kit, for repositories whose workflows are not run."""
 SHARED_BY_DESIGN = ("deploy.sh", "requirements.txt", "adapter.toml", "adapter")
 
 

@@ -1,0 +1,109 @@
+"""The comparisons of log-probabilities on the page: a heat map by relation and length, and a chart by position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from healthcheck.records import JsonValue
+from healthcheck.report import charts, words
+from healthcheck.report.measured import Chart
+
+LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
+"""From how many nats on a square has which class: a fault's, drift, rounding, next to nothing."""
+LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 2**30)
+MOST_ROWS = 40
+NAME_CHARACTERS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Square:
+    """One relation at one range of lengths; `name` is the class of its colour."""
+
+    text: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The heat map, row by row, and the chart.
+
+    Attributes:
+        lengths: the longest prompt of each column.
+        rows: relations with a square for each column.
+    """
+
+    said: str
+    lengths: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Square, ...]], ...]
+    chart: Chart | None
+
+
+def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
+    """What the metrics of numerics say; None where there are none."""
+    shifts: dict[str, dict[int, float]] = {}
+    for relation, length, shift in _shifts(metrics.get("numerics_by_length")):
+        of = shifts.setdefault(relation, {})
+        column = next(longest for longest in LENGTHS if length <= longest)
+        of[column] = max(of.get(column, 0.0), shift)
+    if not shifts:
+        return None
+    columns = [longest for longest in LENGTHS if any(longest in of for of in shifts.values())]
+    worst = max(shift for of in shifts.values() for shift in of.values())
+    return Compared(
+        said=f"The same prompts were asked in {len(shifts)} situations; log-probabilities moved by at most "
+        f"{worst:.2f} nats.",
+        lengths=tuple(_length(longest) for longest in columns),
+        rows=tuple((name, tuple(_square(of.get(longest)) for longest in columns)) for name, of in shifts.items()),
+        chart=_chart(metrics.get("numerics_by_position")),
+    )
+
+
+def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:
+    found = []
+    for row in value if isinstance(value, list) else []:
+        if isinstance(row, dict):
+            relation, length, shift = row.get("relation"), row.get("length"), row.get("shift")
+            if isinstance(relation, str) and isinstance(length, int) and isinstance(shift, int | float):
+                found.append((words.plain(relation)[:NAME_CHARACTERS], min(length, LENGTHS[-1]), float(shift)))
+    names = list(dict.fromkeys(name for name, _, _ in found))[:MOST_ROWS]
+    return [row for row in found if row[0] in names]
+
+
+def _length(longest: int) -> str:
+    if longest == LENGTHS[-1]:
+        return "more"
+    return f"{longest // 1024}k" if longest >= 1024 else str(longest)
+
+
+def _square(shift: float | None) -> Square:
+    if shift is None:
+        return Square(text="–", name="none")
+    name = next(name for least, name in LEVELS if shift >= least)
+    return Square(text=f"{shift:.2f}" if shift < 1 else f"{shift:.1f}" if shift < 10 else f"{shift:.0f}", name=name)
+
+
+def _chart(value: JsonValue) -> Chart | None:
+    named = list(value.items())[:MOST_ROWS] if isinstance(value, dict) else []
+    series = {words.plain(name)[:NAME_CHARACTERS]: _points(points) for name, points in named}
+    series = {name: points for name, points in series.items() if points}
+    if not series:
+        return None
+    most = max(series, key=lambda name: max(kl for _, kl in series[name]))
+    return Chart(
+        title="Divergence along the completion",
+        drawing=charts.by_position(series, most, "Kullback-Leibler divergence in nats by token of the completion"),
+        caption=f"Mean Kullback-Leibler divergence from the prompt alone, in nats, by token; one line a situation. "
+        f"“{most}” is furthest and stands out: up to {max(kl for _, kl in series[most]):.2g}.",
+    )
+
+
+def _points(value: JsonValue) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (float(point[0]), max(float(point[1]), 0.0))
+        for point in (value if isinstance(value, list) else [])
+        if isinstance(point, list)
+        and len(point) == 2
+        and isinstance(point[0], int | float)
+        and isinstance(point[1], int | float)
+    )

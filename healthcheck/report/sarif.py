@@ -1,0 +1,114 @@
+"""SARIF 2.1.0, as code scanning reads it: a rule a check, a result a finding, at its file and line.
+
+What could not be settled is not a finding about the code, but a notification of the run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from healthcheck import __version__, contract, json_text
+from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Verdict, exit_status
+from healthcheck.report import words
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Level.FAIL: "error", Level.WARN: "warning"}
+_PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9]\d{0,8})(?::\d+)?")
+
+
+def render(report: Report) -> bytes:
+    """The report as a SARIF log of one run, UTF-8 JSON."""
+    return json_text.dump(as_json(report))
+
+
+def as_json(report: Report) -> dict[str, JsonValue]:
+    """The report as JSON values."""
+    rules = {result.id: index for index, result in enumerate(report.results)}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "npu-adapter",
+                        "semanticVersion": __version__,
+                        "rules": [_rule(result) for result in report.results],
+                    }
+                },
+                "automationDetails": {"id": "npu-adapter/"},
+                "columnKind": "unicodeCodePoints",
+                "invocations": [_invocation(report)],
+                "results": [
+                    _result(result, finding, rules[result.id])
+                    for result in report.results
+                    for finding in words.findings(result)
+                    if finding.level in LEVELS
+                ],
+            }
+        ],
+    }
+
+
+def _rule(result: CheckResult) -> dict[str, JsonValue]:
+    rule = f"\n\nThe service's rule: {result.rule.quote()}" if result.rule else ""
+    help_ = f"{words.plain(result.why)}{rule}\n\n`npu-adapter explain {result.id}` prints the whole page."
+    return {
+        "id": result.id,
+        "name": "".join(part.capitalize() for part in re.split(r"\W+", result.id)),
+        "shortDescription": {"text": words.plain(result.title)},
+        "fullDescription": {"text": words.plain(result.why)},
+        "help": {"text": help_, "markdown": help_},
+        "properties": {"tags": ["npu-adapter", result.stage.value]},
+    }
+
+
+def _result(result: CheckResult, finding: Finding, rule: int) -> dict[str, JsonValue]:
+    fix = f"\nFix: {words.plain(finding.fix)}" if finding.fix else ""
+    file, line = _place(finding)
+    return {
+        "ruleId": result.id,
+        "ruleIndex": rule,
+        "level": LEVELS[finding.level],
+        "message": {"text": f"{words.plain(words.sentence(finding))}{fix}"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
+                    "region": {"startLine": line},
+                }
+            }
+        ],
+    }
+
+
+def _place(finding: Finding) -> tuple[str, int]:
+    """File and line within the repository; deploy.sh:1 for what lies elsewhere, as in the weights."""
+    found = _PLACE.fullmatch(finding.where)
+    file = words.plain(found["file"]) if found else ""
+    path = PurePosixPath(file)
+    if not found or path.is_absolute() or ".." in path.parts or " " in file:
+        return contract.ENTRY_POINT, 1
+    return file, int(found["line"])
+
+
+def _invocation(report: Report) -> dict[str, JsonValue]:
+    """How the run itself ended."""
+    return {
+        "executionSuccessful": report.verdict is not Verdict.INCONCLUSIVE,
+        "exitCode": int(exit_status(report)),
+        "toolExecutionNotifications": [
+            {
+                "level": "error" if result.outcome is Outcome.ERROR else "warning",
+                "message": {"text": _notification(result)},
+            }
+            for result in report.results
+            if result.outcome is Outcome.ERROR or not result.settled
+        ],
+    }
+
+
+def _notification(result: CheckResult) -> str:
+    return f"{result.id}: {words.said(result)}. {words.detail(result)}".rstrip()

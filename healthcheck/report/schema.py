@@ -1,0 +1,121 @@
+"""The shape of report.json as records, and the JSON Schema that they give: docs/report.schema.json."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from healthcheck import json_text
+from healthcheck.records import JsonValue, Level, Outcome, Stage, Verdict
+
+Anything = Mapping[str, Any]
+_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingDocument:
+    """One observed fact and what to do about it.
+
+    Attributes:
+        level: note informs; warn rests on an inference; fail breaks a documented rule of the service, or is an
+            observed malfunction; unsettled says that the evidence does not settle the question.
+        expected: what was expected.
+        seen: what was seen, quoted.
+        where: file and line ("deploy.sh:7"), or the recorded command; "" if it has no place.
+        fix: the one-line repair, "" for notes.
+        data: machine-readable details, which differ from check to check.
+    """
+
+    level: Level
+    expected: str
+    seen: str
+    where: str
+    fix: str
+    data: Anything = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckDocument:
+    """How one check ended, and why.
+
+    Attributes:
+        id: the check's name, a contract: `npu-adapter explain ID` prints its page.
+        stage: the stage that it belongs to.
+        outcome: error is the kit's own failure and never counts as the submission's.
+        settled: false if the check was meant to give an answer and could not.
+        title: what holds where the check passes.
+        detail: the findings in words; for a skip or an error, the reason.
+        fix: the repair of the most severe finding, "" if there is none.
+        why: why it matters.
+        rule: the service's rule, quoted with its source; null if there is none.
+        evidence: the findings, the most severe first.
+        seconds: time that the check itself took.
+    """
+
+    id: str
+    stage: Stage
+    outcome: Outcome
+    settled: bool
+    title: str
+    detail: str
+    fix: str
+    why: str
+    rule: str | None
+    evidence: tuple[FindingDocument, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportDocument:
+    """The report of a run of npu-adapter (report.json, or --json FILE).
+
+    A reader ignores keys that it does not know: new ones may be added without a new number of the schema.
+
+    Attributes:
+        schema: the number of this shape; it grows when a key is removed or changes its meaning.
+        verdict: the result of the run for the submission.
+        headline: the verdict in one line.
+        next_step: the one thing to do next.
+        asked: the stages that were asked for, in words.
+        checks: the results, in the order in which the checks ran.
+        metrics: what was measured, by name; empty where nothing was.
+        provenance: versions, weights, commit, command and machine.
+        unknown_about_the_service: what no document of the service says, and the kit does not guess.
+    """
+
+    schema: Literal[1]
+    verdict: Verdict
+    headline: str
+    next_step: str
+    asked: str
+    checks: tuple[CheckDocument, ...]
+    metrics: Anything
+    provenance: Anything
+    unknown_about_the_service: tuple[str, ...]
+
+
+def as_json() -> dict[str, JsonValue]:
+    """The JSON Schema (draft 2020-12), each property with its description."""
+    made = json_text.schema(ReportDocument)
+    definitions = cast("dict[str, dict[str, JsonValue]]", made["$defs"])
+    for record in (FindingDocument, CheckDocument, ReportDocument):
+        described = definitions[record.__name__]
+        about, descriptions = _documented(record)
+        described["description"] = about
+        for name, shape in cast("dict[str, dict[str, JsonValue]]", described["properties"]).items():
+            shape["description"] = descriptions[name]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "report.json of npu-adapter",
+        **made,
+    }
+
+
+def _documented(record: type) -> tuple[str, dict[str, str]]:
+    """What the docstring of a record says of it, and of each attribute."""
+    about, _, attributes = inspect.getdoc(record).partition("\n\nAttributes:\n")  # type: ignore[union-attr]
+    found = _ATTRIBUTE.findall(attributes)
+    return " ".join(about.split()), {name: " ".join(text.split()) for name, text in found}

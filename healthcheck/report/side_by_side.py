@@ -1,0 +1,182 @@
+"""compare's page: two runs side by side, what differs in their environments first, then every problem in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from healthcheck import json_text
+from healthcheck.errors import KitError
+from healthcheck.files import read_bounded
+from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.probe.records import ProbeRun, Sample
+from healthcheck.probe.two_runs import Flip, TwoRuns
+from healthcheck.records import JsonValue
+from healthcheck.redact import without_secrets
+from healthcheck.report import page, words
+from healthcheck.report.excerpts import excerpts
+from healthcheck.report.in_language import page_in_language
+from healthcheck.report.measured import OUTCOMES, outcome
+
+REPORT, REPORT_BYTES = "report.json", 32 * 1024**2
+ENVIRONMENT = ("server_command", "versions", "server", "weights_fingerprint", "commit", "kit", "python", "system")
+SETTINGS = ("model", "url", "samples", "concurrency", "seed", "temperature", "max_tokens")
+UNKNOWN = "unknown"
+MOST_PROBLEMS, MOST_FLIPS, TEXT_BUDGET_BYTES, MOST_VALUE = 2000, 200, 800_000, 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A value of the environment in both runs."""
+
+    name: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One problem: the outcomes of its samples in both runs, classes of page.css, and both as words."""
+
+    problem: str
+    tier: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipView:
+    """A problem that changed sides, with an answer of each run; texts may be cut."""
+
+    problem: str
+    lost: bool
+    first: str
+    second: str
+    expected: str
+    question: str
+    first_answer: str
+    second_answer: str
+
+
+def render(
+    result: TwoRuns,
+    runs: tuple[ProbeRun, ProbeRun],
+    verdict: str,
+    rows: Sequence[Sequence[str]],
+    phrases: Phrases = ENGLISH,
+) -> bytes:
+    """The page as UTF-8 HTML; `rows` are the table of the tiers, with its heading first."""
+    style = page.part("page.css")
+    differences = tuple(_differences(*map(_environment, runs)))
+    pairs = [(tier, tuple(group)) for tier, group in groupby(_pairs(runs), key=lambda pair: pair.tier)]
+    text = page.template(
+        "compare.html.j2"
+    ).render(
+        style=Markup(style),  # noqa: S704 - the kit's own file
+        policy=f"default-src 'none'; style-src '{page.digest(style)}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'",
+        verdict=words.plain(verdict),
+        shift=result.comparisons[0].shift.value,
+        runs=[words.plain(without_secrets(described)) for described in result.runs],
+        differences=[each for each in differences if each.first != each.second],
+        same=sum(each.first == each.second for each in differences),
+        heading=rows[0],
+        rows=rows[1:],
+        caveats=[words.plain(without_secrets(caveat)) for caveat in result.caveats],
+        pairs=pairs,
+        legend=OUTCOMES,
+        flips=tuple(_flips(result.flips[:MOST_FLIPS])),
+        more=max(len(result.flips) - MOST_FLIPS, 0),
+        left_out=max(len(runs[0].problems) - MOST_PROBLEMS, 0),
+    )
+    return page_in_language(text, phrases).encode()
+
+
+def _environment(run: ProbeRun) -> dict[str, str]:
+    """What ran, by name: from the report beside the samples, and the settings of the probe."""
+    try:
+        read = json_text.load(read_bounded(run.folder / REPORT, REPORT_BYTES))
+    except (KitError, OSError):
+        read = None
+    provenance = read.get("provenance") if isinstance(read, dict) else None
+    found = provenance if isinstance(provenance, dict) else {}
+    told = {name: getattr(run.settings, name, None) for name in SETTINGS}
+    return dict(_flat({**{name: found.get(name) for name in ENVIRONMENT}, "probe": told}))
+
+
+def _flat(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in fields.items():
+        label = f"{prefix}{name.replace('_', ' ')}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{label} · ")
+        elif value is not None and value != "":
+            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield label, words.plain(without_secrets(shown))[:MOST_VALUE]
+
+
+def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:
+    for name in dict.fromkeys((*first, *second)):
+        yield Difference(name=name, first=first.get(name, UNKNOWN), second=second.get(name, UNKNOWN))
+
+
+def _pairs(runs: tuple[ProbeRun, ProbeRun]) -> list[Pair]:
+    """The problems by tier, those first in which the second run has lost most."""
+    first, second = map(_outcomes, runs)
+    shown = [
+        Pair(
+            problem=words.plain(problem.id)[:80],
+            tier=words.plain(problem.tier)[:40],
+            first=first.get(place, ()),
+            second=second.get(place, ()),
+            said=f"{words.plain(problem.id)[:80]}: {_share(first.get(place, ()))} right in A, "
+            f"{_share(second.get(place, ()))} in B",
+        )
+        for place, problem in enumerate(runs[0].problems[:MOST_PROBLEMS])
+        if place in first or place in second
+    ]
+    tiers = list(dict.fromkeys(pair.tier for pair in shown))
+    return sorted(shown, key=lambda pair: (tiers.index(pair.tier), _right(pair.second) - _right(pair.first)))
+
+
+def _outcomes(run: ProbeRun) -> dict[int, tuple[str, ...]]:
+    found: dict[int, list[tuple[Sample, str]]] = {}
+    for sample, grade in zip(run.samples, run.grades, strict=True):
+        found.setdefault(sample.problem, []).append((sample, outcome(sample, grade)))
+    return {
+        problem: tuple(name for _, name in sorted(each, key=lambda pair: pair[0].repeat))
+        for problem, each in found.items()
+    }
+
+
+def _right(outcomes: tuple[str, ...]) -> float:
+    return sum(each in {"right", "loose"} for each in outcomes) / len(outcomes) if outcomes else 0.0
+
+
+def _share(outcomes: tuple[str, ...]) -> str:
+    return f"{sum(each in {'right', 'loose'} for each in outcomes)} of {len(outcomes)}"
+
+
+def _flips(flips: Sequence[Flip]) -> Iterator[FlipView]:
+    texts = excerpts(
+        [text for flip in flips for text in (flip.question, flip.first_answer, flip.second_answer)],
+        TEXT_BUDGET_BYTES,
+    )
+    for place, flip in enumerate(flips):
+        question, first, second = (
+            each.text + (f"… (cut here: {each.whole} characters in all)" if each.cut else "")
+            for each in texts[3 * place : 3 * place + 3]
+        )
+        yield FlipView(
+            problem=words.plain(flip.problem)[:80],
+            lost=flip.lost,
+            first=f"{flip.first[0]} of {flip.first[1]}",
+            second=f"{flip.second[0]} of {flip.second[1]}",
+            expected=words.plain(without_secrets(flip.expected))[:300],
+            question=question,
+            first_answer=first,
+            second_answer=second,
+        )
