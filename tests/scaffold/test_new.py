@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import os
+import pty
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from healthcheck import cli, contract, stacks, yaml_text
-from tests.support.template import ROOT, SHARED_BY_DESIGN, template_in
+from tests.support.template import KIT, ROOT, SHARED_BY_DESIGN, template_in
 
 STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0")
 
@@ -35,7 +37,7 @@ def anonymous(monkeypatch, tmp_path):
 def new(template, tmp_path, capsys):
     def make(*arguments, destination="adapter-of-mine"):
         place = tmp_path / destination
-        status = cli.main(["new", str(place), "--template", str(template), *arguments])
+        status = cli.main(["new", str(place), "--template", str(template), "--data", f"kit={KIT}", *arguments])
         return status, place, capsys.readouterr().err
 
     return make
@@ -181,10 +183,15 @@ def test_the_repository_is_called_like_its_folder(new):
     assert "# qwen3-on-npu\n" in (place / "README.md").read_text()
 
 
-def test_a_folder_name_that_is_no_repository_name_gives_the_default_name(new):
-    status, place, _ = new("--defaults", destination="我的 模型")
+@pytest.mark.parametrize(
+    ("folder", "title"),
+    [("模型适配", "模型适配"), ("a b", "a b"), ("我的&模型", "我的 模型"), ("&&", "my-adapter")],
+)
+def test_the_title_is_the_name_of_the_folder(new, folder, title):
+    status, place, _ = new("--defaults", destination=folder)
     assert status == 0
-    assert "# my-adapter\n" in (place / "README.md").read_text()
+    assert f"# {title}\n" in (place / "README.md").read_text("utf-8")
+    assert yaml_text.load((place / ".copier-answers.yml").read_text("utf-8"))["name"] == title
 
 
 def test_an_empty_folder_will_do(new, tmp_path):
@@ -207,8 +214,12 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
         (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
         (["--data", "licence"], "has no '='"),
-        (["--data", "color=red"], "name, task, model_name, licence, stack, dockerfile"),
-        (["--data", "name=../evil"], "letters"),
+        (["--data", "color=red"], "name, task, model_name, licence, stack, dockerfile, kit"),
+        (["--data", "name=../evil"], "name is '../evil': letters"),
+        (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
+        (["--data", "kit=npu-adapter-kit"], "kit is 'npu-adapter-kit': git+URL@COMMIT"),
+        (["--data", "kit="], "kit is '': git+URL@COMMIT"),
+        (["--data", f"kit={KIT}", "--vendor-kit"], "two things"),
     ],
 )
 def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, arguments, says):
@@ -233,6 +244,48 @@ def test_without_copier_it_says_how_to_get_it(tmp_path):
         [sys.executable, "-c", program, "new", str(tmp_path / "x"), "--defaults"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 4
-    assert "pip install 'npu-adapter-kit[scaffold]'" in done.stderr
+    assert done.returncode == 2
+    command = done.stderr.strip().partition("needs copier: ")[2]
+    dry = subprocess.run(
+        [*shlex.split(command), "--dry-run", "--no-index"], capture_output=True, text=True, check=False
+    )  # it is there: nothing is looked for elsewhere
+    assert dry.returncode == 0, done.stderr + dry.stderr
+    assert not (tmp_path / "x").exists()
     assert "Traceback" not in done.stderr
+
+
+def test_an_empty_clone_is_filled_and_keeps_its_branch_and_origin(new, tmp_path):
+    git(tmp_path, "init", "-q", "--bare", "--initial-branch", "trunk", "origin.git")
+    git(tmp_path, "clone", "-q", str(tmp_path / "origin.git"), "adapter-of-mine")
+    status, place, error = new("--defaults")
+    assert status == 0, error
+    git(place, "push", "-q", "origin", "HEAD")
+    assert "deploy.sh" in git(tmp_path / "origin.git", "ls-tree", "--name-only", "trunk").split()
+
+
+def test_a_clone_whose_files_were_removed_is_not_taken_for_empty(new):
+    _, place, _ = new("--defaults")
+    git(place, "rm", "-qr", ".")
+    status, _, error = new("--defaults")
+    assert status == 2
+    assert "has commits" in error
+    assert git(place, "rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_ctrl_c_at_a_question_is_one_line(tmp_path):
+    """At a terminal: the question is awaited, then Ctrl-C is typed."""
+    terminal, other = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "healthcheck", "new", str(tmp_path / "x")],
+        cwd=ROOT, stdin=other, stdout=other, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    os.close(other)
+    shown = b""
+    while b"Name of the repository" not in shown:
+        shown += os.read(terminal, 1024)
+    os.write(terminal, b"\x03")
+    _, error = process.communicate(timeout=120)
+    os.close(terminal)
+    assert process.returncode == 3
+    assert error.decode().splitlines() == ["npu-adapter: interrupted"]
+    assert not (tmp_path / "x").exists()

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from healthcheck import cli
-from tests.support.template import template_in
+from tests.support.template import KIT, template_in
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,17 @@ def repository(tmp_path_factory):
     template = template_in(folder / "template")
     assert (
         cli.main(
-            ["new", str(folder / "adapter"), "--template", str(template), "--defaults", "--task", "any-to-any"]
+            [
+                "new",
+                str(folder / "adapter"),
+                "--template",
+                str(template),
+                "--defaults",
+                "--task",
+                "any-to-any",
+                "--data",
+                f"kit={KIT}",
+            ]
         )
         == 0
     )

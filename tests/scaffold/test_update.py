@@ -1,4 +1,4 @@
-"""`npu-adapter update` with real repositories: a tagged template, a plain folder, and none."""
+"""`npu-adapter update` with real repositories: of the kit's own template, of tagged templates, of plain folders."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
+import zipfile
 
 import pytest
 
-from healthcheck import cli, scaffold
-from tests.support.template import template_in
+from healthcheck import cli
+from healthcheck.scaffold import template as template_versions
+from tests.support.template import KIT, ROOT, template_in
 
 IDENTITY = ("-c", "user.name=T", "-c", "user.email=t@example.org")
 
@@ -21,70 +24,97 @@ def git(place, *arguments):
     ).stdout
 
 
+def edit(path, old, new):
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def committed(folder, message="one"):
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", message)
+
+
 @pytest.fixture
 def template(tmp_path):
     """A git repository with the template, tagged 1.0.0."""
     folder = template_in(tmp_path / "template")
     (folder / ".gitignore").write_text("__pycache__/\n")
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "one")
+    committed(folder)
     git(folder, "tag", "1.0.0")
     return folder
 
 
-def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, tmp_path, capsys):
+@pytest.fixture
+def made(template, tmp_path):
     place = tmp_path / "mine"
-    assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
-    (place / "deploy.sh").write_text((place / "deploy.sh").read_text().replace("set -eu\n", "set -eu\n# mine\n"))
-    git(place, "commit", "-qam", "mine")
-    assert git(place, "ls-files", "--stage", "deploy.sh").startswith("100755")
-    (template / "deploy.sh").write_text(
-        (template / "deploy.sh").read_text().replace("exec vllm", "# new\nexec vllm")
-    )
-    git(template, "commit", "-qam", "two")
-    git(template, "tag", "1.1.0")
-    assert cli.main(["update", str(place)]) == 0
-    text = (place / "deploy.sh").read_text()
+    assert cli.main(["new", str(place), "--template", str(template), "--defaults", "--data", f"kit={KIT}"]) == 0
+    return place
+
+
+def release(template, tag):
+    git(template, "commit", "-qam", tag)
+    git(template, "tag", tag)
+
+
+def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, made, capsys):
+    edit(made / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
+    git(made, "commit", "-qam", "mine")
+    edit(template / "deploy.sh", "exec vllm", "# new\nexec vllm")
+    release(template, "1.1.0")
+    assert cli.main(["update", str(made)]) == 0
+    text = (made / "deploy.sh").read_text()
     assert "# mine\n" in text
     assert "# new\nexec vllm" in text
     said = capsys.readouterr().out
-    assert "from 1.0.0 to 1.1.0 of the template at" in said
-    assert " M deploy.sh\n" in said
+    assert f"updated from the template at {template}, from 1.0.0 to 1.1.0" in said
+    assert "M  deploy.sh\n" in said
+    assert git(made, "ls-files", "--stage", "deploy.sh").startswith("100755")
 
 
-def test_what_is_up_to_date_stays_as_it_is(template, tmp_path, capsys):
-    place = tmp_path / "mine"
-    cli.main(["new", str(place), "--template", str(template), "--defaults"])
-    assert cli.main(["update", str(place)]) == 0
+def test_a_conflict_is_called_one_and_names_its_files(template, made, capsys):
+    edit(made / "deploy.sh", "exec vllm", "# mine\nexec vllm")
+    (made / "requirements.txt").unlink()
+    git(made, "commit", "-qam", "mine")
+    edit(template / "deploy.sh", "exec vllm", "# theirs\nexec vllm")
+    edit(template / "adapter.toml", "# What", "# All that")
+    (template / "requirements.txt").write_text("# theirs\n")
+    release(template, "1.1.0")
+    capsys.readouterr()
+    assert cli.main(["update", str(made)]) == 1
     said = capsys.readouterr().out
-    assert "already up to date" in said
-    assert "at 1.0.0" in said
+    assert said.startswith("CONFLICT")
+    assert [line for line in said.splitlines() if line.startswith("  ")] == [
+        "  deploy.sh",
+        "  requirements.txt",
+        "  git reset --hard",
+    ]
+    assert "updated" not in said
+    assert "<<<<<<< " in (made / "deploy.sh").read_text()
+    assert git(made, "status", "--short", "adapter.toml") == "M  adapter.toml\n"
+    git(made, "reset", "-q", "--hard")
+    assert "# mine\nexec vllm" in (made / "deploy.sh").read_text()
 
 
-def test_uncommitted_changes_are_not_touched(template, tmp_path, capsys):
-    place = tmp_path / "mine"
-    cli.main(["new", str(place), "--template", str(template), "--defaults"])
-    (place / "README.md").write_text("mine")
-    assert cli.main(["update", str(place)]) == 2
-    assert "dirty" in capsys.readouterr().err
-    assert (place / "README.md").read_text() == "mine"
+def test_what_is_up_to_date_stays_as_it_is(made, capsys):
+    assert cli.main(["update", str(made)]) == 0
+    assert re.search(r"already up to date with the template at .*, 1\.0\.0\n", capsys.readouterr().out)
+    assert git(made, "status", "--short") == ""
 
 
-def test_a_plain_folder_has_no_versions(template, tmp_path, capsys):
-    shutil.rmtree(template / ".git")
-    place = tmp_path / "mine"
-    assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
-    assert cli.main(["update", str(place)]) == 2
-    said = capsys.readouterr().err
-    assert "--template GIT-ADDRESS" in said
-    assert "plain folder" in said
+def test_uncommitted_changes_are_not_touched(made, capsys):
+    (made / "README.md").write_text("mine")
+    assert cli.main(["update", str(made)]) == 2
+    assert "uncommitted changes" in capsys.readouterr().err
+    assert (made / "README.md").read_text() == "mine"
 
 
 def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, capsys):
     git(template, "tag", "-d", "1.0.0")
     place = tmp_path / "mine"
-    assert cli.main(["new", str(place), "--template", str(template), "--defaults"]) == 0
+    command = ["new", str(place), "--template", str(template), "--defaults", "--data", f"kit={KIT}"]
+    assert cli.main(command) == 0
     before = git(template, "rev-parse", "--short", "HEAD").strip()
     (template / "requirements.txt").write_text("# nothing\n")
     git(template, "commit", "-qam", "two")
@@ -94,24 +124,143 @@ def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, 
     assert f"from {before} to {after}" in capsys.readouterr().out
 
 
-def test_a_template_with_uncommitted_changes_leaves_no_version_to_compare_with(template, tmp_path, capsys):
-    place, fresh = tmp_path / "mine", tmp_path / "fresh"
-    scaffold.create(place, {"licence": "mit"}, template=str(template), ask=False)
-    answers = place / ".copier-answers.yml"
-    text = re.sub(r"(?m)^_commit: .*$", "_commit: 0123abc", answers.read_text())
-    answers.write_text(re.sub(r"(?m)^_src_path: .*$", f"_src_path: {template}", text))
-    git(place, "commit", "-qam", "as a checkout with changes made it")
+@pytest.fixture
+def from_a_folder(tmp_path):
+    folder = template_in(tmp_path / "plain")
+    place = tmp_path / "mine"
+    command = ["new", str(place), "--template", str(folder), "--defaults", "--data", f"kit={KIT}"]
+    assert cli.main(command) == 0
+    return folder, place
+
+
+def test_a_plain_folder_is_compared_with_what_it_made(from_a_folder, capsys):
+    folder, place = from_a_folder
+    edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
+    git(place, "commit", "-qam", "mine")
+    edit(folder / "deploy.sh", "exec vllm", "# new\nexec vllm")
+    assert cli.main(["update", str(place)]) == 0
+    text = (place / "deploy.sh").read_text()
+    assert "# mine\n" in text
+    assert "# new\nexec vllm" in text
+
+
+def test_an_amended_first_commit_is_not_taken_for_what_the_template_made(from_a_folder, tmp_path, capsys):
+    folder, place = from_a_folder
+    edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
+    git(place, "commit", "-qa", "--amend", "--no-edit")
+    edit(folder / "deploy.sh", "exec vllm", "# new\nexec vllm")
     capsys.readouterr()
     assert cli.main(["update", str(place)]) == 2
     said = capsys.readouterr().err
-    assert "at 0123abc, which is not in its history" in said
-    (command,) = [
-        line.split("npu-adapter ")[1] for line in said.splitlines() if line.startswith("  npu-adapter new")
-    ]
-    assert cli.main(shlex.split(command.replace("FRESH", str(fresh)))) == 0
-    assert "licence: mit" in (fresh / ".copier-answers.yml").read_text()
+    assert "is lost" in said
+    assert git(place, "status", "--short") == ""
+    (command,) = [line.split("npu-adapter ")[1] for line in said.splitlines() if "npu-adapter new FRESH" in line]
+    assert cli.main(shlex.split(command.replace("FRESH", str(tmp_path / "fresh")))) == 0
 
 
 def test_what_was_not_made_from_a_template_is_refused(tmp_path, capsys):
     assert cli.main(["update", str(tmp_path)]) == 2
     assert "npu-adapter new" in capsys.readouterr().err
+
+
+class Kit:
+    """A plain folder with the kit in it, such as an unpacked archive, whose template changes."""
+
+    def __init__(self, folder):
+        shutil.copytree(ROOT / "healthcheck", folder / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
+        template_in(folder)
+        (folder / "scripts").mkdir()
+        shutil.copy2(ROOT / "scripts/keep_template.py", folder / "scripts")
+        self.folder = folder
+
+    def __call__(self, *words):
+        command = [sys.executable, "-m", "healthcheck", *map(str, words)]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+
+    def keep(self):
+        command = [sys.executable, "scripts/keep_template.py"]
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def kit(tmp_path):
+    return Kit(tmp_path / "kit")
+
+
+def author_and_template_change(kit, place):
+    edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
+    committed(place, "mine")
+    edit(kit.folder / "deploy.sh", "exec vllm", "# new\nexec vllm")
+
+
+def both_changes_are_there(place):
+    text = (place / "deploy.sh").read_text()
+    return "# mine\n" in text and "# new\nexec vllm" in text
+
+
+def test_a_kept_template_outlives_the_history_of_the_repository(kit, tmp_path):
+    place = tmp_path / "mine"
+    kit.keep()
+    assert kit("new", place, "--defaults", "--data", f"kit={KIT}").returncode == 0
+    assert str(tmp_path) not in (place / ".copier-answers.yml").read_text()
+    shutil.rmtree(place / ".git")
+    author_and_template_change(kit, place)
+    done = kit("update", place)
+    assert done.returncode == 0, done.stderr
+    assert both_changes_are_there(place)
+
+
+def test_each_kept_template_is_the_version_that_its_name_says(tmp_path):
+    archives = sorted((ROOT / "healthcheck/scaffold/kept").glob("*.zip"))
+    assert archives
+    for archive in archives:
+        folder = tmp_path / archive.stem
+        with zipfile.ZipFile(archive) as packed:
+            packed.extractall(folder)
+        assert template_versions.version_of(folder).rpartition("-")[2] == archive.stem.rpartition("-")[2]
+
+
+@pytest.mark.slow
+def test_a_vendored_kit_brings_the_template_that_it_had_and_is_renewed(kit, tmp_path):
+    place = tmp_path / "mine"
+    assert kit("new", place, "--defaults", "--vendor-kit").returncode == 0
+    shutil.rmtree(place / ".git")
+    author_and_template_change(kit, place)
+    done = kit("update", place)
+    assert done.returncode == 0, done.stderr
+    assert both_changes_are_there(place)
+    (wheel,) = (place / ".kit").iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        assert b"# new\nexec vllm" in archive.read("healthcheck/template/deploy.sh")
+    git(place, "commit", "-qm", "updated")
+    assert "already up to date" in kit("update", place).stdout
+
+
+@pytest.mark.slow
+def test_the_kits_git_address_has_the_template_that_was_used(kit, tmp_path):
+    place = tmp_path / "mine"
+    clone = shutil.copytree(kit.folder, tmp_path / "clone", symlinks=True)
+    committed(clone)
+    address = f"git+file://{clone}@{git(clone, 'rev-parse', 'HEAD').strip()}"
+    assert kit("new", place, "--defaults", "--data", f"kit={address}").returncode == 0
+    shutil.rmtree(place / ".git")
+    author_and_template_change(kit, place)
+    done = kit("update", place)
+    assert done.returncode == 0, done.stderr
+    assert both_changes_are_there(place)
+
+
+@pytest.mark.slow
+def test_an_older_kit_does_not_take_a_repository_back(kit, tmp_path):
+    place = tmp_path / "mine"
+    edit(kit.folder / "healthcheck/__init__.py", '__version__ = "', '__version__ = "9.')
+    assert kit("new", place, "--defaults", "--data", f"kit={KIT}").returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "healthcheck", "update", place],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "of the kit 9." in done.stderr

@@ -1,0 +1,1 @@
+"""Adapter repositories from the template: made, adopted and updated."""

@@ -1,0 +1,86 @@
+"""What a generated repository remembers: its template, the version, and what the template was told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import yaml_text
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded, write_atomically
+from healthcheck.records import JsonValue
+from healthcheck.scaffold import template
+
+ANSWERS_FILE = ".copier-answers.yml"
+MAX_ANSWERS_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The answers of a repository.
+
+    Attributes:
+        source: template.NAME for the kit's own template, else a git address or a folder.
+        version: of the template: the kit's own numbering, or what git says of a commit; "" for a plain folder.
+        rendering: id of the tree that the template made, this file and the vendored kit left out; "" if unknown.
+        given: question → answer.
+    """
+
+    source: str
+    version: str
+    rendering: str
+    given: Mapping[str, JsonValue]
+
+    @property
+    def own(self) -> bool:
+        """Whether the kit's own template made it."""
+        return self.source == template.NAME
+
+
+def read(repository: Path) -> Answers:
+    """The answers of a repository.
+
+    Raises:
+        UsageError: it has none.
+    """
+    file = repository / ANSWERS_FILE
+    if not file.is_file():
+        raise UsageError(f"{repository} was not made by `npu-adapter new`: it has no {ANSWERS_FILE}")
+    return parse(read_bounded(file, MAX_ANSWERS_BYTES).decode("utf-8", "replace"), str(file))
+
+
+def parse(text: str, name: str) -> Answers:
+    """The answers in the text of such a file.
+
+    Raises:
+        UsageError: there are none in it.
+    """
+    document = yaml_text.load(text)
+    if not isinstance(document, dict) or not document.get("_src_path"):
+        raise UsageError(f"{name} has no answers in it; `npu-adapter new` writes it")
+    return Answers(
+        source=str(document["_src_path"]),
+        version=str(document.get("_commit") or ""),
+        rendering=str(document.get("_rendering") or ""),
+        given={key: value for key, value in document.items() if not key.startswith("_")},
+    )
+
+
+def record(repository: Path, **facts: str) -> None:
+    """Write facts about the template into the file that it made; a template may make none."""
+    file = repository / ANSWERS_FILE
+    if not file.is_file():
+        return
+    text = file.read_text(encoding="utf-8")
+    document = yaml_text.load(text)
+    if not isinstance(document, dict):
+        return
+    head = [line for line in text.splitlines() if line.startswith("#")]
+    values = {f"_{name}": value for name, value in facts.items() if value}
+    lines = [
+        f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
+        for name, value in sorted((document | values).items(), key=lambda item: not item[0].startswith("_"))
+    ]
+    write_atomically(file, "\n".join([*head, *lines, ""]).encode())

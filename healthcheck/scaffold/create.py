@@ -1,0 +1,167 @@
+"""Makes a repository from a template, or adds to one that is there."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.files import prefix
+from healthcheck.records import JsonValue
+from healthcheck.scaffold import answers, git, kit
+from healthcheck.scaffold.render import Order, render
+
+MESSAGE = "Adapter repository, as the template made it"
+MAX_SHOWN_BYTES = 1024**2
+_NOT_IN_A_TITLE = re.compile(r"[^\w .,()+-]+|\A[^\w]+")
+
+
+def order(destination: Path, given: Mapping[str, str], *, template: str | None, ask: bool, vendored: bool) -> Order:
+    """What to render for a folder; its name is the title, and the kit comes from its own address or is vendored.
+
+    `template` is a git address or a folder, None for the kit's own.
+    """
+    title = _NOT_IN_A_TITLE.sub(" ", destination.resolve().name).lstrip(" .,()+-").strip()
+    defaults = {"kit": kit.address() or kit.VENDORED} | ({"name": title} if title else {})
+    # What is known is not asked.
+    known = {"kit": defaults["kit"]} if template is None and defaults["kit"] != kit.VENDORED else {}
+    known |= {"kit": kit.VENDORED} if vendored else {}
+    source = str(Path(template).resolve()) if template and Path(template).exists() else template
+    return Order(source=source, given=known | dict(given), defaults=defaults, ask=ask)
+
+
+def create(destination: Path, wanted: Order) -> answers.Answers | None:
+    """Render into a new or empty folder, or an empty clone, and commit the result.
+
+    Raises:
+        UsageError: the destination is taken, or the template refuses an answer.
+        KitFailure: copier or git is missing, git refuses, or the disk is full.
+    """
+    git.require()
+    _refuse_taken(destination)
+    made = render(wanted, destination)
+    git.git(destination, "init", "--quiet", "--initial-branch", "main")
+    _remember(destination, destination)
+    git.commit_all(destination, MESSAGE)
+    return made
+
+
+def _refuse_taken(destination: Path) -> None:
+    if not os.path.lexists(destination):
+        return
+    inside = {path.name for path in destination.iterdir()} if destination.is_dir() else {""}
+    if inside - {".git"}:
+        adopt = f", or add to it: npu-adapter new --here {destination}" if ".git" in inside else ""
+        raise UsageError(f"{destination} is there and not empty: name a new folder{adopt}")
+    if inside and git.has_commits(destination):
+        raise UsageError(f"{destination} has commits, but not their files: git restore . brings them back")
+
+
+def _remember(repository: Path, rendered: Path) -> None:
+    """Record the id of the tree that was rendered, by which `update` knows a commit with it again."""
+    with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
+        trees = git.Trees(repository, Path(scratch))
+        tree = trees.without(trees.of_folder(rendered), (answers.ANSWERS_FILE, kit.FOLDER))
+    answers.record(rendered, rendering=tree)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """What `new --here` did.
+
+    Attributes:
+        added: files that were missing.
+        differing: files that are there and not as the template makes them; they were left alone.
+        in_the_way: files that could not be added, since something else has their place.
+        diff: from the author's files to the template's.
+    """
+
+    added: tuple[str, ...]
+    differing: tuple[str, ...]
+    in_the_way: tuple[str, ...]
+    diff: str
+
+
+def adopt(repository: Path, wanted: Order) -> Adoption:
+    """Add to a repository what the template has and it lacks; nothing is overwritten, nothing is committed.
+
+    Raises:
+        UsageError: it is not a git repository, was made from a template before, or the template refuses an answer.
+        KitFailure: copier or git is missing, or the disk is full.
+    """
+    git.require()
+    if not (repository / ".git").exists():
+        raise UsageError(f"{repository} is not the folder of a git repository: git init makes it one")
+    if (repository / answers.ANSWERS_FILE).exists():
+        raise UsageError(f"{repository} was made from a template before: npu-adapter update {repository}")
+    with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
+        rendered = Path(scratch) / "rendered"
+        render(wanted, rendered)
+        _remember(repository, rendered)
+        return _add(repository, rendered)
+
+
+def _add(repository: Path, rendered: Path) -> Adoption:
+    added: list[str] = []
+    differing: list[str] = []
+    blocked: list[str] = []
+    diff: list[str] = []
+    for source in sorted(path for path in rendered.rglob("*") if path.is_file()):
+        name = source.relative_to(rendered).as_posix()
+        target = repository / name
+        if target.is_file():
+            if target.read_bytes() != source.read_bytes():
+                differing.append(name)
+                diff.extend(_diff(name, target, source))
+        elif _blocked(repository, target):
+            blocked.append(name)
+        else:
+            _place(source, target)
+            added.append(name)
+    return Adoption(added=tuple(added), differing=tuple(differing), in_the_way=tuple(blocked), diff="".join(diff))
+
+
+def _blocked(repository: Path, target: Path) -> bool:
+    """Whether something else has the place, or a link would lead out of the repository."""
+    above = [parent for parent in target.parents if parent != repository and parent.is_relative_to(repository)]
+    return os.path.lexists(target) or any(
+        os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()) for parent in above
+    )
+
+
+def _place(source: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+    except OSError as error:
+        raise KitFailure(f"cannot write {target}: {error.strerror}") from error
+
+
+def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:
+    """From the author's file to the template's, as git shows it."""
+    if max(ours.stat().st_size, template.stat().st_size) > MAX_SHOWN_BYTES:
+        yield f"{name} is too long to be shown\n"
+        return
+    before, after = (_lines(path) for path in (ours, template))
+    for line in difflib.unified_diff(before, after, f"{name} (yours)", f"{name} (the template's)"):
+        yield line if line.endswith("\n") else f"{line}\n"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+
+
+def given_on(answer: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The answers of an earlier rendering, for the next one: the kit's place is renewed, the rest stays."""
+    now = dict(answer)
+    if str(answer.get("kit", "")).endswith(".whl"):
+        now["kit"] = kit.VENDORED
+    elif answer.get("kit") and kit.address():
+        now["kit"] = kit.address()
+    return now

@@ -1,0 +1,112 @@
+"""Renders a template. The one user of copier."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import re
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from healthcheck import extras
+from healthcheck.errors import KitError, KitFailure, UsageError
+from healthcheck.files import prefix
+from healthcheck.language import phrases_of_the_process
+from healthcheck.records import JsonValue
+from healthcheck.scaffold import answers, kit, template
+
+COPIER = "copier"
+_WRONG_ANSWER = re.compile(
+    r"(?:Validation error for question|Invalid choice for) '(?P<name>\w+)': (?P<said>.*)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What to render.
+
+    Attributes:
+        source: None for the kit's own template, else a git address or a folder.
+        version: a git reference; "" for the newest tag, or the newest commit without tags.
+        given: answers to its questions.
+        defaults: answers to what is neither given nor asked.
+        ask: what is not given is asked on the terminal.
+    """
+
+    source: str | None
+    version: str = ""
+    given: Mapping[str, JsonValue]
+    defaults: Mapping[str, JsonValue]
+    ask: bool = False
+
+
+def render(order: Order, destination: Path) -> answers.Answers | None:
+    """Render a template into a folder, a vendored kit included; returns what the folder remembers of it.
+
+    Raises:
+        UsageError: the template cannot be rendered, or refuses an answer.
+        KitFailure: the disk is full.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
+        if order.source is None:
+            folder = Path(scratch) / "template"
+            folder.mkdir()
+            version = template.export(folder)
+            if order.ask:
+                template.ask_in_language(folder, phrases_of_the_process().say)
+            _copy(str(folder), None, order, destination)
+            answers.record(destination, src_path=template.NAME, commit=version)
+        else:
+            _copy(order.source, order.version or None, order, destination)
+    if not (destination / answers.ANSWERS_FILE).is_file():
+        return None
+    made = answers.read(destination)
+    if made.given.get("kit") == kit.VENDORED:
+        kit.vendor(destination)
+    return made
+
+
+def _copy(source: str, reference: str | None, order: Order, destination: Path) -> None:
+    copier = _copier()
+    # Copier says three times over that a template has no tags, and `quiet` does not stop it.
+    silence = contextlib.nullcontext() if order.ask else contextlib.redirect_stderr(io.StringIO())
+    with warnings.catch_warnings(), silence:
+        warnings.simplefilter("ignore")
+        try:
+            copier.run_copy(
+                source, destination, data=dict(order.given), user_defaults=dict(order.defaults),
+                defaults=not order.ask, vcs_ref=reference, quiet=True,
+            )  # fmt: skip
+        except copier.errors.CopierAnswersInterrupt as error:
+            raise KeyboardInterrupt from error
+        except (copier.errors.CopierError, ValueError, OSError, subprocess.SubprocessError) as error:
+            raise _refusal(error, source, order.given) from error
+
+
+def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> KitError:
+    """Whose failure it is: that of an answer, of the template, or of a full disk."""
+    wrong = _WRONG_ANSWER.fullmatch(str(error))
+    if wrong:
+        return UsageError(f"{wrong['name']} is {given.get(wrong['name'], '')!r}: {_one_line(wrong['said'])}")
+    said = f"the template at {source} cannot be rendered: {_one_line(error)}"
+    full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return KitFailure(said) if full else UsageError(said)
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
+
+
+def _copier() -> ModuleType:
+    try:
+        import copier  # noqa: PLC0415 - an extra, and slow to import
+        import copier.errors  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise UsageError(f"making a repository needs copier: {extras.install_command(COPIER)}") from error
+    return copier

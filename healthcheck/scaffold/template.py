@@ -1,0 +1,143 @@
+"""The kit's own template: where it is, what it asks, its version, and the earlier versions that the kit keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from healthcheck import __version__, yaml_text
+from healthcheck.errors import KitFailure, UsageError
+from healthcheck.nearest import hint
+
+PACKAGE = Path(__file__).resolve().parents[1]
+KEPT = Path(__file__).resolve().with_name("kept")
+"""One archive for each released version, named after it; scripts/keep_template.py writes them."""
+NAME = "npu-adapter-kit"
+"""What a repository records as its template, wherever the kit was."""
+_FILES = ("copier.yml", "deploy.sh")
+_JUNK = re.compile(r"__pycache__|.*\.pyc|\..*_cache")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of the template.
+
+    Attributes:
+        choices: what may answer it; empty if any text may.
+        labels: what stands for the choices on a terminal; empty if they stand for themselves.
+    """
+
+    name: str
+    help: str
+    choices: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+
+
+def template_folder() -> Path:
+    """The template that the kit brings: a folder of the wheel, or the checkout that the kit runs from.
+
+    Raises:
+        KitFailure: it is not there.
+    """
+    for folder in (PACKAGE / "template", PACKAGE.parent):
+        if (folder / "copier.yml").is_file():
+            return folder
+    raise KitFailure("the template is missing from this installation of the kit: install it again")
+
+
+def export(destination: Path, source: Path | None = None) -> str:
+    """Copy the template, the kit's own or that of a checkout, into a folder; returns the version of its files."""
+    source = source or template_folder()
+    for path in paths(source):
+        (destination / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source / path, destination / path)
+    return version_of(destination)
+
+
+def paths(source: Path) -> tuple[str, ...]:
+    """The template's files, relative to its folder; those behind links of a checkout, too."""
+    found = list(_FILES)
+    for folder, folders, names in os.walk(source / "templates", followlinks=True):
+        folders[:] = [name for name in folders if not _JUNK.fullmatch(name)]
+        found += [os.path.relpath(f"{folder}/{name}", source) for name in names if not _JUNK.fullmatch(name)]
+    return tuple(sorted(found))
+
+
+def version_of(folder: Path) -> str:
+    """The kit's version and a digest of the exported files: between two releases the template changes, too."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return f"{__version__}-{digest.hexdigest()[:12]}"
+
+
+def keep(folder: Path) -> Path:
+    """Pack the present version into a folder of kept ones, the same bytes each time; returns the archive."""
+    exported = folder / "exported"
+    version = export(exported)
+    archive = folder / f"{version}.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(path for path in exported.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(path.relative_to(exported).as_posix(), (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
+            packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    shutil.rmtree(exported)
+    return archive
+
+
+def questions() -> tuple[Question, ...]:
+    """The questions of the kit's own template, in its order."""
+    document = yaml_text.load((template_folder() / "copier.yml").read_text(encoding="utf-8"))
+    assert isinstance(document, dict)
+    return tuple(
+        Question(
+            name=name,
+            help=str(entry.get("help", "")),
+            choices=_choices(entry.get("choices")),
+            labels=_labels(entry.get("choices")),
+        )
+        for name, entry in document.items()
+        if isinstance(entry, dict)
+    )
+
+
+def _choices(choices: object) -> tuple[str, ...]:
+    values = choices.values() if isinstance(choices, dict) else choices or ()
+    return tuple(str(value) for value in values) if isinstance(values, Sequence | type({}.values())) else ()
+
+
+def _labels(choices: object) -> tuple[str, ...]:
+    return tuple(map(str, choices)) if isinstance(choices, dict) else ()
+
+
+def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:
+    """Have an exported template ask in the language of `say`; what it makes stays the same."""
+    file = folder / "copier.yml"
+    text = file.read_text(encoding="utf-8")
+    for question in questions():
+        text = text.replace(f"help: {question.help}\n", f"help: {say(question.help)}\n")
+        for label in question.labels:
+            text = text.replace(f"    {label}: ", f"    {say(label)}: ")
+    file.write_text(text, encoding="utf-8")
+
+
+def check_answers(answers: Mapping[str, str]) -> None:
+    """Compare answers with the kit's own template.
+
+    Raises:
+        UsageError: the template has no such question or choice; the message lists the right ones.
+    """
+    asked = {question.name: question for question in questions()}
+    for name, answer in answers.items():
+        if name not in asked:
+            raise UsageError(f"the template does not ask for {name!r}; it asks for {', '.join(asked)}")
+        choices = asked[name].choices
+        if choices and answer not in choices:
+            raise UsageError(f"{name} is {answer!r}; the choices are {', '.join(choices)}{hint(answer, choices)}")

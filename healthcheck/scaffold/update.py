@@ -1,0 +1,160 @@
+"""Merges what changed in the template into a repository that was made from it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from healthcheck import __version__
+from healthcheck.errors import KitError, UsageError
+from healthcheck.files import prefix
+from healthcheck.records import JsonValue
+from healthcheck.scaffold import answers, earlier, git, kit
+from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
+from healthcheck.scaffold.create import given_on
+from healthcheck.scaffold.render import Order, render
+
+_UNSTAMPED = (ANSWERS_FILE, kit.FOLDER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """An update of a repository from the template at `source`.
+
+    Attributes:
+        before, after: the template's versions; "" if it has none, as a plain folder.
+        changes: the changed files, as git lists them; "" for none.
+        conflicts: files in which the author and the template changed the same lines.
+    """
+
+    source: str
+    before: str
+    after: str
+    changes: str
+    conflicts: tuple[str, ...]
+
+
+def update(repository: Path) -> Update:
+    """Merge the present version of the template: the kit's own, or the newest tag or commit of another.
+
+    A three-way merge by git, in the index and the working tree: the base is what the template made then, theirs is
+    what it makes now of the same answers. The commit is the author's.
+
+    Raises:
+        UsageError: it was not made from a template, has uncommitted changes, or its template's state then is lost.
+    """
+    git.require()
+    made = answers.read(repository)
+    _refuse_unready(repository, made)
+    with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
+        merge = _Merge(repository, made, Path(scratch))
+        theirs, after = merge.theirs()
+        changes, conflicts = merge.into_the_working_copy(theirs, after)
+    return Update(source=made.source, before=made.version, after=after, changes=changes, conflicts=conflicts)
+
+
+def _refuse_unready(repository: Path, made: Answers) -> None:
+    if not git.has_commits(repository):
+        raise UsageError(f"{repository} has no commit to merge into: commit it first")
+    if git.git(repository, "status", "--porcelain", "--", ".").strip():
+        raise UsageError(f"{repository} has uncommitted changes: commit or stash them first")
+    release = made.version.partition("-")[0]
+    if made.own and _numbers(release) > _numbers(__version__):
+        raise UsageError(f"{repository} is from the template of the kit {release}, and this is {__version__}")
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".") if part.isdecimal()]
+
+
+class _Merge:
+    """One merge; `scratch` is an empty folder that lives as long."""
+
+    def __init__(self, repository: Path, made: Answers, scratch: Path) -> None:
+        self._repository = repository
+        self._made = made
+        self._scratch = scratch
+        self._within = git.git(repository, "rev-parse", "--show-prefix").rstrip("\n")
+        indexes = scratch / "indexes"
+        indexes.mkdir()
+        self._trees = git.Trees(repository, indexes)
+
+    def theirs(self) -> tuple[str, str]:
+        """The tree that the template makes now, and the template's version."""
+        folder = self._scratch / "theirs"
+        now = render(self._order("", given_on(self._made.given)), folder / self._within)
+        tree = self._trees.without(self._trees.of_folder(folder), self._unstamped())
+        answers.record(folder / self._within, rendering=tree)
+        return self._trees.of_folder(folder), now.version if now else ""
+
+    def into_the_working_copy(self, theirs: str, after: str) -> tuple[str, tuple[str, ...]]:
+        """Merge; returns the changes as git lists them, and the files with conflicts."""
+        head = git.git(self._repository, "rev-parse", "HEAD^{tree}").strip()
+        base = self._trees.with_entries(self._base(), head, self._unstamped())
+        if base == theirs:
+            return "", ()
+        old = self._trees.commit(base, f"the template {self._made.version}".strip())
+        new = self._trees.commit(theirs, f"the template {after}".strip(), old)
+        done = git.attempt(self._repository, "-c", "rerere.enabled=false", "cherry-pick", "--no-commit", new)
+        listed = git.git(self._repository, "diff", "--name-only", "--diff-filter=U", "--relative", "-z")
+        conflicts = tuple(filter(None, listed.split("\0")))
+        if done.returncode and not conflicts:
+            raise UsageError(
+                f"git cannot merge the template into {self._repository}: {' '.join(done.stderr.split())}"
+            )
+        return git.git(self._repository, "status", "--short", "--", "."), conflicts
+
+    def _unstamped(self) -> tuple[str, ...]:
+        return tuple(f"{self._within}{name}" for name in _UNSTAMPED)
+
+    def _base(self) -> str:
+        """The tree that the template made then: rendered again, or else as it was committed."""
+        made, folder = self._made, self._scratch / "base"
+        source, said = made.source, "a plain folder has no versions"
+        if made.own:
+            found = earlier.unpack(self._repository, made, self._scratch / "earlier")
+            source, said = str(found or ""), f"the template {made.version} is nowhere to be had"
+        if source and made.version:
+            try:
+                version = "" if made.own else made.version
+                render(replace(self._order(version, made.given), source=source), folder / self._within)
+                return self._trees.of_folder(folder)
+            except KitError as error:
+                said = str(error)
+        committed = self._first_commit()
+        if committed:
+            return committed
+        raise UsageError(
+            f"what {made.source} made of {self._repository} is lost: {said}, and no commit has it as it was. "
+            + _by_hand(self._repository, made)
+        )
+
+    def _first_commit(self) -> str:
+        """The commit that brought the answers, if it has exactly what was rendered then; "" otherwise."""
+        log = ("log", "--diff-filter=A", "--format=%H", "--", ANSWERS_FILE)
+        for commit in git.git(self._repository, *log).split():
+            stored = git.attempt(self._repository, "show", f"{commit}:{ANSWERS_FILE}")
+            try:
+                rendering = answers.parse(stored.stdout, commit).rendering
+            except KitError:
+                continue
+            if rendering and rendering == self._trees.without(commit, _UNSTAMPED):
+                return commit
+        return ""
+
+    def _order(self, version: str, given: Mapping[str, JsonValue]) -> Order:
+        source = None if self._made.own else self._made.source
+        return Order(source=source, version=version, given=given, defaults={"kit": kit.address() or kit.VENDORED})
+
+
+def _by_hand(repository: Path, made: Answers) -> str:
+    """How to bring a repository up to date that has no version to compare with."""
+    data = " ".join(f"--data {shlex.quote(f'{name}={value}')}" for name, value in made.given.items())
+    return (
+        f"Make a fresh one with its answers, and take over what you want:\n"
+        f"  npu-adapter new FRESH --defaults {data}\n"
+        f"  diff -ru -x .git {shlex.quote(str(repository))} FRESH"
+    )
