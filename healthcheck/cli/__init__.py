@@ -5,7 +5,6 @@ Each module has `arguments(parser)`, which declares its options, and `run(option
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import os
@@ -16,14 +15,17 @@ import traceback
 from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli import outlets
-from healthcheck.cli.parsing import Parser, Version
+from healthcheck.cli.parsing import Parser, Version, language_argument, take_language
 from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError
+from healthcheck.language import phrases_of_the_process
 
 COMMANDS = {
     "new": "make a new adapter repository from the template",
     "update": "bring a repository up to date with the template it was made from",
     "verify": "check a repository and its weights before submission",
+    "fleet": "verify many adapters on many machines",
     "probe": "measure the accuracy of a running server",
+    "numerics": "check that a running server computes the same in every situation",
     "score": "weigh and rank the samples of a probe run by scores of your own",
     "compare": "compare two probe runs on the same problems",
     "read": "read a report of the service and recompute it",
@@ -33,6 +35,7 @@ COMMANDS = {
     "explain": "explain a check",
     "doctor": "show which optional parts of the kit's own environment are there",
     "completion": "print a completion script for a shell",
+    "man": "print the manual page",
 }
 EXIT_STATUSES = """\
 exit status:
@@ -61,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    asked = next((word for word in arguments if not word.startswith("-")), "")
+    take_language(arguments)
+    asked = next((word for word in arguments if word in COMMANDS), "")
     with _ended_at_once_by_ctrl_c():
         parser = parser_for({asked})
     options, unknown = parser.parse_known_args(arguments)
@@ -120,7 +124,7 @@ def _ended_at_once_by_ctrl_c() -> Iterator[None]:
 
 
 def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
-    print(f"npu-adapter: {_shown(str(error))}", file=sys.stderr)
+    print(f"npu-adapter: {phrases_of_the_process().say(_shown(str(error)))}", file=sys.stderr)
     return status
 
 
@@ -138,16 +142,16 @@ def parser_for(wanted: Collection[str]) -> Parser:
         description="Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
         "evaluation services. A pass here is a pass there.",
         epilog=EXIT_STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    language_argument(parser)
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     parser.set_defaults(parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, text in COMMANDS.items():
         command = commands.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
+            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES
+        )
+        language_argument(command)
         if name in wanted:
             module = importlib.import_module(f"healthcheck.cli.{name}")
             module.arguments(command)

@@ -6,12 +6,15 @@ import argparse
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import place
-from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.cli.places import new_place, place
+from healthcheck.errors import ExitStatus
+from healthcheck.language import phrases_of_the_process
 from healthcheck.probe.folder import load
+from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.records import SCHEMA
@@ -42,19 +45,53 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             3: "undecided",
         }
     )
-    margin = f"loss of accuracy that does not matter, as a share (default: {MARGIN}, which is 5 points)"
-    parser.add_argument("--margin", type=number_types.number(), default=MARGIN, metavar="D", help=margin)
+    margin = (
+        f"loss of accuracy that does not matter, in points: 5 or 5%% (default); below 1 it is a share: {MARGIN}"
+    )
+    parser.add_argument("--margin", type=number_types.margin, default=MARGIN, metavar="POINTS", help=margin)
     output.json_argument(parser, "everything")
+    parser.add_argument("--html", type=new_place, metavar="FILE", help="write a page with both runs side by side")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print; 0 no worse than the margin, 1 worse, 3 undecided."""
-    if not 0 < options.margin < 1:
-        raise UsageError(f"--margin is a share between 0 and 1, such as 0.05 for 5 points, not {options.margin:g}")
-    output.refuse_unwritable(options.json)
-    result = compare_runs(load(options.first), load(options.second), margin=options.margin)
+    output.refuse_unwritable(options.json, options.html)
+    runs = (load(options.first), load(options.second))
+    result = compare_runs(*runs, margin=options.margin)
     output.show(lines_of(result), options.json, lambda: as_json(result))
+    if options.html:
+        _write_page(options.html, result, runs)
     return _STATUS[result.comparisons[0].shift]
+
+
+def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) -> None:
+    """Write the page.
+
+    Raises:
+        KitFailure: it cannot be written.
+    """
+    from healthcheck.report import folder, side_by_side  # noqa: PLC0415 - jinja2 is for those who want a page
+
+    rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
+    folder.save(
+        file, side_by_side.render(result, runs, _verdict(result.comparisons[0]), rows, phrases_of_the_process())
+    )
+
+
+_HEADING = ("tier", "problems", "A, %", "B, %", "B - A, points", "95 % interval", "p")
+
+
+def _cells(part: Comparison) -> tuple[str, ...]:
+    difference = part.difference if not part.too_few else None
+    return (
+        plain(part.tier),
+        str(part.problems),
+        f"{100 * part.first:.2f}",
+        f"{100 * part.second:.2f}",
+        points(difference.value) if difference else "too few problems",
+        f"{points(difference.low)} to {points(difference.high)}" if difference else "",
+        _p(part.tests[-1].changed_p),
+    )
 
 
 def as_json(result: TwoRuns) -> dict[str, object]:
@@ -104,13 +141,9 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
 
 def _verdict(whole: Comparison) -> str:
     """The conclusion, and no more: a loss that is not excluded is not shown."""
-    margin, test = f"{100 * whole.margin:.1f} points", whole.tests[-1]
-    changed = f"; on these very problems something changed (p {_p(test.changed_p)})"
-    if whole.difference is None or whole.too_few:
-        return (
-            f"undecided: {whole.problems} problems are too few for an interval (at least {LEAST_PROBLEMS}, better "
-            f"120){changed if test.changed_p < _SMALL else ''}"
-        )
+    margin = f"{100 * whole.margin:.1f} points"
+    if whole.difference is None or whole.shift is Shift.UNDECIDED:
+        return f"undecided: {_undecided(whole, margin)}"
     between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
     if whole.shift is Shift.NO_WORSE:
         smaller = f"; a smaller loss is shown ({_shown(whole)})" if whole.loss_shown else ""
@@ -118,19 +151,32 @@ def _verdict(whole: Comparison) -> str:
         return f"no worse: a loss of {margin} is excluded ({bound}){smaller}"
     if whole.beyond_margin:
         return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
-    if whole.shift is Shift.WORSE:
-        return f"worse: B lost accuracy ({_shown(whole)}); whether more than the margin of {margin} is open"
+    return f"worse: B lost accuracy ({_shown(whole)}); whether more than the margin of {margin} is open"
+
+
+def _undecided(whole: Comparison, margin: str) -> str:
+    """Why, and what would settle it."""
+    test = whole.tests[-1]
+    changed = f"; on these very problems something changed (p {_p(test.changed_p)})"
+    changed = changed if test.changed_p < _SMALL else ""
+    if whole.difference is None or whole.too_few:
+        least = f"at least {LEAST_PROBLEMS}, better 120"
+        return f"{whole.problems} problems are too few for an interval ({least}){changed}"
+    if whole.within_margin:
+        return (
+            f"A is right in {100 * whole.first:.1f} %, so that losing everything would be within the margin of "
+            f"{margin}; compare with a sound run, or give a smaller --margin"
+        )
     if whole.difference.low > -whole.margin:
         return (
-            f"undecided: too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
-            f"{100 * whole.lower_bound:+.1f}, as if two more did){changed if test.changed_p < _SMALL else ''}; "
-            "use more problems"
+            f"too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
+            f"{100 * whole.lower_bound:+.1f}, as if two more did){changed}; use more problems"
         )
+    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
     return (
-        f"undecided: neither a loss nor its absence is shown (p {_p(whole.loss_p)}, a loss needs {LOSS_ERROR:g} or "
-        f"less; 95 % interval {between}, margin {margin})"
-        f"{changed if test.changed_p < _SMALL else ''}; if the difference stays, about {whole.problems_needed} "
-        "problems in both runs settle it"
+        f"neither a loss nor its absence is shown (p {_p(whole.loss_p)}, a loss needs {LOSS_ERROR:g} or "
+        f"less; 95 % interval {between}, margin {margin}){changed}; if the difference stays, about "
+        f"{whole.problems_needed} problems in both runs settle it"
     )
 
 

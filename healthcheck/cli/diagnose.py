@@ -12,46 +12,60 @@ from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus
 from healthcheck.service.blocks import Line
-from healthcheck.service.diagnosis import Diagnosis, Hit, diagnose, diagnose_stream
+from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
+from healthcheck.service.evidence import Hit
+from healthcheck.service.repairs import Setup, repair, setup_of
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = (
-        "Find the cause of a failed launch in its log: the first specific failure that\n"
-        "the kit knows, with the lines, the cause, the fix and the source; else the last\n"
-        "error block. The log may be of any size."
+        "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
+        "that the last error shows, with the lines, the cause, the fix and the source.\n"
+        "Where several known failures may be the cause, all of them are listed. Where\n"
+        "none is known, the kit says of what kind the last error is, and no cause. The\n"
+        "log may be of any size. In the folder of a repository, the fix names its\n"
+        "adapter.toml, and no variable that it sets already."
     )
     parser.epilog = exit_statuses(
-        {0: "a cause was found", 2: "wrong usage, or a log that cannot be read", 3: "no cause was found"}
+        {
+            0: "a cause was found, or the kind of the last error",
+            2: "wrong usage, or a log that cannot be read",
+            3: "neither was found, or several possible causes",
+        }
     )
     parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
     output.json_argument(parser, "the diagnosis")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnosis; 0 if a cause was found, 3 if none was."""
+    """Print the diagnosis; 0 if a cause was found, or the kind of the last error; else 3."""
     output.refuse_unwritable(options.json)
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
-    text = _text(found, "standard input" if name == "-" else name)
-    output.show(text, options.json, lambda: _record(found))
-    return ExitStatus.READY if found.cause else ExitStatus.INCONCLUSIVE
+    setup = setup_of(Path.cwd())
+    text = _text(found, "standard input" if name == "-" else name, setup)
+    output.show(text, options.json, lambda: _record(found, setup))
+    return ExitStatus.READY if found.named else ExitStatus.INCONCLUSIVE
 
 
-def _text(found: Diagnosis, name: str) -> Iterable[str]:
+def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
     if found.cause:
-        failure = found.cause.failure
-        yield f"{failure.id}: {failure.cause}"
-        yield f"  fix:    {failure.fix}"
-        yield f"  source: {'; '.join(failure.sources)}"
+        yield from _known(found.cause, setup, "fix")
         yield f"  in {name}:"
-        yield from _quoted(found.cause.lines)
-    else:
+    elif found.candidates:
+        yield f"possible causes in {name}, of which none is proved:"
+        for hit in found.candidates:
+            yield from _known(hit, setup, "fix")
+            yield from _quoted(hit.lines)
+    elif not found.kind:
         yield f"no known failure in {name} ({found.lines} line{'' if found.lines == 1 else 's'})"
-    if found.block and not found.cause:
-        yield "the last error block:"
-        yield from _quoted(found.block)
+    if found.kind:
+        yield from _known(found.kind, setup, "look")
+        yield f"  no known cause: this is only what the last error of {name} says"
+    if not found.cause and (found.block or found.end):
+        yield "the last error block:" if found.block else "no line looks like an error; the last lines:"
+    yield from _quoted(found.telling or found.end)
     if found.others:
         yield "also there:"
         for hit in found.others:
@@ -59,26 +73,39 @@ def _text(found: Diagnosis, name: str) -> Iterable[str]:
             yield f"  line {hit.lines[0].number}: {failure.id} ({failure.severity.name.lower()}): {failure.cause}"
 
 
+def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
+    yield f"{hit.failure.id}: {hit.failure.cause}"
+    yield f"  {word + ':':<7} {repair(hit.failure, setup)}"
+    yield f"  source: {'; '.join(hit.failure.sources)}"
+
+
 def _quoted(lines: Iterable[Line]) -> Iterable[str]:
     return (f"  {line.number:>7}  {line.text}" for line in lines)
 
 
-def _record(found: Diagnosis) -> dict[str, object]:
+def _record(found: Diagnosis, setup: Setup) -> dict[str, object]:
     return {
-        "schema": 1,
-        "cause": _hit(found.cause) if found.cause else None,
-        "others": [_hit(hit) for hit in found.others],
-        "block": [{"line": line.number, "text": line.text} for line in found.block],
+        "schema": 2,
+        "cause": _hit(found.cause, setup) if found.cause else None,
+        "candidates": [_hit(hit, setup) for hit in found.candidates],
+        "kind": _hit(found.kind, setup) if found.kind else None,
+        "others": [_hit(hit, setup) for hit in found.others],
+        "block": _lines(found.block),
+        "end": _lines(found.end),
         "lines": found.lines,
     }
 
 
-def _hit(hit: Hit) -> dict[str, object]:
+def _hit(hit: Hit, setup: Setup) -> dict[str, object]:
     return {
         "id": hit.failure.id,
         "severity": hit.failure.severity.name.lower(),
         "cause": hit.failure.cause,
-        "fix": hit.failure.fix,
+        "fix": repair(hit.failure, setup),
         "sources": list(hit.failure.sources),
-        "matches": [{"line": line.number, "text": line.text} for line in hit.lines],
+        "matches": _lines(hit.lines),
     }
+
+
+def _lines(lines: Iterable[Line]) -> list[dict[str, object]]:
+    return [{"line": line.number, "text": line.text} for line in lines]

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from healthcheck import contract, programs, scaffold
+from healthcheck import contract, extras, programs
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses, version
 from healthcheck.errors import Blocked
 from healthcheck.plan.engine_config.environment import MAKE, find_python
+from healthcheck.probe.grading import judge
 from healthcheck.processes import holders
 from healthcheck.sandbox.box import unavailable
 from healthcheck.sandbox.job import Mode
+from healthcheck.scaffold.render import COPIER
 
 _ASK_S = 20.0
 
@@ -59,7 +61,7 @@ def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
     for part in parts:
         mark = "yes" if part.found else "NO " if part.needed else "no "
         yield f"{mark}  {part.name:<22} {part.found or part.without}"
-        yield f"     {'':<22} for {part.use}"
+        yield " " * 28 + f"for {part.use}"
 
 
 def look() -> Iterator[Part]:
@@ -80,8 +82,15 @@ def look() -> Iterator[Part]:
         without=f"taken by {taken}: end it before a launch", use="the service stage: deploy.sh serves there",
     )  # fmt: skip
     yield Part(
-        name="copier", found=_distribution("copier"), without=scaffold.INSTALL,
+        name=COPIER, found=_distribution(COPIER), without=extras.install_command(COPIER),
         use="npu-adapter new and update",
+    )  # fmt: skip
+    yield Part(
+        name=judge.PACKAGE, found=_distribution(judge.PACKAGE),
+        without="only numbers, words and choices are graded; for expressions: "
+        f"{extras.install_command(judge.PACKAGE)}",
+        use="probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
+        "the kit itself judges the rest",
     )  # fmt: skip
     yield from _engines()
 

@@ -6,6 +6,7 @@ import argparse
 
 from healthcheck import catalogue
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.language import of_the_process
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,9 +15,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    say = of_the_process()
     if options.id is None:
         for page in catalogue.pages():
-            print(f"{page.id:<28} {page.title}")
+            print(f"{page.id:<28} {say(page.title)}")
         return 0
-    print(catalogue.text(catalogue.page(options.id)), end="")
+    print(catalogue.text(catalogue.page(options.id), say), end="")
     return 0

@@ -5,51 +5,80 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from pathlib import Path
 
-from healthcheck import scaffold
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place
 from healthcheck.errors import UsageError
+from healthcheck.language import phrases_of_the_process
+from healthcheck.scaffold import kit, template
+from healthcheck.scaffold.create import Adoption, adopt, create, order
+from healthcheck.scaffold.render import Order
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses({0: "made", 2: "wrong usage; nothing was made"})
     parser.add_argument(
-        "destination", metavar="DEST", type=new_place, help="a folder that does not exist, or is empty"
-    )
+        "destination", metavar="DEST", nargs="?", type=new_place,
+        help="a folder that does not exist, or is empty, or an empty clone",
+    )  # fmt: skip
+    parser.add_argument(
+        "--here", action="store_true",
+        help="add what is missing to an existing repository, DEST or this folder, and overwrite nothing",
+    )  # fmt: skip
     parser.add_argument("--task", metavar="CODE", help="text-generation, image-text-to-text or any-to-any")
     parser.add_argument(
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
     )
     parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
     parser.add_argument(
+        "--vendor-kit", action="store_true",
+        help=f"put the kit's wheel into {kit.FOLDER}/ for the workflows, in place of its git address",
+    )  # fmt: skip
+    parser.add_argument(
         "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the repository and print the next steps."""
-    answers = _answers(options.data, options.task)
-    if options.template is None:
-        scaffold.check_answers(answers)
-    ask = not options.defaults
-    if ask and not sys.stdin.isatty():
-        ask = False
-        missing = [question.name for question in scaffold.questions() if question.name not in answers]
-        if options.template is not None or missing:
-            raise UsageError(
-                f"no terminal to prompt for {', '.join(missing) or 'answers'}: add --defaults or --data K=V"
-            )
-    scaffold.create(options.destination, answers, template=options.template, ask=ask)
-    place = shlex.quote(str(options.destination))
-    print(f"""\
-{options.destination} is a git repository with its first commit. Next:
-
+    """Make the repository, or add to one, and print the next steps."""
+    if options.destination is None and not options.here:
+        raise UsageError("name the folder to make: npu-adapter new my-adapter (--here adds to this one)")
+    destination = options.destination or Path()
+    wanted = _order(options, destination)
+    place = shlex.quote(str(destination))
+    if options.here:
+        print(_adopted(adopt(destination, wanted), place), end="")
+        return 0
+    made = create(destination, wanted)
+    say = phrases_of_the_process().say
+    print(say(f"{destination} is a git repository with its first commit. Next:"))
+    print(f"""
   cd {place}
-  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # the launch plan, with reasons
-  npu-adapter verify . --weights /folder/of/the/weights           # what the service would find""")
+  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # {say("the launch plan, with reasons")}
+  npu-adapter verify . --weights /folder/of/the/weights           # {say("what the service would find")}""")
+    if made and made.given.get("kit") == kit.VENDORED and not options.vendor_kit:
+        print()
+        print(say(f"No git address of this kit is known: its wheel is in {kit.FOLDER}/, for the workflows."))
     return 0
+
+
+def _order(options: argparse.Namespace, destination: Path) -> Order:
+    answers = _answers(options.data, options.task)
+    if options.vendor_kit and "kit" in answers:
+        raise UsageError("--vendor-kit and --data kit=… say two things: leave one away")
+    if options.template is None:
+        template.check_answers(answers)
+    wanted = order(
+        destination, answers, template=options.template, ask=not options.defaults, vendored=options.vendor_kit
+    )
+    if wanted.ask and not sys.stdin.isatty():
+        missing = [question.name for question in template.questions() if question.name not in wanted.given]
+        raise UsageError(
+            f"no terminal to prompt for {', '.join(missing) or 'answers'}: add --defaults or --data K=V"
+        )
+    return wanted
 
 
 def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
@@ -62,3 +91,16 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
     if task is not None:
         answers["task"] = task
     return answers
+
+
+def _adopted(done: Adoption, place: str) -> str:
+    say, labelled = phrases_of_the_process().say, phrases_of_the_process().labelled
+    lines = [done.diff]
+    lines += [f"{labelled('added', name)}\n" for name in done.added]
+    lines += [
+        f"{say(f'left as it is; the diff above is what the template has: {name}')}\n" for name in done.differing
+    ]
+    lines += [f"{say(f'not added, something else has its place: {name}')}\n" for name in done.in_the_way]
+    lines.append(f"{say('Nothing was overwritten, nothing is committed. Next:')}\n\n")
+    lines.append(f"  git -C {place} add --all && git -C {place} commit\n")
+    return "".join(lines)

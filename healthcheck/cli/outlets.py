@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from healthcheck.errors import ExitStatus
+from healthcheck.language import phrases_of_the_process
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -113,7 +114,8 @@ def lasting() -> Iterator[None]:
         sys.stdout.flush()
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
-            print(f"npu-adapter: cannot write standard output: {lost.strerror}", file=sys.stderr)
+            say = phrases_of_the_process().say
+            print(f"npu-adapter: {say(f'cannot write standard output: {lost.strerror}')}", file=sys.stderr)
         sys.stdout, sys.stderr = out, err
         for text in outlets:
             text.close()

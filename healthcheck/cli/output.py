@@ -11,10 +11,12 @@ import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from healthcheck.cli.places import new_place
 from healthcheck.errors import ExitStatus, KitFailure, UsageError
+from healthcheck.language import phrases_of_the_process
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
 
@@ -28,10 +30,15 @@ def arguments(group: argparse._ActionsContainer) -> None:
     """Declare the options."""
     json_argument(group, "the report")
     group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
+    group.add_argument(
+        "--sarif", type=new_place, metavar="FILE", help="write the findings as SARIF, for code scanning"
+    )
     loudness = group.add_mutually_exclusive_group()
-    loudness.add_argument("--quiet", action="store_true", help="no progress; only problems and the verdict")
     loudness.add_argument(
-        "--verbose", action="store_true", help="every step and result as a line on standard error"
+        "--quiet", action="store_true", help="no progress; a line for each problem, and the verdict"
+    )
+    loudness.add_argument(
+        "--verbose", action="store_true", help="every step on standard error, and every check in the result"
     )
 
 
@@ -63,14 +70,22 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
 
     if options.quiet:
         return lines.NoProgress()
-    return lines.LineProgress() if options.verbose else terminal.TerminalProgress()
+    phrases = phrases_of_the_process()
+    return lines.LineProgress(phrases) if options.verbose else terminal.TerminalProgress(phrases)
 
 
 def end_with_a_report() -> None:
     """Have SIGTERM and SIGHUP (a closed session) end a run as Ctrl-C does; nohup(1) is respected."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, _as_ctrl_c)
+
+
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does now: an event loop that runs ends its tasks, anything else is interrupted."""
+    handler = signal.getsignal(signal.SIGINT)
+    interrupt = handler if callable(handler) else signal.default_int_handler
+    interrupt(number, frame)
 
 
 def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None = None) -> None:
@@ -148,7 +163,8 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
 
     redact = redactor(os.environ)
     if json != STDOUT:
-        print(redact("\n".join(lines)))
+        say = phrases_of_the_process().say
+        print(redact("\n".join(map(say, lines))))
     if json:
         text = json_text.dump(redacted(json_text.plain(record()), redact))
         folder.save(json, text) if json != STDOUT else _to_stdout(text)
@@ -167,26 +183,31 @@ def publish(
     A file that cannot be written is kept elsewhere, with a message: a full disk does not lose a run of hours.
     """
     from healthcheck.redact import redacted_report, redactor  # noqa: PLC0415 - see progress()
-    from healthcheck.report import folder, github, junit, lines, machine, terminal  # noqa: PLC0415
+    from healthcheck.report import folder, github, junit, lines, machine, sarif, terminal  # noqa: PLC0415
 
     report = redacted_report(report, redactor(os.environ))
     text = machine.render(report)
+    phrases = phrases_of_the_process()
     to_stdout = options.json == STDOUT
     if to_stdout:
         _to_stdout(text)
     elif options.quiet:
-        print("\n".join(lines.brief(report)))
+        print("\n".join(lines.brief(report, phrases)))
+    elif options.verbose:
+        terminal.show_everything(report, phrases)
     else:
-        terminal.show(report)
+        terminal.show(report, phrases)
     kept = []
     if options.json and not to_stdout:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report))))
-    written = out if out and _keep(out, lambda path: folder.write(path, report, run)) else None
+    if options.sarif:
+        kept.append(_keep(options.sarif, lambda path: folder.save(path, sarif.render(report))))
+    written = out if out and _keep(out, lambda path: folder.write(path, report, run, phrases)) else None
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        github.publish(report)
+        github.publish(report, phrases)
     return Published(status=exit_status(report) if all(kept) else ExitStatus.KIT_FAILED, folder=written)
 
 
@@ -195,7 +216,8 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
     try:
         write(path)
     except KitFailure as error:
-        print(f"npu-adapter: {error}; {_elsewhere(path, write)}", file=sys.stderr)
+        say = phrases_of_the_process().say
+        print(f"npu-adapter: {say(f'{error}; {_elsewhere(path, write)}')}", file=sys.stderr)
         return False
     return True
 

@@ -3,31 +3,75 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from healthcheck import __version__, programs
 from healthcheck.errors import ExitStatus
+from healthcheck.language import VARIABLE, Language, of_the_process, phrases_of_the_process, wrapped
 from healthcheck.nearest import hint
 
 _INVALID_CHOICE = re.compile(r"invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.DOTALL)
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0
+_LANGUAGE = "--lang"
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """The help in the language of the user, whose lines are as wide as they look."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._say = of_the_process()
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None = None,
+    ) -> None:
+        """Add the usage, with the word in front."""
+        super().add_usage(usage, actions, groups, self._say("usage: ") if prefix is None else prefix)
+
+    def start_section(self, heading: str | None) -> None:
+        """Begin a group of options."""
+        super().start_section(self._say(heading) if heading else heading)
+
+    def add_text(self, text: str | None) -> None:
+        """Add a description or an epilog."""
+        super().add_text(self._say(text) if text else text)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return self._say(action.help) if action.help else action.help
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(text, width)
 
 
 class Parser(argparse.ArgumentParser):
     """Asks "did you mean" for a wrong command, choice or option, and says how to list the right ones."""
 
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**{"formatter_class": Help, **keywords})
+
     def error(self, message: str) -> NoReturn:
         """Print the message with a suggestion; exit with status 2."""
+        say = phrases_of_the_process().say
+        said = say(self.with_suggestion(message))
+        self.exit(ExitStatus.WRONG_USAGE, f"{self.prog}: {said}\n{say('see')} `{self.prog} --help`\n")
+
+    def with_suggestion(self, message: str) -> str:
+        """What argparse says of a wrong word, with the nearest right one."""
         wrong = _INVALID_CHOICE.search(message)
         if wrong:
             known = [word.strip(" '") for word in wrong["known"].split(",")]
             said = f"{wrong['given']!r} is not one of {', '.join(known)}{hint(wrong['given'], known)}"
             message = message[: wrong.start()] + said
-        self.exit(ExitStatus.WRONG_USAGE, f"{self.prog}: {message}\nsee `{self.prog} --help`\n")
+        return message
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse what no option or argument takes."""
@@ -60,6 +104,42 @@ def _git(*arguments: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+class InLanguage(argparse.Action):
+    """`--lang`: for this process and what it starts."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the language."""
+        del parser, namespace, option_string
+        os.environ[VARIABLE] = str(values)
+
+
+def take_language(arguments: Sequence[str]) -> None:
+    """Heed `--lang` before anything is parsed: a refusal and `--help` end the parsing before it may be reached."""
+    for word, after in zip(arguments, (*arguments[1:], ""), strict=False):
+        option, _, value = word.partition("=")
+        chosen = value or after
+        if option == _LANGUAGE and chosen in {language.value for language in Language}:
+            os.environ[VARIABLE] = chosen
+
+
+def language_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare `--lang`, which means the same wherever it is."""
+    parser.add_argument(
+        _LANGUAGE,
+        action=InLanguage,
+        choices=[language.value for language in Language],
+        default=argparse.SUPPRESS,
+        metavar="LANG",
+        help="en or zh (default: that of the locale)",
+    )
 
 
 class Version(argparse.Action):

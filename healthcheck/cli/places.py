@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import time
 from pathlib import Path
 
 _DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
@@ -30,6 +31,11 @@ def new_place(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("the path is empty; is a variable unset?")
     return Path(text)
+
+
+def new_report(command: str) -> Path:
+    """The folder for a report of now, inside `report/`, which a generated repository's .gitignore covers."""
+    return Path("report", f"{command}-{time.strftime('%Y%m%d-%H%M%S')}")
 
 
 def _found(text: str) -> Path:

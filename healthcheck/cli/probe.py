@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
-import time
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, provenance
-from healthcheck.cli import output, sampling
-from healthcheck.cli.places import new_place, place
+from healthcheck import provenance
+from healthcheck.cli import output, sampling, servers
+from healthcheck.cli.places import new_place, new_report, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
-from healthcheck.probe.folder import SETTINGS
+from healthcheck.language import phrases_of_the_process, wrapped
+from healthcheck.probe.folder import SETTINGS, Stored
 from healthcheck.probe.options.reading import keep
 from healthcheck.probe.options.record import ProbeOptions
 from healthcheck.probe.options.settings import settings_of
@@ -25,11 +24,13 @@ from healthcheck.report.folder import PAGE
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("url", metavar="URL", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}")
+    servers.arguments(parser)
     sampling.files(parser)
     sampling.arguments(parser)
     written = parser.add_argument_group("output")
-    written.add_argument("--out", type=new_place, metavar="DIR", help="run folder (default: probe-YYYYmmdd-HHMMSS)")
+    written.add_argument(
+        "--out", type=new_place, metavar="DIR", help="run folder (default: report/probe-YYYYmmdd-HHMMSS)"
+    )
     written.add_argument("--resume", type=place, metavar="DIR", help="continue the run in this folder")
     output.arguments(written)
 
@@ -39,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     if options.resume and options.out:
         raise UsageError("--resume names the folder already: leave --out away")
     asked = sampling.asked(options)
-    folder: Path = options.resume or options.out or Path(time.strftime("probe-%Y%m%d-%H%M%S"))
-    output.refuse_unwritable(options.json, options.junit, out=folder)
+    folder: Path = options.resume or options.out or new_report("probe")
+    output.refuse_unwritable(options.json, options.junit, options.sarif, out=folder)
     output.end_with_a_report()
     progress = output.progress(options)
     try:
@@ -49,21 +50,21 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     kept = folder if probed or options.out or folder.exists() else None
     published = output.publish(options, report, kept, probed)
-    printed = report.metrics.get(CLIENT)
+    printed, phrases = report.metrics.get(CLIENT), phrases_of_the_process()
     if options.quiet or options.json == output.STDOUT:
         return published.status
     if isinstance(printed, dict):
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
-        print(f"{CLIENT}:\n  {said or _unprinted(probed)}")
+        print(f"{phrases.say(CLIENT)}:\n  {said or phrases.say(_unprinted(probed))}")
         if len(printed) > 1:
-            print("  (its pass@n and cons@n mix samples of different problems; those above are true)")
+            print(phrases.say("  (its pass@n and cons@n mix samples of different problems; those above are true)"))
     saved = report.metrics.get("adaptive k")
     if isinstance(saved, dict):
-        print("\n".join(textwrap.wrap(str(saved["said"]), 80)))
+        print("\n".join(wrapped(phrases.say(str(saved["said"])), 80)))
     if (folder / SETTINGS).exists():
-        print(f"Run folder: {folder}")
+        print(phrases.labelled("Run folder", str(folder)))
     elif published.folder:
-        print(f"Report: {published.folder / PAGE}")
+        print(phrases.labelled("Report", str(published.folder / PAGE)))
     return published.status
 
 
@@ -78,25 +79,39 @@ def _unprinted(probed: ProbeRun | None) -> str:
 def _report(
     options: argparse.Namespace, asked: ProbeOptions, progress: Progress, folder: Path
 ) -> tuple[Report, ProbeRun | None]:
-    from healthcheck.probe import facts  # noqa: PLC0415 - msgspec and the statistics take longer than --help may
-    from healthcheck.probe.checks import CHECKS  # noqa: PLC0415
-    from healthcheck.probe.folder import stored  # noqa: PLC0415
+    from healthcheck.probe.folder import stored  # noqa: PLC0415 - msgspec takes longer than --help may
 
-    url = sampling.server_root(options.url)
-    base = stored(folder).settings if options.resume else ProbeSettings(url=url)
-    settings = settings_of(asked, replace(base, url=url))
-    progress.stage(Stage.PROBE, f"sampling {settings.url}")
-    collect = facts.resume if options.resume else facts.measure
+    before = stored(folder) if options.resume else None
+    settings = settings_of(asked, before.settings if before else ProbeSettings(url=""))
+    with servers.running(options, settings, folder, progress) as found:
+        url, *others = found.urls
+        commit = found.commit or settings.commit
+        settings = replace(settings, url=url, replicas=tuple(others), commit=commit)
+        report, probed = _measured(settings, before, progress, folder)
+    if probed and not options.resume:
+        keep(folder, asked)
+    return report, probed
+
+
+def _measured(
+    settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path
+) -> tuple[Report, ProbeRun | None]:
+    """Sample what is left of the run `before`, or all of a new one."""
+    from healthcheck.probe import facts  # noqa: PLC0415 - the statistics take longer than --help may
+    from healthcheck.probe.checks import checks_of  # noqa: PLC0415
+
+    where = ", ".join(settings.servers)
+    checks = checks_of({*settings.servers, *(before.server.get("replicas", {}) if before else ())})
+    progress.stage(Stage.PROBE, f"sampling {where}")
+    collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
     probed, stopped = None, ""
     try:
-        probed = ledger.judge(CHECKS, lambda: collect(settings, progress, folder))
+        probed = ledger.judge(checks, lambda: collect(settings, progress, folder))
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
         stopped = "interrupted"
-        ledger.skip(CHECKS, stopped)
-    if probed and not options.resume:
-        keep(folder, asked)
-    return report_of(ledger, probed, asked=f"probe of {settings.url}", stopped=stopped), probed
+        ledger.skip(checks, stopped)
+    return report_of(ledger, probed, asked=f"probe of {where}", stopped=stopped), probed
 
 
 def report_of(ledger: Ledger, run: ProbeRun | None, *, asked: str, stopped: str = "") -> Report:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from healthcheck import provenance, stacks
+from healthcheck import json_text, provenance, stacks
 from healthcheck.cli import number_types, output
 from healthcheck.cli.places import new_place, place
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, verdict_of
+from healthcheck.records import JsonValue, Report, Stage, verdict_of
+from healthcheck.runner import snapshot
 from healthcheck.runner.checks import CHECKS
+from healthcheck.runner.dmi import Scene
 from healthcheck.runner.facts import gather
+from healthcheck.runner.inventory import inventory, soak
 from healthcheck.runner.machine import Machine
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, load
-from healthcheck.runner.records import Wanted
+from healthcheck.runner.records import Depth, RunnerFacts, Wanted
 
 MAX_NPUS = 1024
+SOAK_MINUTES = 20
+MAX_SOAK_MINUTES = 7 * 24 * 60
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +36,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stack", default="", metavar="ROW",
                         help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
+    parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
+                        help="how closely to look: 1 takes seconds and leaves the devices alone, "
+                        "2 minutes (default), 3 adds the soak")  # fmt: skip
+    parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES",
+                        help="how long all devices compute at level 3, which it implies "
+                        f"(default: {SOAK_MINUTES})")  # fmt: skip
+    parser.add_argument("--scenes", metavar="SCENE,...",
+                        help="what ascend-dmi diagnoses where it is installed: "
+                        f"{', '.join(scene.value for scene in Scene)}, or none (default: by level)")  # fmt: skip
+    parser.add_argument("--baseline", type=place, metavar="FILE",
+                        help="compare with the report.json of an earlier run")  # fmt: skip
+    parser.add_argument("--out", type=new_place, metavar="DIR",
+                        help="write report.html, report.json, summary.md")  # fmt: skip
     output.arguments(parser)
     parser.add_argument("--save", type=new_place, metavar="FILE",
                         help="record the machine, without secrets and host names, for --replay")  # fmt: skip
@@ -40,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Look, judge, print: 0 ready, 1 not ready, 3 inconclusive."""
     wanted = _wanted(options)
-    output.refuse_unwritable(options.json, options.junit, options.save)
+    output.refuse_unwritable(options.json, options.junit, options.sarif, options.save, out=options.out)
     source: Machine = RecordedMachine(load(options.replay)) if options.replay else RealMachine()
     recorder = Recorder(source) if options.save else None
     output.end_with_a_report()
@@ -51,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     if options.replay:
         report = replace(report, provenance={**report.provenance, "recorded_machine": options.replay.name})
-    status = output.publish(options, report).status
+    status = output.publish(options, report, options.out).status
     if recorder and not report.stopped:
         recorder.save(options.save)
     return status
@@ -61,24 +79,38 @@ def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
     """The report on a machine.
 
     Raises:
-        UsageError: `wanted.stack` names no row of the version matrix.
+        UsageError: `wanted.stack` is not a version.
     """
-    ledger = Ledger(progress)
+    ledger = Ledger(progress, doubt=stacks.choose(wanted.stack).doubt)
     progress.stage(Stage.RUNNER, "can this machine run adapters?")
-    facts, stopped = None, ""
+    facts, stopped, about = None, "", provenance.kit()
     try:
         facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
     except KeyboardInterrupt:
         stopped = "interrupted"
         ledger.skip(CHECKS, stopped)
-    there = facts is None or facts.present
+    stopped = stopped or (facts.stopped if facts else "")
     return Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=Stage.RUNNER.value if there else f"{Stage.RUNNER.value}, without NPUs",
-        provenance=provenance.kit(),
+        asked=_asked(wanted, facts),
+        metrics=_metrics(facts, str(about["at"])) if facts else {},
+        provenance={**about, **({"machine": dict(inventory(facts).facts)} if facts else {})},
     )
+
+
+def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
+    level = ", level 1" if wanted.depth is Depth.SECONDS else ""
+    return f"{Stage.RUNNER.value}{level}{', without NPUs' if facts and not facts.present else ''}"
+
+
+def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
+    """What later runs compare with, and what the page draws."""
+    found: dict[str, JsonValue] = {snapshot.NAME: json_text.plain(replace(inventory(facts), at=at))}
+    if facts.soak and facts.soak.windows:
+        found["soak"] = soak(facts.soak)
+    return found
 
 
 def _wanted(options: argparse.Namespace) -> Wanted:
@@ -86,6 +118,34 @@ def _wanted(options: argparse.Namespace) -> Wanted:
         raise UsageError(f"--npus {options.npus}: a number from 1 to {MAX_NPUS}; for none, write --allow-none")
     if options.npus and options.allow_none:
         raise UsageError("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
-    if options.stack:
-        stacks.row(options.stack)
-    return Wanted(npus=options.npus, allow_none=options.allow_none, stack=options.stack)
+    stacks.choose(options.stack)
+    return Wanted(
+        npus=options.npus,
+        allow_none=options.allow_none,
+        stack=options.stack,
+        depth=_depth(options),
+        soak_s=60 * (options.soak or SOAK_MINUTES),
+        scenes=_scenes(options.scenes),
+        earlier=snapshot.load(options.baseline) if options.baseline else None,
+    )
+
+
+def _depth(options: argparse.Namespace) -> Depth:
+    if options.soak and options.soak > MAX_SOAK_MINUTES:
+        raise UsageError(f"--soak {options.soak:g}: at most {MAX_SOAK_MINUTES} minutes")
+    if options.soak and options.level not in {None, Depth.SOAK.value}:
+        raise UsageError(f"--soak is for --level {Depth.SOAK.value}, not --level {options.level}")
+    chosen = Depth.SOAK if options.soak else Depth.MINUTES
+    return Depth(options.level) if options.level else chosen
+
+
+def _scenes(text: str | None) -> tuple[Scene, ...] | None:
+    if text is None:
+        return None
+    if text == "none":
+        return ()
+    known = {scene.value: scene for scene in Scene}
+    for name in text.split(","):
+        if name not in known:
+            raise UsageError(f"--scenes {text}: {name!r} is none of {', '.join(known)}, and not none")
+    return tuple(known[name] for name in text.split(","))

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from healthcheck import contract
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.probe.options.kinds import Flag, quoted
@@ -16,7 +17,7 @@ _FILE = "the options in a TOML file (docs/probe-options.md has all of them); wha
 
 
 def server_root(text: str) -> str:
-    """The root of a server: what people copy from a client's configuration often ends in /v1.
+    """The root of a server: what people copy from a client's configuration often ends in /v1, or is the whole path.
 
     Raises:
         UsageError: it is not the address of a server.
@@ -27,7 +28,7 @@ def server_root(text: str) -> str:
         raise UsageError(
             "the address has a user or a password, which the service does not send: write http://HOST:PORT"
         )
-    return text.rstrip("/").removesuffix("/v1")
+    return text.rstrip("/").removesuffix(contract.CHAT_PATH).removesuffix("/v1")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

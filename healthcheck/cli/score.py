@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from collections.abc import Iterator, Mapping
 
@@ -14,15 +15,17 @@ from healthcheck.cli.probe import report_of
 from healthcheck.engine import Ledger
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import read_bounded
-from healthcheck.probe import figures, scoring
-from healthcheck.probe.checks import CHECKS
+from healthcheck.language import phrases_of_the_process
+from healthcheck.probe import figures, folder, scoring
+from healthcheck.probe.checks import checks_of
 from healthcheck.probe.folder import METRICS, REPORT, load, write_metrics
 from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Silent
 from healthcheck.records import SCHEMA, JsonValue, Stage
-from healthcheck.redact import redacted_report, redactor
-from healthcheck.report.folder import write
+from healthcheck.redact import redacted, redacted_report, redactor
+from healthcheck.report.folder import JSON, PAGE, save, write
+from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
 
 TIMEOUT_S = 600.0
@@ -63,17 +66,31 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refresh_report(run: ProbeRun) -> None:
-    """The report of a probe, with the new figures; that of `verify` has other stages too, and stays as it is."""
+    """The report with the new figures; of that of `verify`, which has other stages too, only the figures change."""
     try:
         told = json_text.load(read_bounded(run.folder / REPORT, MAX_REPORT_BYTES))
     except (OSError, KitError):
         return
-    if not isinstance(told, dict) or _stages(told) != {Stage.PROBE.value}:
+    if not isinstance(told, dict):
+        return
+    if _stages(told) != {Stage.PROBE.value}:
+        _refresh_figures(run, told)
         return
     ledger = Ledger(Silent())
-    ledger.judge(CHECKS, lambda: run)
+    ledger.judge(checks_of(run.servers), lambda: run)
     report = report_of(ledger, run, asked=str(told.get("asked", "")))
-    write(run.folder, redacted_report(report, redactor(os.environ)), run)
+    write(run.folder, redacted_report(report, redactor(os.environ)), run, phrases_of_the_process())
+
+
+def _refresh_figures(run: ProbeRun, told: Mapping[str, JsonValue]) -> None:
+    before, now = told.get("metrics"), redacted(folder.figures(run.folder), redactor(os.environ))
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return
+    without = {name: value for name, value in before.items() if not name.endswith(figures.SCORED)}
+    save(run.folder / JSON, json_text.dump({**told, "metrics": {**without, **now}}))
+    with contextlib.suppress(OSError, KitError):
+        page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
+        save(run.folder / PAGE, with_choices(page, run, phrases_of_the_process()).encode())
 
 
 def _stages(report: Mapping[str, JsonValue]) -> set[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import queue
+import re
 import signal
 import sys
-import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 
 from healthcheck import contract
 from healthcheck.cli import number_types
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.errors import UsageError
+from healthcheck.language import phrases_of_the_process
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.catalogue import NUMBERED
@@ -69,15 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until a signal comes; 0 after a clean end."""
     if options.list:
-        print("dialects: " + ", ".join(DIALECTS) + "\n")
-        print("manners, all of them honest:")
-        for manner, text in TEXTS.items():
-            print(f"{manner.value:24} {text}")
-        print("\nfaults, each with the check that it trips:")
-        for fault in FAULTS.values():
-            print(f"{fault.name:24} {fault.check:28} {fault.text}")
-        for name, text in NUMBERED.items():
-            print(f"{name:24} {'':28} {text}")
+        print("\n".join(_listed()))
         return 0
     bank = {} if options.incompetent else known(seed=options.problems_seed, count=options.problems)
     behaviour = Behaviour(
@@ -96,14 +91,26 @@ def run(options: argparse.Namespace) -> int:
         context_tokens=options.context,
         competent=not options.incompetent,
     )
-    ended = threading.Event()
+    asked_to_end: queue.SimpleQueue[int] = queue.SimpleQueue()  # an Event deadlocks when two signals come at once
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda received, _: asked_to_end.put(received))
     with Simulator(behaviour, host=options.host, port=options.port) as simulator:
-        print(f"SIMULATED endpoint, no model behind it: {simulator.url} serves {options.model!r}", file=sys.stderr)
-        while not ended.wait(0.2) and simulator.alive:
-            pass
+        said = f"SIMULATED endpoint, no model behind it: {simulator.url} serves {options.model!r}"
+        print(phrases_of_the_process().say(said), file=sys.stderr)
+        while asked_to_end.empty() and simulator.alive:
+            time.sleep(0.2)
     return 0
+
+
+def _listed() -> Iterator[str]:
+    """What can be simulated: a line each."""
+    say = phrases_of_the_process().say
+    yield f"{say('dialects')}: {', '.join(DIALECTS)}\n"
+    yield say("manners, all of them honest:")
+    yield from (f"{manner.value:24} {say(text)}" for manner, text in TEXTS.items())
+    yield f"\n{say('faults, each with the check that it trips:')}"
+    yield from (f"{fault.name:24} {fault.check:28} {say(fault.text)}" for fault in FAULTS.values())
+    yield from (f"{name:24} {'':28} {say(text)}" for name, text in NUMBERED.items())
 
 
 def _accuracy(text: str) -> Mapping[str, float]:
@@ -111,12 +118,19 @@ def _accuracy(text: str) -> Mapping[str, float]:
     for item in filter(None, text.split(",")):
         tier, _, value = item.partition("=")
         if tier not in shares:
-            raise UsageError(f"--accuracy {item}: a tier is one of {', '.join(shares)}")
+            raise UsageError(f"--accuracy {item}: write a share for each tier, such as {_for_all(item, shares)}")
         try:
             shares[tier] = _share(float(value))
         except ValueError as error:
             raise UsageError(f"--accuracy {item}: {value!r} is not a number") from error
     return shares
+
+
+def _for_all(item: str, tiers: Iterable[str]) -> str:
+    """The form of the option, with the share of all tiers where a number alone was given."""
+    bare = re.fullmatch(r"0?\.\d+|[01](?:\.0*)?", item)
+    shares = (item,) * len(DEFAULT_ACCURACY) if bare else (".9", ".7", ".5")
+    return ",".join(f"{tier}={share}" for tier, share in zip(tiers, shares, strict=True))
 
 
 def _share(value: float) -> float:

@@ -5,26 +5,49 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from healthcheck import scaffold
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.errors import ExitStatus
+from healthcheck.language import phrases_of_the_process
+from healthcheck.scaffold import template
+from healthcheck.scaffold.update import Update, update
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
-        {0: "updated, or up to date already", 2: "it cannot be updated: the reason is said"}
+        {
+            0: "merged, or up to date already",
+            1: "conflicts: files that you and the template changed in the same place",
+            2: "it cannot be updated: the reason is said",
+        }
     )
     parser.add_argument("repository", metavar="REPO", nargs="?", type=place, default=Path(), help="default: .")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Update and show what changed; the commit is the author's."""
-    done = scaffold.update(options.repository)
-    template = f"the template at {done.source}"
+    """Merge and show what changed; the commit is the author's."""
+    done = update(options.repository)
+    say = phrases_of_the_process().say
+    source = "the kit's template" if done.source == template.NAME else f"the template at {done.source}"
+    if done.conflicts:
+        print(say(f"CONFLICT: you and {source} ({_versions(done)}) changed the same lines of:"))
+        print("".join(f"  {name}\n" for name in done.conflicts), end="")
+        print(say("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:"))
+        print("  git reset --hard")
+        return ExitStatus.NOT_READY
     if done.changes:
-        print(f"updated from {done.before} to {done.after} of {template}; look at the changes and commit them:")
+        told = f"updated from {source}, {_versions(done)}; look at the changes (git diff --cached) and commit them:"
+        print(say(told))
         print(done.changes, end="")
     else:
-        print(f"already up to date with {template}, at {done.after}")
-    return 0
+        print(say(f"already up to date with {source}{f', {done.after}' if done.after else ''}"))
+    return ExitStatus.READY
+
+
+def _versions(done: Update) -> str:
+    return (
+        f"from {done.before} to {done.after}"
+        if done.before and done.before != done.after
+        else done.after or "as it is"
+    )

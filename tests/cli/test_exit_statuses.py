@@ -18,8 +18,8 @@ from tests.cli.test_full_disk import ran_into_a_full_disk
 from tests.cli.test_habits import ran
 from tests.support.template import template_in
 
-LISTED = {*cli.COMMANDS} - {"verify", "probe", "runner"}
-"""The commands whose statuses are their own; the other three have those of a verdict."""
+LISTED = {*cli.COMMANDS} - {"verify", "fleet", "probe", "numerics", "runner"}
+"""The commands whose statuses are their own; the others have those of a verdict."""
 
 
 def ended(*words: str) -> int:
@@ -30,6 +30,7 @@ def ended(*words: str) -> int:
 
 
 def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
+    capsys.readouterr()
     assert ended(command, "--help") == 0
     table = capsys.readouterr().out.partition("exit status:\n")[2]
     return set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE)))
@@ -57,11 +58,12 @@ def test_the_help_names_every_status_and_no_other(
         "diagnose": {0: ("diagnose", str(log)), 3: ("diagnose", str(other))},
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
+        "man": {0: ("man",)},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
         "read": {0: ("read", right), 2: ("read", str(log)), 3: ("read", str(dashes.parents[1]))},
         "score": {0: ("score", scored, "--command", "sed s/.*/1/"), 2: ("score", scored, "--command", "false")},
         "simulate": {0: tried_below, 3: tried_below},
-        "update": {0: tried_below, 2: ("update", str(tmp_path))},
+        "update": {0: tried_below, 1: tried_below, 2: ("update", str(tmp_path))},
     }[command]
     for status, words in tried.items():
         if words:
@@ -72,6 +74,19 @@ def test_the_help_names_every_status_and_no_other(
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_kits_own_failure(command: str) -> None:
     assert ran_into_a_full_disk(command, "--help")[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("npu", "says"),
+    [
+        ("H100", "no NPU of the kind 'H100' is known; those that are: 910B1, "),
+        ("910", "--npu '910' may be 910A or 910ProB or 910C (A3): name one"),
+        ("Atlas 300I", "may be 310 or 310P3 or 310P3-Duo: name one"),
+    ],
+)
+def test_an_npu_that_cannot_be_told(npu: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("verify", ".", "--until", "repo", "--npu", npu) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(tmp_path: Path, capfd) -> None:

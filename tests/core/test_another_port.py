@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 OLD, NEW = str(contract.PORT), "9000"
 ENGINES_OWN = (f"vLLM {OLD}",)
 """The page of plan/port names the default of each engine."""
-ALL_PAGES = "from healthcheck import catalogue; print(*map(catalogue.text, catalogue.pages()), sep='\\n')"
+ALL_PAGES = "from healthcheck import catalogue; print(*(catalogue.text(page, str) for page in catalogue.pages()), sep='\\n')"
 ALL_FAILURES = "from healthcheck.service.catalogue import catalogue; print(*(f.fix for f in catalogue().failures))"
 OTHERS = ('exec xinference-local --port 9001 "$MODEL_PATH"', "exec python3 -m http.server 9000")
 

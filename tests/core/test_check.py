@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from healthcheck import contract
@@ -38,6 +40,39 @@ def test_the_gravest_finding_decides(findings: tuple[Finding, ...], outcome: Out
     result = declared(*findings).judge("facts")
     assert (result.outcome, result.settled) == (outcome, settled)
     assert result.findings == findings
+
+
+DOUBT = "there is no such row"
+
+
+@pytest.mark.parametrize(
+    ("findings", "by_row", "outcome", "levels"),
+    [
+        ((), True, Outcome.SKIP, [Level.UNSETTLED]),
+        ((WARN,), True, Outcome.SKIP, [Level.UNSETTLED, Level.WARN]),
+        ((FAIL,), True, Outcome.SKIP, [Level.UNSETTLED, Level.UNSETTLED]),
+        ((), False, Outcome.PASS, []),
+        ((FAIL,), False, Outcome.FAIL, [Level.FAIL]),
+    ],
+)
+def test_what_depends_on_a_row_that_is_not_there_stays_open(
+    findings: tuple[Finding, ...], by_row: bool, outcome: Outcome, levels: list[Level]
+) -> None:
+    result = replace(declared(*findings), by_row=by_row).judge("facts", DOUBT)
+    assert (result.outcome, [finding.level for finding in result.findings]) == (outcome, levels)
+    assert result.settled is not by_row
+    assert not by_row or result.findings[0].seen == DOUBT
+
+
+def test_a_check_that_does_not_apply_is_skipped_in_any_row() -> None:
+    @check("plan/example", "An example", stage=Stage.PLAN, why="for the test", by_row=True)
+    def example(_facts: str) -> Findings:
+        """A page."""
+        raise NotApplicable("another engine")
+        yield
+
+    result = example.judge("facts", DOUBT)
+    assert (result.outcome, result.because, result.settled) == (Outcome.SKIP, "another engine", True)
 
 
 def test_not_applicable_is_a_skip_with_its_reason() -> None:

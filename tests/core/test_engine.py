@@ -53,7 +53,7 @@ def test_facts_are_not_gathered_when_no_check_can_use_them() -> None:
 
 
 def test_a_waived_check_does_not_run_and_stops_nobody() -> None:
-    ledger = Ledger(Silent(), waived=("a",))
+    ledger = Ledger(Silent(), waived={"a": "--skip"})
     ledger.judge([make("a", broken=True), make("b", requires=("a",))], lambda: "facts")
     assert outcomes(ledger) == {"a": Outcome.SKIP, "b": Outcome.PASS}
     assert "on request" in ledger.results[0].because

@@ -1,0 +1,104 @@
+"""`npu-adapter man`: the manual page, made from the help of all commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from healthcheck import __version__, cli
+from healthcheck.cli.parsing import exit_statuses
+from healthcheck.language import of_the_process
+
+INSTALL = """\
+to read it now:  npu-adapter man | man -l -
+to keep it:      mkdir -p ~/.local/share/man/man1
+                 npu-adapter man > ~/.local/share/man/man1/npu-adapter.1"""
+_NAME = (
+    "npu-adapter \\- scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = INSTALL + "\n\n" + exit_statuses({0: "printed", 2: "wrong usage"})
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the page."""
+    del options
+    print("\n".join(page()))
+    return 0
+
+
+def page() -> Iterator[str]:
+    """The lines of the page, in the man macros of roff."""
+    parser = cli.parser_for(cli.COMMANDS)
+    subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001 - argparse shows it nowhere else
+    yield f'.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "User Commands"'
+    yield ".nh"
+    yield ".SH NAME"
+    yield _NAME
+    yield ".SH SYNOPSIS"
+    yield ".B npu-adapter"
+    yield "\\fICOMMAND\\fR [\\fIOPTION\\fR]..."
+    yield ".SH DESCRIPTION"
+    say = of_the_process()
+    yield from _prose(say(parser.description or ""))
+    yield from _prose("Each command prints its own help with --help; `npu-adapter explain` describes a check.")
+    yield ".SH COMMANDS"
+    for name, command in subparsers.choices.items():
+        yield f".SS {_text(name)}"
+        yield from _command(command)
+    yield ".SH EXIT STATUS"
+    yield from _verbatim(say(cli.EXIT_STATUSES).partition("\n")[2])
+    yield "A command without a verdict has the meanings that stand with it."
+
+
+def _command(command: argparse.ArgumentParser) -> Iterator[str]:
+    say = of_the_process()
+    yield from _prose(say(command.description or ""))
+    yield from _verbatim(_usage(command))
+    for action in command._actions:  # noqa: SLF001 - as above
+        if action.dest == "help" or action.help == argparse.SUPPRESS:
+            continue
+        yield ".TP"
+        yield f".B {_text(_invocation(action))}"
+        yield _text(_help(command, action)) or "\\&"
+    if command.epilog and command.epilog != cli.EXIT_STATUSES:
+        yield ".PP"
+        yield from _verbatim(say(command.epilog))
+
+
+def _usage(command: argparse.ArgumentParser) -> str:
+    return command.format_usage().removeprefix(of_the_process()("usage: "))
+
+
+def _invocation(action: argparse.Action) -> str:
+    """The option as it is typed: `-o, --out DIR`."""
+    choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else ""
+    value = str(action.metavar or choices or action.dest.upper())
+    if not action.option_strings:
+        return value
+    return ", ".join(action.option_strings) + (f" {value}" if action.nargs != 0 else "")
+
+
+def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
+    text = command._get_formatter()._expand_help(action) if action.help else ""  # noqa: SLF001 - as above
+    return " ".join(text.split())
+
+
+def _prose(text: str) -> Iterator[str]:
+    yield ".PP"
+    yield _text(" ".join(text.split()))
+
+
+def _verbatim(text: str) -> Iterator[str]:
+    yield ".nf"
+    yield from map(_text, text.rstrip("\n").split("\n"))
+    yield ".fi"
+
+
+def _text(text: str) -> str:
+    """Text in which roff sees no request and no escape, and keeps hyphens that can be copied."""
+    plain = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{plain}" if plain.startswith((".", "'")) else plain
