@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from healthcheck.check import Check, Facts
 from healthcheck.contract import Rule, Status
 from healthcheck.endpoint import checks as endpoint
 from healthcheck.errors import UsageError
+from healthcheck.language import Translate, translated
 from healthcheck.nearest import hint
+from healthcheck.numerics import checks as numerics
 from healthcheck.plan import checks as plan
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo
 from healthcheck.runner import checks as runner
 from healthcheck.service import checks as service
 from healthcheck.weights import checks as weights
+
+WHY, NEEDS, SOURCE = "Why it matters: {}", "Needs first: {}", "In the code: {}"
+RULE, INFERRED = "The service's rule: {}", "Inferred about the service: {}"
+LABELS = (WHY, RULE, INFERRED, NEEDS, SOURCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,7 @@ class Page:
     def rule_title(self) -> str:
         """The heading of the check's rule: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
-        return "The service's rule" if documented else "Inferred about the service"
+        return RULE if documented else INFERRED
 
 
 def pages() -> tuple[Page, ...]:
@@ -48,7 +54,9 @@ def pages() -> tuple[Page, ...]:
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),
         *map(_page, endpoint.CHECKS),
+        *map(_page, numerics.CHECKS),
         *map(_page, probe.CHECKS),
+        *map(_page, probe.OF_SEVERAL),
         *map(_page, service.END_CHECKS),
         *map(_page, runner.CHECKS),
     )
@@ -80,12 +88,18 @@ def _page(check: Check[Facts]) -> Page:
     )
 
 
-def text(page: Page) -> str:
+def in_language(page: Page, say: Translate) -> Page:
+    """The page in another language; the sentence of a rule is quoted, and stays."""
+    return replace(page, title=say(page.title), why=say(page.why), body=translated(page.body, say))
+
+
+def text(page: Page, say: Translate) -> str:
     """The page as `npu-adapter explain` prints it."""
-    parts = [f"{page.id}: {page.title}", f"Why it matters: {page.why}", page.body]
+    page = in_language(page, say)
+    parts = [f"{page.id}: {page.title}", say(WHY).format(page.why), page.body]
     if page.rule:
-        parts.append(f"{page.rule_title}: {page.rule.quote()}")
+        parts.append(say(page.rule_title).format(page.rule.quote()))
     if page.requires:
-        parts.append(f"Needs first: {', '.join(page.requires)}")
-    parts.append(f"In the code: {page.source}")
+        parts.append(say(NEEDS).format(", ".join(page.requires)))
+    parts.append(say(SOURCE).format(page.source))
     return "\n\n".join(parts) + "\n"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from healthcheck import contract
@@ -38,6 +38,7 @@ class Check(Generic[Facts]):
         why: one sentence: why the service cares.
         page: what `npu-adapter explain` prints: the reason at length, and the repair.
         requires: ids of checks that must not have failed or been skipped before this one makes sense.
+        by_row: what it finds depends on the row of the version matrix.
         run: from facts to findings.
     """
 
@@ -48,14 +49,19 @@ class Check(Generic[Facts]):
     page: str
     rule: Rule | None
     requires: tuple[str, ...]
+    by_row: bool
     run: Callable[[Facts], Iterable[Finding]]
 
-    def judge(self, facts: Facts) -> CheckResult:
-        """Run the check over the facts; an exception in it is the kit's error, never the submission's failure."""
+    def judge(self, facts: Facts, doubt: str = "") -> CheckResult:
+        """Run the check over the facts; an exception in it is the kit's error, never the submission's failure.
+
+        `doubt` says why the row of the version matrix may not be the right one: what depends on it is unsettled.
+        """
         began = time.monotonic()
         outcome, findings, because = Outcome.PASS, (), ""  # type: tuple[Outcome, tuple[Finding, ...], str]
         try:
             findings = tuple(self.run(facts))
+            findings = _doubted(findings, doubt) if doubt and self.by_row else findings
             outcome = _outcome(findings)
         except NotApplicable as reason:
             outcome, because = Outcome.SKIP, str(reason)
@@ -90,6 +96,19 @@ def _outcome(findings: tuple[Finding, ...]) -> Outcome:
     return Outcome.WARN if Level.WARN in levels else Outcome.PASS
 
 
+def _doubted(findings: tuple[Finding, ...], doubt: str) -> tuple[Finding, ...]:
+    """The findings by a row that may not be the right one, none of them a failure, after the reason."""
+    reason = unsettled(
+        expected="a row of the version matrix for the release",
+        seen=doubt,
+        fix="name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row",
+    )
+    return (
+        reason,
+        *(replace(each, level=Level.UNSETTLED) if each.level is Level.FAIL else each for each in findings),
+    )
+
+
 def check(
     id: str,  # noqa: A002 - the word of the report
     title: str,
@@ -98,6 +117,7 @@ def check(
     why: str,
     rule: Rule | None = None,
     requires: tuple[str, ...] = (),
+    by_row: bool = False,
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
     """Declare a check. The function's docstring becomes its page, with `{port}` and `{launch}` of the contract."""
 
@@ -106,7 +126,15 @@ def check(
         if not page:
             raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
         return Check(
-            id=id, title=title, stage=stage, why=why, page=_filled(page), rule=rule, requires=requires, run=run
+            id=id,
+            title=title,
+            stage=stage,
+            why=why,
+            page=_filled(page),
+            rule=rule,
+            requires=requires,
+            by_row=by_row,
+            run=run,
         )
 
     return declare

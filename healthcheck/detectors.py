@@ -152,13 +152,13 @@ def compressible(text: str) -> bool:
     if len(data) < COMPRESSIBLE_LEAST_BYTES:
         return False
     ratio = len(data) / len(zlib.compress(data, 9))
-    return ratio > (COMPRESSIBLE_RATIO if _runs(plain) else COMPRESSIBLE_DATA_RATIO)
+    return ratio > COMPRESSIBLE_DATA_RATIO or (ratio > COMPRESSIBLE_RATIO and _runs(plain))
 
 
 def bad_codepoints(text: str) -> bool:
     """Replacement, control, private or unassigned characters; one that max_tokens cut in half is not a sign."""
     whole = text.rstrip("\ufffd")
-    bad = sum(_is_bad(character) for character in whole)
+    bad = sum(count for character, count in Counter(whole).items() if _is_bad(character))
     return bad >= BAD_LEAST and bad > BAD_SHARE * len(whole)
 
 
@@ -167,7 +167,7 @@ def mixed_scripts(text: str) -> bool:
 
     A list of greetings in ten scripts has a comma, a line or words of the main script between any two of them.
     """
-    scripts = Counter(script for character in text if (script := _script(character)))
+    scripts = _scripts(text)
     total = scripts.total()
     if total < SCRIPT_LEAST_LETTERS or sum(n >= SCRIPT_LEAST_EACH for n in scripts.values()) < SCRIPTS:
         return False
@@ -193,7 +193,7 @@ def implausible_words(text: str) -> bool:
 
 def dominant_script(text: str) -> str:
     """The script of more than half of the letters ("LATIN", "CJK", …); "" if there is none or there are few."""
-    scripts = Counter(script for character in text if (script := _script(character)))
+    scripts = _scripts(text)
     total = scripts.total()
     if total < LANGUAGE_LEAST_LETTERS:
         return ""
@@ -213,7 +213,7 @@ ENDING_DETECTORS: dict[str, Callable[[str, bool], bool]] = {"constant": constant
 """Those to which it matters whether max_tokens ended the text."""
 
 
-@lru_cache(maxsize=2**13)
+@lru_cache(maxsize=2**17)  # figures and checks ask for all answers of a run one after the other
 def flags(text: str, *, cut: bool = False) -> tuple[str, ...]:
     """The names of the detectors that a text sets off; `cut`: max_tokens ended it (finish_reason "length").
 
@@ -240,6 +240,15 @@ def _script(character: str) -> str:
     if first in {"MATHEMATICAL", "FULLWIDTH", "MODIFIER", "MICRO", "DOUBLE-STRUCK", "SCRIPT"}:
         return ""
     return "CJK" if first in _JAPANESE_AND_CHINESE or first == "HALFWIDTH" else first
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has."""
+    scripts: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        if script := _script(character):
+            scripts[script] += count
+    return scripts
 
 
 def _runs(text: str) -> bool:

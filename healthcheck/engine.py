@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,14 +16,24 @@ Facts = TypeVar("Facts")
 
 
 class Ledger:
-    """The results of a run so far. It only grows, and its findings contain no secrets."""
+    """The results of a run so far. It only grows, and its findings contain no secrets.
+
+    `waived` has the ids of checks that are not to run, each with who asked for that and why. `doubt` says why the
+    row of the version matrix may not be the right one (stacks.Choice), "" if it is.
+    """
 
     def __init__(
-        self, progress: Progress, *, waived: Collection[str] = (), redact: Redact = without_secrets
+        self,
+        progress: Progress,
+        *,
+        waived: Mapping[str, str] | None = None,
+        redact: Redact = without_secrets,
+        doubt: str = "",
     ) -> None:
         self._progress = progress
         self._redact = redact
-        self._waived = frozenset(waived)
+        self._doubt = doubt
+        self._waived = dict(waived or {})
         self._results: dict[str, CheckResult] = {}
 
     @property
@@ -70,7 +80,7 @@ class Ledger:
             if obstacle:
                 self._record(check.result(Outcome.SKIP, because=obstacle))
             else:
-                self._record(check.judge(facts))
+                self._record(check.judge(facts, self._doubt))
         return facts
 
     def skip(self, checks: Sequence[Check[Facts]], because: str = "") -> None:
@@ -90,7 +100,7 @@ class Ledger:
 
     def _obstacle(self, check: Check[Facts]) -> str:
         if check.id in self._waived:
-            return "skipped on request (--skip)"
+            return f"skipped on request ({self._waived[check.id]})"
         for needed in check.requires:
             result = self._results.get(needed)
             if needed in self._waived or result is None:

@@ -38,6 +38,11 @@ def load_as(data: bytes | str, shape: type[T]) -> T:
         raise JsonError(str(error)) from error
 
 
+def schema(shape: type) -> dict[str, JsonValue]:
+    """The JSON Schema of a record; its own definition is below `$defs`, as are those of the records in it."""
+    return msgspec.json.schema(shape)
+
+
 def plain(value: object) -> JsonValue:
     """The value as JSON values; records become objects."""
     return cast("JsonValue", msgspec.to_builtins(value))

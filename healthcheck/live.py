@@ -1,4 +1,4 @@
-"""The stages that need a running server: service, endpoint, probe."""
+"""The stages that need a running server: service, endpoint, numerics, probe."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from healthcheck import provenance
+from healthcheck import provenance, ran
 from healthcheck.contract import Task
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
 from healthcheck.errors import Blocked
+from healthcheck.numerics import checks as numerics_checks
+from healthcheck.numerics import facts as numerics
+from healthcheck.numerics import reproduction
+from healthcheck.numerics.figures import metrics
+from healthcheck.numerics.records import NumericsSettings
 from healthcheck.probe import checks as probe_checks
 from healthcheck.probe.facts import measure, stored_metrics
 from healthcheck.probe.facts import provenance as parameters
@@ -50,6 +55,8 @@ def talk(run: Run, url: str, task: Task) -> None:
         run.begin(Stage.ENDPOINT)
         seen = run.ledger.judge(endpoint_checks.CHECKS, lambda: _interview(run, url, task))
         run.provenance["server"] = seen.models.headers.get("server", "") if seen else ""
+    if run.request.numerics:
+        _numerics(run, url)
     if run.wants(Stage.PROBE):
         _probe(run, url, task)
 
@@ -82,6 +89,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
                 run.ledger.settle(Stage.PLAN, "the real launch answered here")
             run.provenance["launch"] = provenance.launch(service.launch)
+            run.provenance["versions"] = ran.versions(RealMachine())
             if run.ledger.result("service/starts").settled:
                 talk(run, service.url, task)
             else:
@@ -132,8 +140,25 @@ def _probe(run: Run, url: str, task: Task) -> None:
         run.stopped = "interrupted" if probed.ended_by is EndedBy.INTERRUPT else ""
 
 
+def _numerics(run: Run, url: str) -> None:
+    failed = run.ledger.failed()
+    if failed:
+        run.ledger.skip(numerics_checks.CHECKS, f"{failed[0].id} failed")
+        return
+    run.begin(Stage.NUMERICS)
+    most = numerics.largest_batch(run.server_options)
+    settings = NumericsSettings(url=url, model=run.request.model, max_batch=most)
+    compared = run.ledger.judge(numerics_checks.CHECKS, lambda: numerics.measure(settings, run.progress))
+    if compared:
+        run.metrics |= metrics(compared)
+        run.provenance |= numerics.provenance(compared)
+        reproduction.keep(run.request.out, run.ledger.results)
+
+
 def _skip_talk(run: Run, because: str) -> None:
     if run.wants(Stage.ENDPOINT):
         run.ledger.skip(endpoint_checks.CHECKS, because)
+    if run.request.numerics:
+        run.ledger.skip(numerics_checks.CHECKS, because)
     if run.wants(Stage.PROBE):
         run.ledger.skip(probe_checks.CHECKS, because)

@@ -16,6 +16,9 @@ class Progress(Protocol):
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         """Something moved: a line of text, and how far it is (total 0: unknown)."""
 
+    def note(self, text: str) -> None:
+        """Something to know before the rest: it is shown at once, and stays."""
+
     def result(self, result: CheckResult) -> None:
         """A check ended."""
 
@@ -27,6 +30,9 @@ class Silent:
         pass
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
+        pass
+
+    def note(self, text: str) -> None:
         pass
 
     def result(self, result: CheckResult) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # the probe alone needs neither stage, and they take 0.1 s
     from healthcheck.service.records import Launch
     from healthcheck.weights.facts import Weights
 
+TAIL_LINES, MOST_CHARACTERS = 30, 400
+
 
 class StageClock:
     """How long each stage took; a stage ends where the next begins, and may begin again."""
@@ -68,4 +70,5 @@ def launch(seen: Launch) -> dict[str, JsonValue]:
         "model": seen.model,
         "phases": [{"name": phase.name, "at_s": round(phase.at_s, 3)} for phase in seen.phases],
         "log": seen.log.name,
+        "log_tail": list[JsonValue](line[:MOST_CHARACTERS] for line in seen.log_tail[-TAIL_LINES:]),
     }

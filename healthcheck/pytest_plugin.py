@@ -183,12 +183,21 @@ def _verified(config: pytest.Config) -> dict[str, CheckResult]:
 
     from healthcheck.progress import Silent  # noqa: PLC0415
     from healthcheck.records import Stage  # noqa: PLC0415
+    from healthcheck.repo.settings import read_settings  # noqa: PLC0415
     from healthcheck.run import Request  # noqa: PLC0415
     from healthcheck.verify import Verification  # noqa: PLC0415
 
+    root = _folder(config, "--npu-adapter") or Path()
+    settings = read_settings(root)
     with TemporaryDirectory() as folder:
         request = Request(
-            root=_folder(config, "--npu-adapter") or Path(),
+            root=root,
+            task=settings.task,
+            stack=settings.stack,
+            npu=settings.npu,
+            npus=settings.npus,
+            waived={check: f"{settings.file}: {reason}" for check, reason in settings.skip.items()},
+            settings=settings.file,
             weights=_folder(config, "--npu-adapter-weights") or Path(folder),
             out=Path(folder, "report"),
             until=Stage(_until(config)),

@@ -14,6 +14,8 @@ JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, Jso
 SCHEMA = 1
 SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one says so in its first words."""
+NOT_BUILT = "not built"
+"""The provenance "engine_config" where neither `--deep` nor a launch had vLLM check its arguments."""
 
 
 class Stage(enum.Enum):
@@ -24,6 +26,7 @@ class Stage(enum.Enum):
     WEIGHTS = "weights"
     SERVICE = "service"
     ENDPOINT = "endpoint"
+    NUMERICS = "numerics"
     PROBE = "probe"
     RUNNER = "runner"
 

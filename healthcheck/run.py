@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from healthcheck import contract, provenance
+from healthcheck import contract, provenance, stacks
 from healthcheck.engine import Ledger
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
@@ -20,9 +20,11 @@ TITLES = {
     Stage.WEIGHTS: "the weights and the task",
     Stage.SERVICE: "launching deploy.sh",
     Stage.ENDPOINT: "the chat endpoint",
+    Stage.NUMERICS: "comparing log-probabilities",
     Stage.PROBE: "a short accuracy measurement",
 }
-STAGES = tuple(TITLES)
+STAGES = tuple(stage for stage in TITLES if stage is not Stage.NUMERICS)
+"""Those that always run; numerics runs on request."""
 TASKS = {task.value: task for task in contract.Task}
 
 
@@ -32,15 +34,20 @@ class Request:
 
     Attributes:
         weights: the folder that becomes MODEL_PATH; None with `url`, or if only the repo stage runs.
+        ahead: what stands for weights that are not here (a file or a model's name), whose configuration `weights`
+            has; "" if they are here.
         url: a server that already runs: only the endpoint and the probe are looked at then.
         model: the model name to send to that server, "" for the first that it lists.
-        stack: the row of the version matrix that the service is assumed to have, "" for the repository's own.
+        stack: the vllm-ascend release that the service is assumed to have, "" for the repository's own.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
-        waived: ids of checks that are not to run; a report names them.
+        staged: what is staged is judged in place of the commit, as `git commit` would take it in.
+        waived: ids of checks that are not to run, each with who asked for that and why; a report names them.
+        settings: the repository's file whose settings were taken, "" if it has none.
         out: the report folder.
         environment: variables that the launch gets beside those that every launch gets.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
         deep: the real vLLM and vllm-ascend build the engine's configuration, too.
+        numerics: requests that must have the same log-probabilities are compared, after the endpoint.
         engine_python: the Python that has both, "" for the one that is found.
         unconfined: if this system has no sandbox, deploy.sh runs with all permissions of this user.
     """
@@ -53,14 +60,18 @@ class Request:
     task: str = ""
     stack: str = ""
     pending: bool = False
+    staged: bool = False
     until: Stage = Stage.PROBE
-    waived: tuple[str, ...] = ()
+    ahead: str = ""
+    waived: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     deadline_s: float = 1800.0
     weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES
     npu: str = ""
     npus: int = 0
     deep: bool = False
+    numerics: bool = False
     engine_python: str = ""
     unconfined: bool = False
     probe: ProbeSettings = field(default_factory=lambda: ProbeSettings(url=""))
@@ -73,12 +84,18 @@ class Run:
         self.request = request
         self.progress = progress
         self._redact = redactor({**os.environ, **request.environment})
-        self.ledger = Ledger(progress, waived=request.waived, redact=self._redact)
+        self.ledger = Ledger(
+            progress, waived=request.waived, redact=self._redact, doubt=stacks.choose(request.stack).doubt
+        )
         self.metrics: dict[str, JsonValue] = {}
         self.provenance: dict[str, JsonValue] = provenance.kit()
+        if request.settings:
+            self.provenance["settings"] = request.settings
         self.stopped = ""
         self.uncommitted = ""
         self.measured: ProbeRun | None = None
+        self.server_options: Mapping[str, str] = {}
+        """Of the vLLM server that deploy.sh starts, as its dry run recorded them."""
         self._clock = provenance.StageClock()
 
     def begin(self, stage: Stage) -> None:
@@ -101,7 +118,9 @@ class Run:
         return Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
             results=results,
-            asked=f"{first.value} to {last.value}" if first is not last else f"{last.value} only",
+            asked=(f"{first.value} to {last.value}" if first is not last else f"{last.value} only")
+            + (", as staged" if self.request.staged else "")
+            + (", the weights by their configuration alone" if self.request.ahead else ""),
             metrics=self.metrics,
             provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
             | {"stages": self._clock.seconds()},

@@ -5,22 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, hardware, provenance
+from healthcheck import contract, hardware, provenance, ran
 from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
 from healthcheck.hardware import Devices
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan import facts as plan_facts
-from healthcheck.plan.engine_config.facts import Question, gather_engine_config
+from healthcheck.plan.engine_config.facts import gather_engine_config
+from healthcheck.plan.engine_config.request import Question
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage
+from healthcheck.records import NOT_BUILT, Report, Stage
 from healthcheck.repo import checks as repo_checks
 from healthcheck.repo.facts import Submission, read_submission
 from healthcheck.run import TASKS, Request, Run
 from healthcheck.runner.memory import devices_here
 from healthcheck.runner.real import RealMachine
 from healthcheck.weights import checks as weights_checks
+from healthcheck.weights.ahead import announced
 from healthcheck.weights.facts import WeightsFacts, survey
 from healthcheck.weights.task import task_of
 
@@ -81,7 +83,12 @@ class Verification:
             return
         self._run.begin(Stage.WEIGHTS)
         facts = self._weights_facts(weights, plan, submission)
-        self._run.ledger.judge(weights_checks.CHECKS, lambda: facts)
+        if self._request.ahead:
+            self._run.ledger.judge(weights_checks.AHEAD, lambda: facts)
+            self._run.ledger.skip(weights_checks.CHECKS[::-1], "the weights are not here")
+        else:
+            self._run.ledger.judge(weights_checks.CHECKS, lambda: facts)
+        self._run.provenance["task"] = task_of(facts)[0] or "unknown"
         if self._run.wants(Stage.SERVICE):
             from healthcheck import live  # noqa: PLC0415 - see run()
 
@@ -92,7 +99,9 @@ class Verification:
         """The stages repo and plan."""
         asked, ledger = self._request, self._run.ledger
         self._run.begin(Stage.REPO)
-        submission = read_submission(asked.root, stack=asked.stack or None, pending=asked.pending)
+        submission = read_submission(
+            asked.root, stack=asked.stack or None, pending=asked.pending, staged=asked.staged
+        )
         self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
         self._run.uncommitted = UNCOMMITTED if submission.pending else ""
         self._changed = () if submission.pending else submission.changed
@@ -107,6 +116,11 @@ class Verification:
         )
         ledger.judge(plan_checks.SUMMARIES, lambda: ledger.results)
         self._run.provenance["sandbox"] = plan.observed.mode.value if plan else "none"
+        if plan and plan.server:
+            self._run.provenance["server_command"] = ran.server(plan.server)
+            self._run.server_options = plan.server.options if plan.server.engine == "vllm" else {}
+            checked = asked.deep or self._run.wants(Stage.SERVICE) or plan.server.engine != "vllm"
+            self._run.provenance |= {} if checked else {"engine_config": NOT_BUILT}
         return submission, plan
 
     def _devices(self) -> Devices | None:
@@ -133,7 +147,11 @@ class Verification:
     def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
         asked = self._request
         weights = survey(folder, below=plan.served_below if plan else "")
-        self._run.provenance |= {"weights": str(folder), "weights_fingerprint": provenance.fingerprint(weights)}
+        self._run.provenance["weights"] = asked.ahead or str(folder)
+        if asked.ahead:
+            weights = announced(weights)
+        else:
+            self._run.provenance["weights_fingerprint"] = provenance.fingerprint(weights)
         return WeightsFacts(
             weights=weights,
             plan=plan,

@@ -14,6 +14,11 @@ class YamlError(KitError):
     """The text is not YAML, or has more than plain data; the message says where."""
 
 
+def dump(value: JsonValue) -> str:
+    """A YAML document of plain data, with keys in their order."""
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
+
+
 def load(text: str) -> JsonValue:
     """Parse one YAML document of plain data.
 

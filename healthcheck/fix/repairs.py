@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from healthcheck import contract
 from healthcheck.fix import launch
 from healthcheck.fix.edits import MAX_FILE_BYTES, Edit, Repair
 from healthcheck.fix.launch import Change, Launch
 from healthcheck.plan.records import LaunchPlan
-from healthcheck.records import CheckResult, Outcome
+from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.repo import requirements, shell
 from healthcheck.repo.facts import Kind, Submission
 from healthcheck.repo.packages import provided_part
@@ -23,7 +24,12 @@ LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...
     ("plan/port", f"listen on port {contract.PORT}", launch.port),
     ("plan/host", "listen on every address", launch.host),
     ("plan/served-name", "leave the served model name to the weight path", launch.served_name),
+    ("plan/no-api-key", "take --api-key out", launch.no_api_key),
+    ("plan/flags", "take out or rename the options that no release has", launch.refused),
 )
+FLAGS_CHECK = "plan/flags"
+RENAMED = re.compile(r"(?:did you mean|write) (?P<new>--[a-z][\w-]*)\??")
+REMOVED = ("remove it", "take it out")
 
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
 REPAIRED = {
@@ -41,6 +47,7 @@ def proposals(
 
     A launch option is changed only if it is a plain word of the command that the plan stage recorded.
     """
+    results = tuple(results)
     wrong = {result.id for result in results if result.outcome in {Outcome.FAIL, Outcome.WARN}}
     found = list(_of_requirements(submission, wrong))
     path = submission.root / NAME
@@ -48,7 +55,7 @@ def proposals(
     if data and len(data) < MAX_FILE_BYTES and b"\0" not in data and submission.deploy_sh_kind is Kind.FILE:
         found += _of_bytes(submission, data, wrong)
         if _as_read(data)[0] == _as_read(submission.deploy_sh or b"")[0]:
-            found += _of_launch(plan, data, wrong)
+            found += _of_launch(plan, data, wrong, _refused(results))
     return tuple(found)
 
 
@@ -102,14 +109,27 @@ def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[
         yield Repair(path=NAME, check=check, title="set the executable bit", before=data, executable=True)
 
 
-def _of_launch(plan: LaunchPlan | None, data: bytes, wrong: set[str]) -> Iterator[Repair]:
+def _refused(results: Iterable[CheckResult]) -> dict[str, str]:
+    """The options that no release has, as they are written, with the name to write instead; "" to take them out."""
+    found: dict[str, str] = {}
+    for finding in (finding for result in results if result.id == FLAGS_CHECK for finding in result.findings):
+        renamed, flag = RENAMED.fullmatch(finding.fix), finding.evidence.get("flag")
+        if finding.level is Level.FAIL and isinstance(flag, str) and (renamed or finding.fix.startswith(REMOVED)):
+            found[flag] = renamed["new"] if renamed else ""
+    return found
+
+
+def _of_launch(
+    plan: LaunchPlan | None, data: bytes, wrong: set[str], refused: Mapping[str, str]
+) -> Iterator[Repair]:
     server = plan.server if plan else None
     if server is None or server.engine != "vllm":
         return
     text, places = _as_read(data)
-    found = launch.find(shell.read(text), _line_in_deploy_sh(server.where), len(server.served_names))
+    found = launch.find(shell.read(text), _line_in_deploy_sh(server.where))
     if found is None or (server.where and not server.where.startswith(f"{NAME}:")):
         return
+    found = replace(found, names=len(server.served_names), port=server.port or 0, refused=refused)
     for check, title, propose in LAUNCH_REPAIRS:
         edits = tuple(_edit(change, places, len(data)) for change in propose(found)) if check in wrong else ()
         if edits:

@@ -9,7 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck import contract, files, programs, stacks, yaml_text
@@ -64,6 +64,7 @@ class Submission:
         commit: the hash of HEAD, "" if the folder is not a git repository of its own or has no commit; the files
             are then those of the folder.
         pending: the changes of the working copy are taken in, as `git commit -a` would.
+        staged: what is staged is taken in, as `git commit` would.
         uncommitted: why there is no commit, None if there is one.
         changed: paths of the commit whose working copy differs or is gone; at most MAX_LISTED.
         untracked: paths of the working copy that the commit lacks; a whole folder ends in a slash.
@@ -82,6 +83,7 @@ class Submission:
     root: Path
     commit: str
     pending: bool
+    staged: bool
     uncommitted: Uncommitted | None
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
@@ -105,33 +107,46 @@ class Submission:
         return next((text for text in self.texts if text.path == path), None)
 
 
-def read_submission(root: Path, *, stack: str | None = None, pending: bool = False) -> Submission:
+def read_submission(
+    root: Path, *, stack: str | None = None, pending: bool = False, staged: bool = False
+) -> Submission:
     """Read a submission: the commit of a git repository, or the files of a plain folder.
 
-    `stack` names the row of the version matrix that it is compared with, by its vllm-ascend release; None takes the
-    one that the repository was generated for, or else the default. `pending` adds what `git commit -a` would add to
-    the commit, to see what a repair that is not committed yet would change.
+    `stack` is the vllm-ascend release whose row of the version matrix it is compared with, or the nearest row; None
+    takes the one that the repository was generated for, or else the default. `pending` adds what `git commit -a`
+    would add to the commit, to see what a repair that is not committed yet would change; `staged` what `git commit`
+    would.
 
     Raises:
-        UsageError: there is no such row; `root` is not a folder, cannot be read, or is too large for a repository
-            of code.
+        UsageError: `stack` is not a version; `root` is not a folder, cannot be read, or is too large for a
+            repository of code.
     """
-    stack = stacks.row(stack).vllm_ascend if stack else None
+    stack = stacks.choose(stack).row.vllm_ascend if stack else None
     root = root.expanduser().resolve()
     if not root.is_dir():
         raise UsageError(f"{root} is not a folder")
     commit = git.head(root)
     if commit is None:
         changes = git.Changes(changed=(), untracked=(), ignored=())
-        found = _Found(commit="", paths=tree.paths(root), changes=changes, pending=False)
+        found = _Found(commit="", paths=tree.paths(root), changes=changes, pending=False, staged=False)
         return _submission(root, _Files(root), found, stack)
     with git.shadow(commit) as shadow:
-        if pending:
-            shadow.stage()
+        _take_in(shadow, pending=pending, staged=staged)
         blobs = {blob.path: blob for blob in shadow.blobs()}
         changes = shadow.changes(MAX_LISTED)
-        found = _Found(commit=commit.hash, paths=tuple(sorted(blobs)), changes=changes, pending=pending)
+        if staged:  # what differs is what was left out on purpose
+            changes = replace(changes, changed=())
+        found = _Found(
+            commit=commit.hash, paths=tuple(sorted(blobs)), changes=changes, pending=pending, staged=staged
+        )
         return _submission(root, _Committed(shadow, blobs), found, stack)
+
+
+def _take_in(shadow: git.Shadow, *, pending: bool, staged: bool) -> None:
+    if pending:
+        shadow.stage()
+    elif staged:
+        shadow.take_index()
 
 
 @contextmanager
@@ -148,8 +163,7 @@ def export(submission: Submission) -> Iterator[Path]:
         if commit is None or commit.hash != submission.commit:
             raise UsageError(f"{submission.root} was committed to while it was verified: run the command again")
         with git.shadow(commit) as shadow:
-            if submission.pending:
-                shadow.stage()
+            _take_in(shadow, pending=submission.pending, staged=submission.staged)
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)
             yield shadow.tree
         return
@@ -170,6 +184,7 @@ class _Found:
     paths: tuple[str, ...]
     changes: git.Changes
     pending: bool
+    staged: bool
 
 
 def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> Submission:
@@ -180,6 +195,7 @@ def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> 
         root=root,
         commit=found.commit,
         pending=found.pending,
+        staged=found.staged,
         uncommitted=None if found.commit else _why_uncommitted(root),
         changed=changes.changed,
         untracked=changes.untracked,

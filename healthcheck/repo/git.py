@@ -8,6 +8,7 @@ command that meets the original asks for its HEAD and the place of its objects, 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -47,11 +48,12 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit of the repository at `root`, and the folder that holds its objects."""
+    """A commit of the repository at `root`, the folder that holds its objects, and the file of its index."""
 
     root: Path
     hash: str
     objects: Path
+    index: Path
     file_modes: bool
 
 
@@ -65,20 +67,30 @@ def head(root: Path) -> Commit | None:
         return None
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as home:
         base = ("--git-dir", str(root / ".git"), "--work-tree", str(root))
-        environment = _environment(Path(home))
-        place = _git((*base, "rev-parse", "--git-path", "objects"), environment, root)
-        if place.returncode:
-            raise UsageError(f"git cannot read the repository at {root}: {_last_line(place.stderr)}")
-        found = _git((*base, "rev-parse", "--verify", "-q", "HEAD"), environment, root)
+        ours = environment(Path(home))
+        objects, index = (
+            run_git((*base, "rev-parse", "--git-path", name), ours, root) for name in ("objects", "index")
+        )
+        if objects.returncode:
+            raise UsageError(f"git cannot read the repository at {root}: {last_line(objects.stderr)}")
+        found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
-        modes = _git((*base, "config", "--type=bool", "core.filemode"), environment, root)
+        modes = run_git((*base, "config", "--type=bool", "core.filemode"), ours, root)
         return Commit(
             root=root,
             hash=found.stdout.decode().strip(),
-            objects=Path(root, os.fsdecode(place.stdout.rstrip(b"\n"))).resolve(),
+            objects=Path(root, os.fsdecode(objects.stdout.rstrip(b"\n"))).resolve(),
+            index=_index_in_use(Path(root, os.fsdecode(index.stdout.rstrip(b"\n"))).resolve()),
             file_modes=modes.stdout.strip() != b"false",
         )
+
+
+def _index_in_use(index: Path) -> Path:
+    """The index itself, or that of a commit in progress: `git commit FILE` has its hooks look at another one."""
+    named = os.environ.get("GIT_INDEX_FILE", "")
+    other = index.parent / os.path.basename(named)
+    return other if named and other.is_file() else index
 
 
 class Shadow:
@@ -88,7 +100,7 @@ class Shadow:
         self.commit = commit
         self.tree = folder / "clone" / (commit.root.name or "root")
         self._git_dir = self.tree / ".git"
-        self._environment = _environment(folder)
+        self._environment = environment(folder)
         self.tree.mkdir(parents=True)
         self._run("init", "-q", "--template=", f"--object-format={'sha256' if len(commit.hash) == 64 else 'sha1'}")
         alternates = self._git_dir / "objects" / "info" / "alternates"
@@ -106,6 +118,24 @@ class Shadow:
         self._run(*place, "update-index", "--remove", "-z", "--stdin", stdin=names)
         self._read = self._run("write-tree").decode().strip()
 
+    def take_index(self) -> None:
+        """Take in what is staged, as `git commit` would.
+
+        Raises:
+            UsageError: the index cannot be read, or has files with merge conflicts.
+        """
+        copy = self._git_dir / "staged"
+        try:
+            shutil.copyfile(self.commit.index, copy)
+        except OSError as error:
+            raise UsageError(f"cannot read the index, {self.commit.index}: {error.strerror}") from error
+        ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
+        done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
+        if done.returncode:
+            raise UsageError(f"what is staged cannot be committed: {last_line(done.stderr)}")
+        self._read = done.stdout.decode().strip()
+        self._run("read-tree", self._read)
+
     def blobs(self) -> tuple[Blob, ...]:
         """The commit's files.
 
@@ -121,6 +151,10 @@ class Shadow:
                 f"at most {MAX_FILES} files and {MAX_TREE_BYTES} bytes are checked out"
             )
         return blobs
+
+    def pack(self) -> bytes:
+        """The commit with its files, and without those before it, as a pack of git."""
+        return self._run("pack-objects", "--revs", "--stdout", "-q", stdin=f"{self.commit.hash}\n".encode())
 
     def check_out(self, blobs: Sequence[Blob], limit_bytes: int) -> None:
         """Write the files as a clone would (line ends, modes, links), those above the limit as sparse files."""
@@ -168,9 +202,9 @@ class Shadow:
         return ("-c", "core.autocrlf=input", "-c", "core.safecrlf=false", "-c", f"core.fileMode={modes}")
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        done = _git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
+        done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
         if done.returncode:
-            raise UsageError(f"git cannot read commit {self.commit.hash[:12]}: {_last_line(done.stderr)}")
+            raise UsageError(f"git cannot read commit {self.commit.hash[:12]}: {last_line(done.stderr)}")
         return done.stdout
 
 
@@ -224,13 +258,13 @@ def _blob(entry: bytes) -> Iterator[Blob]:
 _WITHOUT_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def _git(
-    arguments: Sequence[str], environment: Environment, folder: Path, stdin: bytes = b""
+def run_git(
+    arguments: Sequence[str], variables: Environment, folder: Path, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
             (programs.find_or_name("git"), *_WITHOUT_PROGRAMS, *arguments),
-            env=environment, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
+            env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"git {arguments[-1]} took longer than {TIMEOUT_S:.0f} s on this repository") from error
@@ -238,7 +272,7 @@ def _git(
         raise UsageError(f"cannot run git: {error.strerror}") from error
 
 
-def _environment(home: Path) -> Environment:
+def environment(home: Path) -> Environment:
     """Nobody's configuration but ours: any owner is accepted, no transport and no prompt is possible."""
     (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n", encoding="ascii")
     kept = {name: os.environ[name] for name in ("TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
@@ -256,6 +290,6 @@ def _environment(home: Path) -> Environment:
     }
 
 
-def _last_line(stderr: bytes) -> str:
+def last_line(stderr: bytes) -> str:
     lines = stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else "no reason given"

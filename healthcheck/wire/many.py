@@ -42,6 +42,10 @@ class Waits:
     answer_s: float
 
 
+class TooSlowError(TimeoutError):
+    """An answer that came byte by byte, and did not end in time."""
+
+
 @dataclass(slots=True)
 class _Pulse:
     """When a byte came last, over any connection to the server."""
@@ -75,6 +79,11 @@ class Connections:
         self._idle: list[_Connection] = []
         self._open: set[_Connection] = set()
 
+    @property
+    def silent_s(self) -> float:
+        """Seconds since a byte came over any of them."""
+        return time.monotonic() - self._pulse.at
+
     async def aclose(self) -> None:
         """Drop all connections, whatever is on its way."""
         closed = [connection.closed for connection in self._open]
@@ -92,6 +101,16 @@ class Connections:
             TooLargeError: more than is read of one answer.
         """
         return await self._exchange(Answer(), self._request("GET", path))
+
+    async def post(self, path: str, body: bytes) -> Timed:
+        """POST JSON; the answer comes in one piece.
+
+        Raises:
+            TimeoutError: the answer did not end in time.
+            OSError: no connection, a broken one, or something that is not HTTP.
+            TooLargeError: more than is read of one answer.
+        """
+        return await self._exchange(Answer(), self._request("POST", path, body))
 
     async def stream(self, path: str, body: bytes) -> Timed:
         """POST JSON and fold the stream that comes back.
@@ -272,9 +291,13 @@ class _Pending:
         if not self._answer.done and now < min(silent, late):
             self._timer = self._loop.call_later(min(silent, late) - now, self._look)
             return
-        words = f"no end after {waits.answer_s:g} s" if now >= late else f"nothing came for {waits.silence_s:g} s"
+        late_or_silent = (
+            TooSlowError(f"no end after {waits.answer_s:g} s")
+            if now >= late
+            else TimeoutError(f"nothing came for {waits.silence_s:g} s")
+        )
         try:
-            self._finish(None if self._answer.settle() else TimeoutError(words))
+            self._finish(None if self._answer.settle() else late_or_silent)
         except (OSError, TooLargeError) as error:
             self._finish(error)
 

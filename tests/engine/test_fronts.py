@@ -11,8 +11,11 @@ from healthcheck.contract import Task
 from healthcheck.endpoint.checks import CHECKS
 from healthcheck.endpoint.facts import interview
 from healthcheck.engine import Ledger
+from healthcheck.numerics import facts as numerics
+from healthcheck.numerics.checks import CHECKS as OF_NUMERICS
+from healthcheck.numerics.records import Api, NumericsSettings
 from healthcheck.progress import Silent
-from healthcheck.records import Outcome, Verdict, verdict_of
+from healthcheck.records import CheckResult, Outcome, Verdict, verdict_of
 from tests.support.engines import NEW, UNBUFFERED, litellm, nginx, vllm, weights_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
@@ -30,20 +33,39 @@ def engine(weights: Path, tmp_path_factory) -> Iterator[str]:
 
 
 def judged(url: str, weights: Path) -> Ledger:
+    """What the interview finds."""
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: interview(url, weights=str(weights), task=Task.TEXT_GENERATION))
     return ledger
 
 
+def objections(ledger: Ledger) -> list[CheckResult]:
+    return [each for each in ledger.results if not each.settled or each.outcome not in {Outcome.PASS, Outcome.SKIP}]
+
+
 def test_nginx_that_does_not_buffer_is_nothing_to_object_to(engine: str, weights: Path, tmp_path: Path) -> None:
     with nginx(engine, tmp_path, *UNBUFFERED) as url:
         ledger = judged(url, weights)
-    objections = [r for r in ledger.results if r.outcome not in {Outcome.PASS, Outcome.SKIP}]
-    assert not objections
+    assert objections(ledger) == []
     assert verdict_of(ledger.results) is Verdict.READY
 
 
 def test_an_engine_behind_litellm_is_ready(engine: str, weights: Path, tmp_path: Path) -> None:
     with litellm(engine, str(weights), tmp_path) as url:
         ledger = judged(url, weights)
+    assert verdict_of(ledger.results) is Verdict.READY, objections(ledger)
+
+
+def test_the_numerics_of_an_engine_behind_litellm_are_compared_in_text(
+    engine: str, weights: Path, tmp_path: Path
+) -> None:
+    """The proxy has no /tokenize, and no log-probabilities in streams of completions."""
+    ledger = Ledger(Silent())
+    with litellm(engine, str(weights), tmp_path) as url:
+        run = ledger.judge(OF_NUMERICS, lambda: numerics.measure(NumericsSettings(url=url, pairs=4), Silent()))
+    assert run
+    assert run.server.api is Api.TEXT
+    assert run.server.logprobs == 20
     assert verdict_of(ledger.results) is Verdict.READY, [r for r in ledger.results if r.findings]
+    assert ledger.result("numerics/batch").outcome is Outcome.PASS
+    assert "streams" in ledger.result("numerics/interface").because

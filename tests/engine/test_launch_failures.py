@@ -1,4 +1,4 @@
-"""Ten ways to fail on the real vLLM, each diagnosed with its cause (minutes)."""
+"""Ways to fail on the real vLLM, each diagnosed with its cause, or with what the last error says (minutes)."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_failed_launch_is_diagnosed(launched, weights, failure):
     with launched(script) as running:
         launch = running.launch
     assert launch.outcome is outcome
-    assert (launch.diagnosis.cause.failure.id if launch.diagnosis.cause else "") == cause
+    assert (launch.diagnosis.named.failure.id if launch.diagnosis.named else "") == cause
     result = starts.judge(launch)
     assert result.outcome is Outcome.FAIL
     assert result.findings[0].fix

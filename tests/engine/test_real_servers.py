@@ -105,8 +105,10 @@ def test_a_vision_adapter_from_the_template_serves_and_its_noise_is_called_noise
     assert outcomes["task/matches-weights"] == "pass"
     objections = {name: outcome for name, outcome in outcomes.items() if outcome not in {"pass", "skip"}}
     assert objections.pop("probe/accuracy", "warn") == "warn", "noise may hold the right digit by chance"
-    assert objections.keys() == {"probe/degenerate"}, done.stdout
-    failed = objections["probe/degenerate"] == "fail"  # printable noise may be a weak model's
+    noise = objections.pop("probe/degenerate", "")
+    assert not objections, done.stdout
+    failed = noise == "fail"  # printable noise may be a weak model's
     unsettled = not next(check["settled"] for check in seen["checks"] if check["id"] == "probe/accuracy")
+    assert noise or unsettled, done.stdout
     expected = ("not-ready", 1) if failed else ("inconclusive", 3) if unsettled else ("ready", 0)
     assert (seen["verdict"], done.returncode) == expected

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.check import fail
 from healthcheck.errors import UsageError
 from healthcheck.fix import Repair, already_made, apply, diff, left_alone, proposals
 from healthcheck.fix.edits import Edit, repaired
@@ -19,16 +21,18 @@ from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox.job import EndedBy
 from tests.support.repositories import folder, repository
 
-ALL = ("plan/model-path", "plan/port", "plan/host", "plan/served-name")
+ALL = ("plan/model-path", "plan/port", "plan/host", "plan/served-name", "plan/no-api-key")
 
 
 def result(check_id: str, outcome: Outcome = Outcome.FAIL) -> CheckResult:
     return CheckResult(id=check_id, stage=Stage.PLAN, title="", outcome=outcome, why="")
 
 
-def recorded(where: str = "", engine: str = "vllm", names: tuple[str, ...] = ()) -> LaunchPlan:
+def recorded(
+    where: str = "", engine: str = "vllm", names: tuple[str, ...] = (), port: int | None = None
+) -> LaunchPlan:
     server = ServerCommand(
-        engine=engine, api=Api.OPENAI_CHAT, argv=(), command="", env={}, cwd="", foreground=True, model=None, port=None,
+        engine=engine, api=Api.OPENAI_CHAT, argv=(), command="", env={}, cwd="", foreground=True, model=None, port=port,
         port_source=PortSource(kind=Origin.UNKNOWN, text=""), host=None, where=where, served_names=names,
     )  # fmt: skip
     run = ShellRun(
@@ -75,6 +79,9 @@ LAUNCHES = (
         "python3 -m vllm.entrypoints.openai.api_server --model $MODEL_PATH --port 8080",
         'python3 -m vllm.entrypoints.openai.api_server --model "$MODEL_PATH" --port 8000',
     ),
+    ("CKPT=$MODEL_PATH\nvllm serve $CKPT/ --port 8000", 'CKPT=$MODEL_PATH\nvllm serve "$CKPT/" --port 8000'),
+    ('vllm serve "$MODEL_PATH" --api-key secret --port 8000', 'vllm serve "$MODEL_PATH" --port 8000'),
+    ('vllm serve "$MODEL_PATH" --api-key=$KEY', 'vllm serve "$MODEL_PATH"'),
     (
         'vllm serve "$MODEL_PATH" \\\n  --served-model-name x \\\n  --port 8001 \\\n  --host 0.0.0.0',
         'vllm serve "$MODEL_PATH" \\\n  --port 8000 \\\n  --host 0.0.0.0',
@@ -99,6 +106,9 @@ UNSURE = (
     'vllm serve "$MODEL_PATH" --served-model-name $(cat name)',
     'vllm serve "$MODEL_PATH" --served-model-name "${NAMES[@]}" --x',
     'vllm serve "$MODEL_PATH" "--port 8001"',
+    'vllm serve --api-key a "$MODEL_PATH"',
+    'vllm serve "$MODEL_PATH" --port ${PORT:-9000}',
+    "OTHER=/data\nvllm serve $OTHER",
     'bash -c "vllm serve $MODEL_PATH --port 8001"',
     'ARGS="--port 8001"\nvllm serve "$MODEL_PATH" $ARGS',
     "vllm serve /data/model",
@@ -127,6 +137,52 @@ def test_a_launch_that_was_recorded_elsewhere_is_left_alone(tmp_path: Path, wher
     assert fixed(tmp_path, text, *ALL, where=where) == text.encode()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("--port ${VLLM_PORT:-9000} --x", "--port ${VLLM_PORT:-8000} --x"),
+        ('--port="${P-9000}"', '--port="${P-8000}"'),
+        ("--port ${VLLM_PORT:-9001}", "--port ${VLLM_PORT:-9001}"),
+        ('--served-model-name $(basename "$MODEL_PATH") --x', "--x"),
+        ('--served-model-name "$(basename "$MODEL_PATH")"', ""),
+        ('--served-model-name a $(basename "$MODEL_PATH")', '--served-model-name a $(basename "$MODEL_PATH")'),
+    ],
+)
+def test_what_a_run_recorded_decides_over_words_that_are_not_plain(before: str, after: str, tmp_path: Path):
+    text = '#!/bin/bash\nvllm serve "$MODEL_PATH" '
+    root = folder(tmp_path / "r", {"deploy.sh": f"{text}{before}\n"})
+    apply(root, fix(root, recorded(names=("w",), port=9000), "plan/port", "plan/served-name"))
+    assert (root / "deploy.sh").read_text().rstrip() == f"{text}{after}".rstrip()
+
+
+def flags(**repairs_: str) -> CheckResult:
+    found = (
+        fail(expected="", seen="", fix=text, evidence={"flag": f"--{name}"}) for name, text in repairs_.items()
+    )
+    return replace(result("plan/flags"), findings=tuple(found))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "repairs_"),
+    [
+        (" \\\n  --enable-reasoning \\\n  --x", " \\\n  --x", {"enable-reasoning": "remove it: a"}),
+        (" \\\n  --task generate \\\n  --x 1", " \\\n  --x 1", {"task": "remove it for a chat model; b"}),
+        (" \\\n  --disable-log-requests", "", {"disable-log-requests": "remove it: c"}),
+        (" --swap_space=4 --x", " --x", {"swap_space": "remove it: d"}),
+        (" --max-model-length 8", " --max-model-len 8", {"max-model-length": "did you mean --max-model-len?"}),
+        (" --cuda-graph-sizes=8", " --cudagraph-capture-sizes=8", {"cuda-graph-sizes": "write --cudagraph-capture-sizes"}),
+        (" --nonsense 8", " --nonsense 8", {"nonsense": "take it out"}),
+        (" --task a --task b", " --task a --task b", {"task": "remove it"}),
+        (" --guided-decoding-backend x", " --guided-decoding-backend x", {"guided-decoding-backend": "write --y '{}'"}),
+    ],
+)  # fmt: skip
+def test_options_that_no_release_has(before: str, after: str, repairs_: dict, tmp_path: Path):
+    text = '#!/bin/sh\nvllm serve "$MODEL_PATH"'
+    root = folder(tmp_path / "r", {"deploy.sh": f"{text}{before}\n"})
+    apply(root, proposals(read_submission(root), recorded(), [flags(**repairs_)]))
+    assert (root / "deploy.sh").read_text() == f"{text}{after}\n"
+
+
 @pytest.mark.parametrize("rest", ['"$@"', "$@", '"${MORE[@]}"', '"$@" --port 8000'])
 def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
     root = folder(
@@ -140,7 +196,10 @@ def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
 def test_what_is_left_alone_is_said() -> None:
     wrong = [result("plan/port"), result("plan/served-name", Outcome.WARN)]
     said = left_alone([*wrong, result("plan/flags"), result("plan/host", Outcome.PASS)])
-    assert ["plan/port" in said[0], "plan/served-name" in said[1], len(said)] == [True, True, 2]
+    assert ["plan/port" in said[0], "plan/served-name" in said[1], "plan/flags" in said[2], len(said)] == [
+        *(True, True, True),
+        3,
+    ]
 
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:
@@ -163,7 +222,7 @@ def test_a_repair_counts_as_made_only_where_the_copy_passes() -> None:
         result("plan/served-name", Outcome.PASS),
         result("plan/flags", Outcome.PASS),
     ]
-    assert already_made(wrong, copy) == ("plan/port", "plan/served-name")
+    assert already_made(wrong, copy) == ("plan/port", "plan/served-name", "plan/flags")
 
 
 def test_only_what_is_wrong_is_repaired(tmp_path: Path):

@@ -13,8 +13,8 @@ import pytest
 
 from healthcheck.engine import Ledger
 from healthcheck.errors import Blocked
+from healthcheck.plan import facts
 from healthcheck.plan.checks import CHECKS
-from healthcheck.plan.dry_run import runs
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
@@ -73,7 +73,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     mark = tmp_path / "mark"
     files = {"deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}", **{f"f/{n}": "" for n in range(60)}}
     submission = read_submission(repository(tmp_path / "r", files))
-    plan = runs.dry_run(submission, weights, Limits(copied_files=50), consent=True)
+    plan = facts.gather(submission, weights, limits=Limits(copied_files=50), consent=True)
     ledger = Ledger(Silent())
     ledger.judge(CHECKS, lambda: plan)
     assert plan.run.ended_by is EndedBy.COPY
@@ -85,7 +85,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
 
 def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
-    plan = runs.dry_run(read_submission(repository(tmp_path / "r", files)), weights, Limits(wall_s=60))
+    plan = facts.gather(read_submission(repository(tmp_path / "r", files)), weights, limits=Limits(wall_s=60))
     assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
 
 
@@ -120,7 +120,7 @@ def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> No
     (weights / "own.json").write_text("{}")
     (weights / "own.json").chmod(0o600)
     submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
-    plan = runs.dry_run(submission, weights, Limits())
+    plan = facts.gather(submission, weights, limits=Limits())
     assert (plan.run.ended_by, plan.observed.mode) == (EndedBy.SERVER, Mode.ISOLATED)
     assert private.stat().st_mode & 0o777 == 0o600
 
@@ -154,6 +154,6 @@ def test_a_trial_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 
     monkeypatch.setattr(box, "run", starved_once)
     submission = read_submission(repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT}))
-    plan = runs.dry_run(submission, weights, Limits(), consent=True)
+    plan = facts.gather(submission, weights, limits=Limits(), consent=True)
     assert next(trials, None) is None
     assert (plan.observed.mode, plan.observed.stricter) == (Mode.ISOLATED, "")

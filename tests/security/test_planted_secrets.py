@@ -109,7 +109,9 @@ def published(report: Report, place: Path, run: object = None) -> dict[str, str]
         for name, quiet, target in (
             ("terminal", False, place / "a.json"), ("brief", True, None), ("standard output", False, Path("-")),
         ):  # fmt: skip
-            options = argparse.Namespace(json=target, junit=place / "junit.xml", quiet=quiet)
+            options = argparse.Namespace(
+                json=target, junit=place / "junit.xml", sarif=None, quiet=quiet, verbose=False
+            )
             out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 output.publish(options, report, place / "out", run)  # type: ignore[arg-type]
@@ -169,6 +171,7 @@ def test_progress_has_none(listener: type, capsys: pytest.CaptureFixture[str]) -
         progress = listener()
         progress.stage(Stage.PROBE, f"MARK {planted.line}")
         progress.update(f"MARK {planted.line}", done=1, total=1)
+        progress.note(f"MARK {planted.line}")
         progress.close()
     said = capsys.readouterr().err
     assert "MARK" in said
@@ -180,7 +183,7 @@ def test_ordinary_lines_stay_as_they_are_in_a_report() -> None:
     findings = tuple(Finding(level=Level.FAIL, expected="", seen=line, fix=line) for line in ORDINARY)
     result = CheckResult(id="a/b", stage=Stage.PLAN, title="t", outcome=Outcome.FAIL, why="w", findings=findings)
     report = Report(verdict=Verdict.NOT_READY, results=(result,), asked="plan only")
-    options = argparse.Namespace(json=Path("-"), junit=None, quiet=False)
+    options = argparse.Namespace(json=Path("-"), junit=None, sarif=None, quiet=False, verbose=False)
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with contextlib.redirect_stdout(out):
         output.publish(options, report)

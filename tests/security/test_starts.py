@@ -16,10 +16,16 @@ OTHERS = {
     "plan/engine_config/child.py:_ended": "an interpreter that the user named, by its absolute path, in its own folder",
     "repo/shells.py:_run": "a shell that programs.find found",
     "runner/children/hccl_probe.py:main": "the interpreter that runs it, in the folder that the kit made for it",
+    "runner/children/pairs_probe.py:main": "the same",
+    "runner/children/soak_probe.py:main": "the same",
+    "runner/children/soak_probe.py:table": "npu-smi as the runner found it, in that folder",
+    "fleet/leash.py:main": "the kit's own verify, whose Python the driver or Ray's worker named",
+    "numerics/local.py:_run": "a Python with transformers, named by an option or in the kit's own clone",
     "service/guardian.py:_launch": "deploy.sh itself, in its export",
     "service/provided.py:_can_import": "the python3 of the launch, which is asked where it would find a module",
 }
 FORKS = {
+    "fleet/leash.py:main",
     "sandbox/jail.py:_worker",
     "sandbox/program.py:become",
     "sandbox/seccomp.py:can_ask",
@@ -66,9 +72,7 @@ def test_each_has_a_working_folder_and_an_absolute_program() -> None:
             continue
         keywords = {keyword.arg for keyword in call.keywords}
         assert "shell" not in keywords, place
-        assert "cwd" in keywords or place == "runner/children/hccl_probe.py:main", (
-            f"{place} has no folder of its own"
-        )
+        assert "cwd" in keywords or place.startswith("runner/children/"), f"{place} has no folder of its own"
         used = {ast.unparse(node) for node in ast.walk(around) if isinstance(node, ast.Attribute)}
         assert PROGRAMS & used or place in OTHERS, f"{place}: take the program from healthcheck.programs"
 
@@ -87,10 +91,14 @@ def test_no_other_module_asks_which_python_runs_it_or_searches_a_path() -> None:
             asking.add(name)
     assert asking == {
         "programs.py",
+        "extras.py",  # in a line that is printed
+        "numerics/local.py",  # the running Python as the one that has transformers
         "plan/engine_config/environment.py",  # the running Python as the one that has vLLM: named, in its own folder
         "sandbox/box.py",  # its real place is shown inside the sandbox
         "plan/dry_run/stubbed_machine.py",  # which programs the machine lacks; none is started
         "runner/children/hccl_probe.py",
+        "runner/children/pairs_probe.py",
+        "runner/children/soak_probe.py",
         "runner/children/versions.py",
     }
 

@@ -166,11 +166,13 @@ def _line_ends(text: _Text) -> Findings:
     lines = [number for number, _ in ending]
     harmful = [number for number, line in ending if number == 1 or not _only_comment(line)]
     if harmful:
+        git = f" && git add {NAME} .gitattributes && git commit -m 'End lines in LF'"
+        commit = git if text.submission.commit else ""
         yield fail(
             expected="lines that end in LF",
             seen=f"{len(lines)} lines end in CRLF: the carriage return becomes part of the last word of each line, "
             "and “#!/bin/sh\\r” names no program",
-            fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
+            fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes{commit}",
             where=f"{NAME}:{harmful[0]}",
         )
     elif lines:
@@ -228,13 +230,13 @@ def _mode(text: _Text) -> Findings:
     mode = text.submission.deploy_sh_mode
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
-        git = f"git update-index --chmod=+x {shlex.quote(file)}"
+        chmod = f"chmod +x {shlex.quote(file)}"
+        # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
+        git = f"git update-index --chmod=+x {shlex.quote(file)} && git commit -m 'Make {NAME} executable'"
         yield warn(
             expected="the executable bit, which ./deploy.sh needs",
             seen=f"mode {mode:o}",
-            fix=f"{git} && git commit -m 'Make {NAME} executable'"
-            if text.submission.commit
-            else f"chmod +x {shlex.quote(file)}",
+            fix=f"{chmod} && {git}" if text.submission.commit else chmod,
             where=file,
         )
 

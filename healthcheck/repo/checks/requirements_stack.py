@@ -22,6 +22,7 @@ MAX_FINDINGS = 20
     stage=Stage.REPO,
     why="A package in another version than vLLM and vllm-ascend require can prevent them from starting.",
     requires=("repo/requirements-parse",),
+    by_row=True,
 )
 def requirements_stack(submission: Submission) -> Findings:
     """Compares each requirement with a row of the version matrix: the versions that vllm-ascend and vLLM require.
@@ -72,7 +73,7 @@ def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
     for name in ("vllm-ascend", "vllm"):
         for entry in lines:
             for pin in exact_versions(entry) if entry.name == name else ():
-                for row in stacks.rows():
+                for row in sorted(stacks.rows(), key=lambda row: row.vllm_ascend != pin):
                     named = (row.vllm_ascend,) if name == "vllm-ascend" else row.vllm
                     if any(stacks.same_release(pin, version) for version in named):
                         return row, entry

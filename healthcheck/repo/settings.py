@@ -1,0 +1,93 @@
+"""Settings that a repository wants of every verification.
+
+They stand in pyproject.toml, as `[tool.npu-adapter]`, or in adapter.toml, as `[npu-adapter]`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from healthcheck.errors import UsageError
+from healthcheck.files import read_bounded
+from healthcheck.nearest import hint
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
+"""The file, and the path of the table in it."""
+MAX_BYTES = 1024**2
+TEXTS = ("task", "stack", "npu")
+KEYS = (*TEXTS, "npus", "skip")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What stands in the file; empty for what does not.
+
+    Attributes:
+        file: its name, "" if the repository has no settings.
+        skip: ids of checks that are left out, each with the reason.
+    """
+
+    file: str = ""
+    task: str = ""
+    stack: str = ""
+    npu: str = ""
+    npus: int = 0
+    skip: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_settings(root: Path) -> Settings:
+    """The settings of the repository in a folder.
+
+    Raises:
+        UsageError: a file is not TOML, both files have settings, or one is not known or of the wrong kind.
+    """
+    found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
+    if len(found) > 1:
+        raise UsageError(f"{' and '.join(found)} both have settings of npu-adapter: keep one of them")
+    for name, table in found.items():
+        return _settings(name, table)
+    return Settings()
+
+
+def _table(file: Path, path: tuple[str, ...]) -> object:
+    """The table in the file, None if there is none."""
+    if not file.is_file():
+        return None
+    try:
+        found: object = tomllib.loads(read_bounded(file, MAX_BYTES).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{file.name} is not TOML: {error}") from error
+    for word in path:
+        found = found.get(word) if isinstance(found, dict) else None
+    return found
+
+
+def _settings(file: str, table: object) -> Settings:
+    where = f"[{'.'.join(PLACES[file])}] of {file}"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table")
+    for key in table:
+        if key not in KEYS:
+            raise UsageError(f"{where}: {key} is not known; the keys are {', '.join(KEYS)}{hint(key, KEYS)}")
+    texts = {key: table[key] for key in TEXTS if key in table}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{where}: {key} is {value!r}, not a text")
+    npus = table.get("npus", 0)
+    if not isinstance(npus, int) or isinstance(npus, bool) or npus < 0:
+        raise UsageError(f"{where}: npus is {npus!r}, not a whole number")
+    skip = table.get("skip", {})
+    if not isinstance(skip, dict):
+        raise UsageError(f'{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"')
+    for check, reason in skip.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise UsageError(f"{where}: {check} is left out without a reason")
+    return Settings(file=file, **texts, npus=npus, skip=skip)
