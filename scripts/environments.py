@@ -48,9 +48,10 @@ def make(
 
 
 def holds(environment: Path, what: str) -> bool:
-    """Whether the environment was made whole, and with just this in it."""
+    """Whether the environment was made whole, with just this in it, and its Python is still there."""
     note = environment / STAMP
-    return note.is_file() and note.read_text(encoding="utf-8") == f"{what}\n"
+    runs = (environment / "bin" / "python").exists()  # false for a link to a Python that was removed
+    return runs and note.is_file() and note.read_text(encoding="utf-8") == f"{what}\n"
 
 
 def stamp(environment: Path, what: str) -> None:
@@ -90,7 +91,21 @@ def install(
             command += [f"--{kind}", path]
         for place in find_links:
             command += ["--find-links", place]
-        subprocess.run([*command, *torch_source(python)], check=True)
+        subprocess.run([*command, *index(python), *torch_source(python)], check=True)
+
+
+def index(python: Path) -> list[str]:
+    """The package index that pip is configured for, as options for uv, which does not read pip's configuration."""
+    if any(name in os.environ for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL")):
+        return []
+    found = pip_setting(python, "index-url") or os.environ.get("PIP_INDEX_URL", "")
+    return ["--default-index", found] if found else []
+
+
+def pip_setting(python: Path, name: str) -> str:
+    """What the configuration of pip has under a name, "" for nothing."""
+    command = [python, "-m", "pip", "config", "get", f"global.{name}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def torch_source(python: Path) -> list[str]:
@@ -98,9 +113,7 @@ def torch_source(python: Path) -> list[str]:
 
     Where there are none, uv itself is asked for the CPU build.
     """
-    found = subprocess.run(
-        [python, "-m", "pip", "config", "get", "global.find-links"], capture_output=True, text=True, check=False
-    ).stdout.split()
+    found = pip_setting(python, "find-links").split()
     found += os.environ.get("PIP_FIND_LINKS", "").split()
     folders = [
         folder for folder in dict.fromkeys(found) if Path(folder).is_dir() and any(Path(folder).glob("torch-*"))

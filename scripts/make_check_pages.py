@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Writes docs/checks/: an index and a page for each check, from what the check says of itself.
+"""Writes docs/checks/ and docs/zh/checks/: an index and a page for each check, from what the check says of itself.
 
 python scripts/make_check_pages.py            write them, remove what no check stands behind
 python scripts/make_check_pages.py --check    write nothing; exit 1 and list what is out of date
@@ -16,9 +16,15 @@ from pathlib import Path
 
 from healthcheck import catalogue
 from healthcheck.catalogue import Page
+from healthcheck.language import Language, Translate, translator
 from healthcheck.records import Stage
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "checks"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = {Language.ENGLISH: ROOT / "docs/checks", Language.CHINESE: ROOT / "docs/zh/checks"}
+TITLE, STAGE, SENTENCE = "The checks", "Stage", "{}."
+ABOUT = "{} checks, in the order in which they run. `npu-adapter explain ID` prints the same pages."
+COLUMNS = ("check", "what holds where it passes")
+LABELS = (TITLE, STAGE, SENTENCE, ABOUT, *COLUMNS)
 ORIGIN = (
     "<!-- Written by scripts/make_check_pages.py from the check itself. Change the check, then run it again. -->"
 )
@@ -29,21 +35,23 @@ _NAMED_BLOCK = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
 
 
 def files() -> dict[Path, str]:
-    """Every file of the folder and its text."""
-    pages = catalogue.pages()
-    return {FOLDER / "README.md": index(pages), **{FOLDER / f"{page.id}.md": text(page) for page in pages}}
+    """Every file of the folders and its text."""
+    found = {}
+    for language, folder in FOLDERS.items():
+        say = translator(language)
+        pages = tuple(catalogue.in_language(page, say) for page in catalogue.pages())
+        found[folder / "README.md"] = index(pages, say)
+        found |= {folder / f"{page.id}.md": text(page, say, folder) for page in pages}
+    return found
 
 
-def index(pages: tuple[Page, ...]) -> str:
+def index(pages: tuple[Page, ...], say: Translate) -> str:
     """All checks, stage by stage, in the order in which they run."""
-    parts = [
-        ORIGIN,
-        "# The checks",
-        f"{len(pages)} checks, in the order in which they run. `npu-adapter explain ID` prints the same pages.",
-    ]
+    parts = [ORIGIN, f"# {say(TITLE)}", say(ABOUT).format(len(pages))]
     for stage, group in groupby(sorted(pages, key=_place), key=lambda page: page.stage):
         rows = (f"| [{page.id}]({page.id}.md) | {escaped(page.title)} |" for page in group)
-        parts += [f"## {stage}", "\n".join(("| check | what holds where it passes |", "|---|---|", *rows))]
+        header = " | ".join(map(say, COLUMNS))
+        parts += [f"## {stage}", "\n".join((f"| {header} |", "|---|---|", *rows))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -51,25 +59,29 @@ def _place(page: Page) -> int:
     return list(Stage).index(Stage(page.stage))
 
 
-def text(page: Page) -> str:
-    """The page of a check."""
-    return "\n\n".join(_parts(page)) + "\n"
+def text(page: Page, say: Translate, folder: Path) -> str:
+    """The page of a check, which is already in the language."""
+    return "\n\n".join(_parts(page, say, folder)) + "\n"
 
 
-def _parts(page: Page) -> Iterator[str]:
+def _parts(page: Page, say: Translate, folder: Path) -> Iterator[str]:
     up = "../" * page.id.count("/")
+    sentence = say(SENTENCE).format
+    top = up + "../" * len(folder.relative_to(ROOT).parts)
     yield ORIGIN
     yield f"# {page.id}"
-    yield f"**{escaped(page.title)}.** Stage [{page.stage}]({up}README.md#{page.stage})."
-    yield f"Why it matters: {escaped(page.why)}"
+    stage = f"{say(STAGE)} [{page.stage}]({up}README.md#{page.stage})"
+    yield f"**{sentence(escaped(page.title))}** {sentence(stage)}"
+    yield say(catalogue.WHY).format(escaped(page.why))
     yield escaped(_captioned(page.body))
     if page.rule:
-        yield f"{page.rule_title}:"
+        yield say(page.rule_title).format("").strip()
         yield f"> {escaped(page.rule.sentence)}"
         yield f"{page.rule.source}, {page.rule.status.value}, read {page.rule.read_on}."
     if page.requires:
-        yield "Needs first: " + ", ".join(f"[{needed}]({up}{needed}.md)" for needed in page.requires) + "."
-    yield f"In the code: [{page.source}]({up}../../{page.source})."
+        needed = ", ".join(f"[{each}]({up}{each}.md)" for each in page.requires)
+        yield sentence(say(catalogue.NEEDS).format(needed))
+    yield sentence(say(catalogue.SOURCE).format(f"[{page.source}]({top}{page.source})"))
 
 
 def _captioned(body: str) -> str:
@@ -94,12 +106,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     wanted = files()
-    there = set(FOLDER.rglob("*.md"))
+    there = {path for folder in FOLDERS.values() for path in folder.rglob("*.md")}
     stale = [path for path, page in wanted.items() if path not in there or path.read_text("utf-8") != page]
     stale += sorted(there - wanted.keys())
     if options.check:
         for path in stale:
-            print(f"out of date: {path.relative_to(FOLDER.parents[1])}", file=sys.stderr)
+            print(f"out of date: {path.relative_to(ROOT)}", file=sys.stderr)
         return int(bool(stale))
     for path in stale:
         if path in wanted:

@@ -9,6 +9,8 @@
     python3 scripts/make_peer_environment.py fastchat      makes .venv-fastchat: FastChat's worker and server, 1 GB
     python3 scripts/make_peer_environment.py llama-cpp     makes .venv-llama-cpp: compiles llama.cpp, 15 minutes
 
+    python3 scripts/make_peer_environment.py fleet         makes .venv-fleet: Ray and Kubernetes' schemas, 0.4 GB
+
 What stands beside AISBench is what it needs today: with a newer pyarrow its first command fails on numpy, and with
 a newer setuptools there is no pkg_resources. It asks for any torch; 2.13.0 is the one that vLLM asks for, too.
 FastChat is of the time before transformers 5 and pydantic 2. llama.cpp is compiled once, and its wheel kept in
@@ -25,7 +27,9 @@ from pathlib import Path
 
 import environments
 
+ROOT = Path(__file__).resolve().parents[1]
 PEERS = {
+    "fleet": ("--editable", f"{ROOT}[fleet]", "ray==2.60.0", "kubernetes-validate==1.37.0"),
     "aisbench": ("ais-bench-benchmark==3.1.20260630", "pyarrow<20", "setuptools<80"),
     "lm-eval": ("lm-eval[api]==0.4.13",),
     "evalscope": ("evalscope==1.14.1",),
@@ -36,6 +40,7 @@ PEERS = {
 }
 CONSTRAINTS = ("torch==2.13.0",)
 FIRST_COMMAND = {
+    "fleet": "healthcheck.fleet.on_ray, kubernetes_validate",
     "aisbench": "ais_bench.benchmark.cli.main",
     "lm-eval": "lm_eval",
     "evalscope": "evalscope",
@@ -44,7 +49,6 @@ FIRST_COMMAND = {
     "fastchat": "fastchat.serve.openai_api_server, fastchat.serve.model_worker",
     "llama-cpp": "llama_cpp.server.app, gguf",
 }
-ROOT = Path(__file__).resolve().parents[1]
 WHEELS = ROOT / ".cache" / "wheels"
 COMPILED = {"llama-cpp": "llama-cpp-python==0.3.36"}
 """What the registry has as sources only."""
