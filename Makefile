@@ -1,20 +1,26 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
-# make test    the tests of every day, on WORKERS=2 processes; make test-slow adds real engines, other tools and long runs
+# make test    the tests of every day, on WORKERS=3 processes; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
+# make docs    the documentation site with search, in build/site; DOCS_LANGUAGE=zh_CN takes its translations
 # make engines the endpoint stage on real engines, in docs/engines.md
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
-WORKERS ?= 2
+WORKERS ?= 3
+DOCS_LANGUAGE ?= en
 
-.PHONY: demo test test-slow lint format peers engine-config engines bench clean
+.PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
 
-.venv/ready: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# An environment whose Python is gone is made anew, whatever its marker says.
+WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
+.PHONY: $(WITHOUT_PYTHON)
+
+# What an interrupted installation left is no environment, so that each begins with an empty folder.
+.venv/ready: pyproject.toml scripts/make_development_environment.py
+	$(PYTHON) scripts/make_development_environment.py .venv
 	touch $@
 
 .venv-vllm/ready: examples/cpu_engine/make_environment.py scripts/environments.py
@@ -26,7 +32,7 @@ WORKERS ?= 2
 	touch $@
 
 # Other tools and engines, each in its own environment: .venv-aisbench, .venv-litellm …
-OTHERS := aisbench lm-eval evalscope transformers litellm fastchat llama-cpp
+OTHERS := fleet aisbench lm-eval evalscope transformers litellm fastchat llama-cpp
 $(OTHERS:%=.venv-%/ready): .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
@@ -37,14 +43,16 @@ $(OTHERS:%=.venv-%/ready): .venv-%/ready: scripts/make_peer_environment.py scrip
 
 engine-config: .venv-engine-config/ready
 
-demo: .venv/ready
-	PYTHON=$(PYTHON) sh examples/demo.sh $(ENGINE)
+demo:
+	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' sh examples/demo.sh '$(ENGINE)'
 
 test: .venv/ready
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
-test-slow: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-engine-config/ready .venv-aisbench/ready .venv-transformers/ready \
-		.venv-litellm/ready
+# Installations wait for disk and network: two at a time take fewer minutes.
+TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
+test-slow: .venv/ready
+	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
 	$(BIN)/pytest -m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(WORKERS) --dist worksteal
 	$(BIN)/pytest -m "engine or peer" --timeout 1800
 
@@ -56,6 +64,9 @@ lint: .venv/ready
 format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: .venv/ready
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site -D language=$(DOCS_LANGUAGE) docs build/site
 
 peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
 

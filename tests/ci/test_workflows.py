@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from healthcheck import cli, contract
 from healthcheck.yaml_text import load
-from tests.support.template import ROOT, template_in
+from tests.support.template import KIT, ROOT, template_in
 
 BIN = Path(sys.executable).parent
 GITHUB = ".github/workflows/adapter.yml"
@@ -24,7 +25,17 @@ ACTION = ROOT / "action.yml"
 def generated(folder: Path, task: str) -> Path:
     destination = folder / f"adapter-{task}"
     template = template_in(folder / f"template-{task}")
-    command = ["new", str(destination), "--template", str(template), "--defaults", "--task", task]
+    command = [
+        "new",
+        str(destination),
+        "--template",
+        str(template),
+        "--defaults",
+        "--task",
+        task,
+        "--data",
+        f"kit={KIT}",
+    ]
     assert cli.main(command) == 0
     return destination
 
@@ -152,6 +163,13 @@ def action_steps(tmp_path: Path, repository: Path, **inputs: str):
         yield step, run(step["run"], cwd=repository, scratch=tmp_path, GITHUB_ACTION_PATH=str(ROOT), **variables)
 
 
+def test_the_folder_of_the_action_is_ignored_here_and_in_a_generated_repository(repository):
+    folder = load(ACTION.read_bytes())["inputs"]["report"]["default"]
+    for checkout in (repository, ROOT):
+        done = subprocess.run(["git", "check-ignore", f"{folder}/report.html"], cwd=checkout, check=False)
+        assert done.returncode == 0, checkout
+
+
 @pytest.mark.slow
 def test_the_steps_of_the_action_verify_another_repository(repository, tmp_path):
     for step, done in action_steps(tmp_path, repository):
@@ -172,14 +190,75 @@ def test_the_action_says_not_ready_for_a_folder_without_deploy_sh(tmp_path):
     assert (empty / "report" / "junit.xml").is_file()
 
 
-@pytest.mark.slow
-def test_the_whole_cpu_job_is_green_in_a_fresh_environment(repository, tmp_path):
+@pytest.fixture
+def published(tmp_path) -> tuple[Path, dict[str, str]]:
+    """A checkout of the kit whose origin is an https address, and the variables with which git reaches it here."""
+    checkout = template_in(tmp_path / "kit")
+    junk = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "healthcheck", checkout / "healthcheck", ignore=junk)
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, checkout)
+    address = "https://someone:secret@git.example.org/someone/npu-adapter-kit.git"
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "kit"), ("remote", "add", "origin", address),
+                  ("update-ref", "refs/remotes/origin/main", "HEAD")):  # fmt: skip
+        subprocess.run(["git", *words], cwd=checkout, check=True, env=_author())
+    rewriting = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{checkout.as_uri()}.insteadOf",
+                 "GIT_CONFIG_VALUE_0": "https://git.example.org/someone/npu-adapter-kit.git"}  # fmt: skip
+    return checkout, rewriting
+
+
+def pushed(made: Path, tmp_path: Path) -> Path:
+    """What a runner checks out: a fresh clone."""
+    subprocess.run(["git", "clone", "-q", made.as_uri(), "checkout"], cwd=tmp_path, check=True)
+    return tmp_path / "checkout"
+
+
+def fresh_python(tmp_path: Path) -> Path:
     venv.create(tmp_path / "python", with_pip=True)
-    for script in scripts(load((repository / GITHUB).read_bytes())["jobs"]["cpu"]):
-        done = run(
-            script, cwd=repository, scratch=tmp_path, path=tmp_path / "python" / "bin", NPU_ADAPTER_KIT=str(ROOT)
-        )
+    return tmp_path / "python" / "bin"
+
+
+@pytest.mark.slow
+def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp_path):
+    checkout, rewriting = published
+    command = [sys.executable, "-m", "healthcheck", "new", str(tmp_path / "made"), "--defaults"]
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
+    clone = pushed(tmp_path / "made", tmp_path)
+    workflow = clone / GITHUB
+    assert "secret" not in workflow.read_text("utf-8")
+    assert not (clone / ".kit").exists()
+    python = fresh_python(tmp_path)
+    for script in scripts(load(workflow.read_bytes())["jobs"]["cpu"]):
+        done = run(script, cwd=clone, scratch=tmp_path, path=python, NPU_ADAPTER_KIT="", **rewriting)
         assert done.returncode == 0, done.stdout + done.stderr
+    assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
+
+
+@pytest.mark.slow
+def test_the_first_push_is_green_with_a_vendored_kit(tmp_path):
+    assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit"]) == 0
+    clone = pushed(tmp_path / "made", tmp_path)
+    job = load((clone / GITCODE).read_bytes())["jobs"]["cpu"]
+    fresh_python(tmp_path)
+    for script in scripts(job):
+        done = run(script, cwd=clone, scratch=tmp_path, HOME=str(tmp_path / "home"), **job["env"])
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_vendored_wheel_has_what_a_built_one_has(tmp_path):
+    assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit"]) == 0
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    vendored, built = (names_in(folder) for folder in (tmp_path / "made" / ".kit", tmp_path))
+    assert built - vendored == {"LICENSE"}
+    assert vendored <= built
+
+
+def names_in(folder: Path) -> set[str]:
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return {name.removeprefix("npu_adapter_kit-0.1.0.dist-info/licenses/") for name in archive.namelist()}
 
 
 def _author() -> dict[str, str]:

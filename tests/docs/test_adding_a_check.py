@@ -17,9 +17,9 @@ PAGE = ROOT / "docs" / "adding-a-check.md"
 
 def copy_of_the_project(folder: Path) -> Path:
     leave = shutil.ignore_patterns("__pycache__", ".*_cache")
-    for name in ("healthcheck", "scripts", "docs", "tests/docs", "tests/repo", "tests/support"):
+    for name in ("healthcheck", "scripts", "docs", "templates", "tests/docs", "tests/repo", "tests/support"):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/test_architecture.py"):
+    for name in ("pyproject.toml", "copier.yml", "tests/conftest.py", "tests/test_architecture.py"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 
@@ -40,7 +40,7 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     )
     checks.write_text(re.sub(r"(CHECKS: .* = \(\n.*?)^\)", rf"\1{entry})", text, flags=re.MULTILINE | re.DOTALL))
     commands = next(block for block in shown if block.language == "sh").commands()
-    _, checked, _, explained = [run(project, command) for command in commands]
+    _, _, checked, _, explained = [run(project, command) for command in commands]
     pages = len(CHECKS) + 1
     assert f"{2 * pages} passed" in checked, "each check in test_pairs.py, and each page"
     assert "The repository carries no weights" in explained

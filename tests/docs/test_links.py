@@ -1,4 +1,4 @@
-"""Links of the documents lead somewhere, and the two READMEs keep step."""
+"""Links of the documents lead somewhere, and documents in two languages keep step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from tests.docs.blocks import ROOT, blocks, commands, documents
 
+ENGLISH_AND_CHINESE = ["README.md README.zh-CN.md", "docs/first-adapter.md docs/zh/first-adapter.md"]
 ALL = [*documents(), *sorted((ROOT / "docs/checks").rglob("*.md"))]
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
@@ -45,13 +46,18 @@ def test_files_that_are_named_are_there(document: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_the_two_readmes_keep_step() -> None:
-    english, chinese = ROOT / "README.md", ROOT / "README.zh-CN.md"
+@pytest.mark.parametrize("pair", ENGLISH_AND_CHINESE)
+def test_both_languages_keep_step(pair: str) -> None:
+    english, chinese = (ROOT / name for name in pair.split())
     assert commands(english) == commands(chinese)
     levels = [[level for level, _ in HEADING.findall(text_of(path))] for path in (english, chinese)]
     assert levels[0] == levels[1]
     links = [
-        [link for link in LINK.findall(text_of(path)) if "README" not in link or "/" in link]
+        [
+            link.replace("docs/zh/", "docs/")
+            for link in LINK.findall(text_of(path))
+            if "README" not in link or "/" in link
+        ]
         for path in (english, chinese)
     ]
     assert links[0] == links[1]

@@ -1,0 +1,72 @@
+"""The documentation site: built without a warning, and used in a real browser."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from healthcheck import catalogue
+from tests.docs.blocks import ROOT
+from tests.support.chromium import Browser
+
+pytestmark = pytest.mark.slow
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-c", "docs/site", "docs", built]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return built
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[str]:
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_every_check_has_a_page(folder: Path) -> None:
+    for page in catalogue.pages():
+        for place in ("checks", "zh/checks"):
+            assert page.id in (folder / place / f"{page.id}.html").read_text("utf-8")
+
+
+def test_no_link_of_the_site_leads_nowhere(folder: Path) -> None:
+    for page in sorted(folder.rglob("*.html")):
+        for target in re.findall(r'(?:href|src)="(?!https?:|#|data:|mailto:)([^"#?]+)', page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.relative_to(folder)}: {target}"
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_first_page_leads_on_and_loads_nothing_from_elsewhere(site: str, browser: Browser, width: int) -> None:
+    tab = browser.open(f"{site}/index.html", width=width)
+    assert "A pass here is a pass there." in tab.text()
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.evaluate("!!document.querySelector('a[href=\"first-adapter.html\"]')")
+    assert all(url.startswith((site, "data:")) for url in tab.requests())
+    assert tab.complaints() == []
+
+
+def test_the_search_finds_a_check(site: str, browser: Browser) -> None:
+    tab = browser.open(f"{site}/search.html?q=MODEL_PATH", width=1400)
+    tab.wait_for(
+        "[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('checks/plan/model-path'))"
+    )
