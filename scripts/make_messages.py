@@ -25,7 +25,7 @@ from report_messages import messages as messages_of_reports
 from terminal_messages import messages as messages_of_terminals
 
 from healthcheck import catalogue
-from healthcheck.cli import COMMANDS, parser_for
+from healthcheck.cli import COMMANDS, man, parser_for
 from healthcheck.language import DOMAIN, LOCALE, REPORT, Language
 
 NO_DATE = datetime(2000, 1, 1, tzinfo=timezone.utc)
@@ -57,6 +57,7 @@ def messages() -> dict[str, list[str]]:
     """Every message, with the checks that say it."""
     found: dict[str, list[str]] = {label: [] for label in (*catalogue.LABELS, *LABELS)}
     found |= {text: ["--help"] for text in ("usage: ", *helps(parser_for(COMMANDS)))}
+    found |= {text: ["man"] for text in man.SAID}
     for page in catalogue.pages():
 
         def note(message: str, check: str = page.id) -> str:

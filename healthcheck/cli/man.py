@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 
 from healthcheck import __version__, cli
@@ -13,9 +14,16 @@ INSTALL = """\
 to read it now:  npu-adapter man | man -l -
 to keep it:      mkdir -p ~/.local/share/man/man1
                  npu-adapter man > ~/.local/share/man/man1/npu-adapter.1"""
-_NAME = (
-    "npu-adapter \\- scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services"
-)
+
+SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS")
+PURPOSE = "scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services"
+MORE = "Each command prints its own help with --help; `npu-adapter explain` describes a check."
+NO_VERDICT = "A command without a verdict has the meanings that stand with it."
+SAID = (*SECTIONS, "User Commands", PURPOSE, MORE, NO_VERDICT)
+"""What the page says beside the help."""
+
+_BROKEN = re.compile(r"(?<=[，。；：])\n")
+"""A line of Chinese goes on without a blank."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,24 +42,25 @@ def page() -> Iterator[str]:
     """The lines of the page, in the man macros of roff."""
     parser = cli.parser_for(cli.COMMANDS)
     subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001 - argparse shows it nowhere else
-    yield f'.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "User Commands"'
+    say = of_the_process()
+    yield f'.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "{say("User Commands")}"'
     yield ".nh"
-    yield ".SH NAME"
-    yield _NAME
-    yield ".SH SYNOPSIS"
+    name, synopsis, description, commands, status = map(say, SECTIONS)
+    yield f".SH {name}"
+    yield f"npu-adapter \\- {say(PURPOSE)}"
+    yield f".SH {synopsis}"
     yield ".B npu-adapter"
     yield "\\fICOMMAND\\fR [\\fIOPTION\\fR]..."
-    yield ".SH DESCRIPTION"
-    say = of_the_process()
+    yield f".SH {description}"
     yield from _prose(say(parser.description or ""))
-    yield from _prose("Each command prints its own help with --help; `npu-adapter explain` describes a check.")
-    yield ".SH COMMANDS"
-    for name, command in subparsers.choices.items():
-        yield f".SS {_text(name)}"
+    yield from _prose(say(MORE))
+    yield f".SH {commands}"
+    for command_name, command in subparsers.choices.items():
+        yield f".SS {_text(command_name)}"
         yield from _command(command)
-    yield ".SH EXIT STATUS"
+    yield f".SH {status}"
     yield from _verbatim(say(cli.EXIT_STATUSES).partition("\n")[2])
-    yield "A command without a verdict has the meanings that stand with it."
+    yield say(NO_VERDICT)
 
 
 def _command(command: argparse.ArgumentParser) -> Iterator[str]:
@@ -89,7 +98,7 @@ def _help(command: argparse.ArgumentParser, action: argparse.Action) -> str:
 
 def _prose(text: str) -> Iterator[str]:
     yield ".PP"
-    yield _text(" ".join(text.split()))
+    yield _text(" ".join(_BROKEN.sub("", text).split()))
 
 
 def _verbatim(text: str) -> Iterator[str]:

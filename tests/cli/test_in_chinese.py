@@ -81,3 +81,6 @@ def test_the_manual_page_has_its_usages(capsys: pytest.CaptureFixture[str]) -> N
     shown = said(["man"], capsys)[1].replace("\\-", "-")
     assert "npu-adapter verify [-h]" in shown
     assert "用法：" not in shown
+    described = shown[: shown.index(".SS new")]
+    assert ".SH 概要" in described
+    assert not ENGLISH.search(re.sub(r"`[^`]*`", "", described)), described
