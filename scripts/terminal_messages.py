@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from report_messages import ROOT, Reader
+from package_index import ROOT
+from report_messages import Reader
 
 from healthcheck.records import Stage
 from healthcheck.scaffold import template
