@@ -1,5 +1,8 @@
 # ruff: noqa: INP001 - scripts are no package
-"""The rows of docs/engines.md: which engine serves which model behind which front, and how each is started."""
+"""The rows of docs/engines.md: which engine serves which model behind which front, and how each is started.
+
+Their texts are English; CHINESE has each for docs/zh/engines.md.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ _TRANSFORMERS = (
     "It refuses the fields that the evaluation client sends (422), and its list of models answers 500 on a machine "
     "without a cache of downloaded models: the service could not use it."
 )
+_NEEDLESS = "The parser takes all that a model says for thoughts when the model does not think."
 MODELS = {
     "dense": "Qwen3, dense",
     "moe": "Qwen3-MoE, 4 experts",
@@ -144,7 +148,7 @@ def _of_vllm(environment: str) -> Iterator[Row]:
         "dense",
         *("--reasoning-parser", "qwen3"),
         front="--reasoning-parser qwen3",
-        remark="The parser takes all that a model says for thoughts when the model does not think.",
+        remark=_NEEDLESS,
     )
 
 
@@ -179,3 +183,34 @@ def _rows() -> Iterator[Row]:
 
 
 ROWS = {row.name: row for row in _rows()}
+
+CHINESE = {
+    "vLLM, CPU build": "vLLM（CPU 版）",
+    "transformers serve": "transformers serve",
+    "FastChat's worker and OpenAI server": "FastChat 的 worker 和 OpenAI 服务器",
+    "llama-cpp-python's server": "llama-cpp-python 的服务器",
+    "Qwen3, dense": "Qwen3，稠密",
+    "Qwen3-MoE, 4 experts": "Qwen3-MoE，4 个专家",
+    "LFM2, convolutions and attention": "LFM2，卷积加注意力",
+    "Qwen3, dense, thinks first": "Qwen3，稠密，先思考后回答",
+    "Idefics3, random parameters that favour printable text": "Idefics3，随机参数，偏向可打印文本",
+    "no reasoning parser": "不设 reasoning parser",
+    "nginx, proxy_buffering off": "nginx，proxy_buffering off",
+    "nginx as it comes": "nginx，默认配置",
+    "LiteLLM's proxy": "LiteLLM 代理",
+    _NO_KERNEL: "这个版本的 CPU 版没有卷积的算子，引擎收到第一个请求就退出。",
+    _NEEDLESS: "模型并不思考，这个解析器却把它输出的全部内容都当作思考。",
+    _TRANSFORMERS: (
+        "它拒绝评测客户端发送的字段（422）；在没有模型下载缓存的机器上，它的模型列表返回 500。评测服务无法使用它。"
+    ),
+    _INTERRUPTS: (
+        "默认配置下，新请求一到，这个服务器就结束正在发送的流，而且不给 finish_reason，"
+        "并行请求的回答因此有一半中断。加上 `--interrupt_requests false`，请求会排队等待。"
+    ),
+}
+
+
+def untranslated() -> list[str]:
+    """The texts of the rows that CHINESE lacks; options are the same in every language."""
+    texts = {text for row in ROWS.values() for text in (row.engine, MODELS[row.model], row.front, row.remark)}
+    return sorted(text for text in texts - CHINESE.keys() if text and not text.startswith("--"))

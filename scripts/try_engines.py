@@ -1,9 +1,10 @@
 # ruff: noqa: INP001 - scripts are no package
-"""Try the endpoint stage on real engines, and write docs/engines.md.
+"""Try the endpoint stage on real engines, and write docs/engines.md and docs/zh/engines.md.
 
     .venv/bin/python scripts/try_engines.py                      every row: an hour on two cores
     .venv/bin/python scripts/try_engines.py --only vllm-0.32-moe  one row; the others keep their results
-    .venv/bin/python scripts/try_engines.py --page               the page again, from docs/engines.json
+    .venv/bin/python scripts/try_engines.py --page               the pages again, from docs/engines.json
+    .venv/bin/python scripts/try_engines.py --check              write nothing; exit 1 if a page is out of date
 
 The environments are made by `make engines`. A row that does not start says so and the rest goes on.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,22 +25,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from engine_rows import MODELS, ROWS, Row, Served  # noqa: E402 - it imports from the root
+from engine_rows import CHINESE, MODELS, ROWS, Row, Served, untranslated  # noqa: E402 - it imports from the root
 
 from healthcheck.endpoint.checks import CHECKS  # noqa: E402
 from healthcheck.endpoint.facts import interview  # noqa: E402
 from healthcheck.engine import Ledger  # noqa: E402
 from healthcheck.errors import KitError  # noqa: E402
+from healthcheck.language import Language, phrases  # noqa: E402
 from healthcheck.probe.facts import measure  # noqa: E402
 from healthcheck.probe.records import ProbeSettings  # noqa: E402
 from healthcheck.progress import Silent  # noqa: E402
 from healthcheck.records import CheckResult, Outcome, verdict_of  # noqa: E402
 from tests.support.engines import weights_of  # noqa: E402
 
-RESULTS, PAGE = ROOT / "docs" / "engines.json", ROOT / "docs" / "engines.md"
+RESULTS = ROOT / "docs" / "engines.json"
 IN_FLIGHT = {1: 6, 16: 48, 64: 128}
 """Requests in flight → requests in all."""
-HEAD = """\
+ANSWERED = re.compile(r"(\d+) of (\d+) answered in ([\d.]+) s")
+"""What came of them, as the results keep it."""
+ENGLISH_HEAD = """\
 <!-- Written by scripts/try_engines.py from docs/engines.json. -->
 
 # Real engines
@@ -46,13 +51,86 @@ HEAD = """\
 The endpoint stage on real engines, with small models that are made on the spot, on a machine without an NPU.
 A healthy engine must come out *ready*; where one does not, its section says which check objects and why that is
 right. The interview has up to 16 requests in flight; after it the probe sends its word problems with 1, 16 and 64
-in flight. Rows are tried one by one, so that their dates, and the kit's commits behind them, may differ.
+in flight. Rows are tried one by one, so their dates, and the commits of the kit, may differ.
 
 The models are too small to stand for real ones, and two were changed because endpoint/degenerate objected to what
 they said, rightly: the dense one looped on prompts that are no word problem until it was trained on some, and the
 vision model said random bytes until its random parameters were made to favour printable text and the end. Their
 rows tell about engines, not about how the check fares on models that nobody fitted to it.
 """
+CHINESE_HEAD = """\
+<!-- Written by scripts/try_engines.py from docs/engines.json. -->
+
+# 真实引擎
+
+本页是 endpoint 阶段在真实引擎上的结果。小模型当场生成，机器上没有 NPU。正常的引擎必须得到“就绪”；没有得到的，\
+在后面的小节里说明哪些检查项报出了问题，为什么报得对。endpoint 阶段最多有 16 个并发请求；之后由 probe 发送应用题，\
+并发请求数依次为 1、16 和 64。各行逐个测试，日期和本工具的 commit 可能不同。
+
+这些模型太小，代表不了真实的模型。其中两个还改动过，因为 endpoint/degenerate 对它们的输出报出了问题，而且报得对：\
+稠密模型遇到应用题以外的提示词会不断重复，用一些这样的提示词训练之后才正常；视觉模型输出随机字节，\
+把随机参数改得偏向可打印文本和结束符之后才正常。所以这些行说明的是引擎；\
+遇到没有为它调整过的模型，这个检查项表现如何，从中看不出来。
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What one page says, and where it is.
+
+    Attributes:
+        objecting: the heading of the second part.
+        answered: how the requests of ANSWERED are told.
+        rows: texts of the rows and of their results → what the page has in their place; others are the kit's.
+    """
+
+    page: Path
+    language: Language
+    head: str
+    columns: tuple[str, ...]
+    objecting: str
+    answered: str
+    rows: Mapping[str, str]
+
+    def say(self, text: str) -> str:
+        return self.rows.get(text) or phrases(self.language).say(text)
+
+    def in_flight(self, text: str) -> str:
+        """What came of the requests; an error is quoted."""
+        told, answered = ANSWERED.subn(self.answered, text)
+        return told if answered else quoted(self.say(text))
+
+    def objection(self, reason: str) -> str:
+        """An outcome and why."""
+        outcome, _, why = reason.partition(": ")
+        return phrases(self.language).labelled(self.say(outcome), self.say(why))
+
+
+PAGES = (
+    Words(
+        page=ROOT / "docs" / "engines.md",
+        language=Language.ENGLISH,
+        head=ENGLISH_HEAD,
+        columns=(
+            "row", "engine", "version", "model", "front or option", "verdict", "with 1 / 16 / 64 in flight", "date",
+        ),
+        objecting="What objects, and why",
+        answered=r"\g<0>",
+        rows={},
+    ),
+    Words(
+        page=ROOT / "docs" / "zh" / "engines.md",
+        language=Language.CHINESE,
+        head=CHINESE_HEAD,
+        columns=("行", "引擎", "版本", "模型", "前端或选项", "结论", "1 / 16 / 64 个并发请求时", "日期"),
+        objecting="哪些检查项报出问题，为什么",
+        answered=r"应答 \1/\2，\3 s",
+        rows={
+            **CHINESE, "not-ready": "未就绪", "does not start": "无法启动", "not installed": "未安装",
+            Outcome.FAIL.value: "不通过", Outcome.WARN.value: "警告",
+        },
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,18 +154,43 @@ class Result:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=ROWS, metavar="ROW", help=f"one of {', '.join(ROWS)}")
-    parser.add_argument("--page", action="store_true", help="write the page from what is known, and try nothing")
+    parser.add_argument("--page", action="store_true", help="write the pages from what is known, and try nothing")
+    parser.add_argument(
+        "--check", action="store_true", help="compare the pages with what is known, and try nothing"
+    )
     parser.add_argument("--logs", type=Path, help="keep the servers' logs here")
     options = parser.parse_args()
+    if options.check:
+        return check()
     for name in [] if options.page else options.only or ROWS:
         print(f"{name} ...", flush=True)
         result = tried(ROWS[name], options.logs)
         print(f"  {result.verdict} {result.objections} {result.in_flight}", flush=True)
         keep(name, result)
-        PAGE.write_text(page(kept()), "utf-8")
-    if options.page:
-        PAGE.write_text(page(kept()), "utf-8")
+        write()
+    write()
     return 0
+
+
+def write() -> None:
+    """Both pages, of what is known."""
+    results = kept()
+    for words in PAGES:
+        words.page.write_text(page(results, words), "utf-8")
+
+
+def check() -> int:
+    """Say which page is out of date, and which text of the rows is not in Chinese yet; the exit status."""
+    results = kept()
+    wrong = [
+        f"out of date: {words.page.relative_to(ROOT)}"
+        for words in PAGES
+        if not words.page.is_file() or words.page.read_text("utf-8") != page(results, words)
+    ]
+    wrong += [f"not in CHINESE of scripts/engine_rows.py: {text}" for text in untranslated()]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return int(bool(wrong))
 
 
 def kept() -> dict[str, Result]:
@@ -170,37 +273,39 @@ def today() -> str:
     return time.strftime("%Y-%m-%d")
 
 
-def page(results: Mapping[str, Result]) -> str:
-    lines = [
-        HEAD,
-        "| row | engine | version | model | front or option | verdict | with 1 / 16 / 64 in flight | date |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def page(results: Mapping[str, Result], words: Words) -> str:
+    lines = [words.head, f"| {' | '.join(words.columns)} |", "|---" * len(words.columns) + "|"]
     for name, result in results.items():
         row = ROWS[name]
         cells = [
-            name, row.engine, result.version, MODELS[row.model], row.front or "none", f"**{result.verdict}**",
-            " / ".join(result.in_flight.values()), result.date,
+            name, words.say(row.engine), words.say(result.version), words.say(MODELS[row.model]),
+            words.say(row.front or "none"), f"**{words.say(result.verdict)}**",
+            " / ".join(map(words.in_flight, result.in_flight.values())), result.date,
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "## What objects, and why", ""]
-    lines += [line for name, result in results.items() for line in objections(name, result)]
+    lines += ["", f"## {words.objecting}", ""]
+    lines += [line for name, result in results.items() for line in objections(name, result, words)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def objections(name: str, result: Result) -> Iterator[str]:
+def objections(name: str, result: Result, words: Words) -> Iterator[str]:
     """The part of one row that is not simply ready."""
     if not result.objections:
         return
     yield f"### {name}"
     yield ""
     if ROWS[name].remark:
-        yield ROWS[name].remark
+        yield words.say(ROWS[name].remark)
         yield ""
-    for check, why in result.objections.items():
-        text = why.replace("|", "\\|").replace("`", "'")
-        yield f"- {f'`{check}` ' if check else ''}`{text}`"
+    for check_id, reason_kept in result.objections.items():
+        said = words.objection(reason_kept) if check_id else words.say(reason_kept)
+        yield f"- {f'`{check_id}` ' if check_id else ''}{quoted(said)}"
     yield ""
+
+
+def quoted(text: str) -> str:
+    """Text that nobody here wrote, as code."""
+    return "`" + text.replace("|", "\\|").replace("`", "'") + "`"
 
 
 if __name__ == "__main__":
