@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from adapter.chips import chip_called
-from tests.adapter.recipe_page import PAGE, page
+from tests.adapter.recipe_page import page
+from tests.adapter.recipe_words import CHINESE, ENGLISH, Words
 from tests.adapter.recipes import DATA, Compared, compare, differences
 
 GIB = 2**30
@@ -103,8 +104,15 @@ def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(pair):
     assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why("data-parallel-size"), pair.name
 
 
-def test_the_page_shows_the_differences_that_remain():
-    assert PAGE.read_text(encoding="utf-8") == page(pairs()), "run .venv/bin/python -m tests.adapter.recipe_page"
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["english", "chinese"])
+def test_the_page_shows_the_differences_that_remain(words: Words):
+    shown = words.page.read_text(encoding="utf-8")
+    assert shown == page(pairs(), words), "run .venv/bin/python -m tests.adapter.recipe_page"
+
+
+def test_a_reason_without_chinese_makes_no_page():
+    with pytest.raises(KeyError, match="a reason of tomorrow"):
+        CHINESE.say("a reason of tomorrow")
 
 
 def test_recipes_are_facts_with_their_source():
