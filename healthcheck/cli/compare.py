@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -116,10 +115,10 @@ def as_json(result: TwoRuns) -> dict[str, object]:
 def lines_of(result: TwoRuns) -> Iterator[str]:
     """The comparison for a terminal."""
     whole = result.comparisons[0]
-    yield from textwrap.wrap(_verdict(whole), _COLUMNS, subsequent_indent="  ")
+    yield from output.paragraph(_verdict(whole), _COLUMNS, "  ")
     yield ""
     for letter, described in zip("AB", result.runs, strict=True):
-        yield from textwrap.wrap(f"{letter}: {plain(described)}", _COLUMNS, subsequent_indent="   ")
+        yield from output.paragraph(f"{letter}: {plain(described)}", _COLUMNS, "   ")
     yield ""
     yield "tier        problems    A, %    B, %   B - A, points [95 %]         p   finds"
     for part in result.comparisons:
@@ -128,7 +127,7 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     yield f"p      of “nothing changed on these very problems” ({whole.tests[-1].name}), two-sided"
     yield "finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5"
     for caveat in result.caveats:
-        yield from textwrap.wrap(f"note: {plain(caveat)}", _COLUMNS, subsequent_indent="      ")
+        yield from output.paragraph(f"note: {plain(caveat)}", _COLUMNS, "      ")
     lost = sum(flip.lost for flip in result.flips)
     won = len(result.flips) - lost
     yield ""

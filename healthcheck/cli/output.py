@@ -8,7 +8,7 @@ import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from healthcheck.cli.places import new_place
 from healthcheck.errors import ExitStatus, KitFailure, UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import phrases_of_the_process, wrapped
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
 
@@ -168,6 +168,13 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
     if json:
         text = json_text.dump(redacted(json_text.plain(record()), redact))
         folder.save(json, text) if json != STDOUT else _to_stdout(text)
+
+
+def paragraph(text: str, columns: int, indent: str) -> Iterator[str]:
+    """A text in the reader's language, in lines of that many columns; those after the first are indented."""
+    first, *others = wrapped(phrases_of_the_process().say(text), columns - len(indent))
+    yield first
+    yield from (indent + line for line in others)
 
 
 def _to_stdout(text: bytes) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import textwrap
 from collections.abc import Iterator
 
 from healthcheck.cli import output
@@ -72,9 +71,7 @@ def lines_of(reading: Reading) -> Iterator[str]:
     yield from _table(reading)
     width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
     for remark in remarks(reading):
-        yield from textwrap.wrap(
-            plain(f"{_LABELS[remark.level]}: {_said(remark)}"), width, subsequent_indent="      "
-        )
+        yield from output.paragraph(plain(f"{_LABELS[remark.level]}: {_said(remark)}"), width, "      ")
 
 
 def _table(reading: Reading) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.cli.output import paragraph
 from healthcheck.language import VARIABLE
 from tests.support.template import ROOT
 
@@ -63,6 +64,18 @@ def test_a_refusal(words: list[str], meant: str, capsys: pytest.CaptureFixture[s
     assert status == 2
     assert meant in shown
     assert not ENGLISH.search(re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", "", shown)), shown
+
+
+def test_a_long_line_is_translated_before_it_is_broken() -> None:
+    text = (
+        "undecided: neither a loss nor its absence is shown (p 0.1498, a loss needs 0.01 or less; "
+        "95 % interval -12.5 to -1.5, margin 5.0 points); if the difference stays, about 42 problems "
+        "in both runs settle it"
+    )
+    lines = list(paragraph(text, 80, "  "))
+    assert len(lines) > 1
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert not ENGLISH.search("".join(lines)), lines
 
 
 @pytest.mark.parametrize("words", [["verify", "--nonsense", "--lang", "en"], ["--lang=en", "verify", "--nonsense"]])
