@@ -2,7 +2,7 @@
 # make test    the tests of every day, on WORKERS=3 processes; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
-# make docs    the documentation site with search, in build/site; DOCS_LANGUAGE=zh_CN takes its translations
+# make docs    the documentation site with search, in English and Chinese, in build/site
 # make engines the endpoint stage on real engines, in docs/engines.md
 # make bench   figures, as ratios from one run, in benchmarks/RESULTS.md; make peers installs what it compares with
 PYTHON ?= python3
@@ -10,7 +10,6 @@ ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
 WORKERS ?= 3
-DOCS_LANGUAGE ?= en
 
 .PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
 
@@ -66,7 +65,7 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 
 docs: .venv/ready
-	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site -D language=$(DOCS_LANGUAGE) docs build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site docs build/site
 
 peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
 

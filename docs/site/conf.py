@@ -1,7 +1,6 @@
 """The documentation site: docs/ as it is in the repository, with search. `make docs` builds it.
 
-Chinese: `make docs DOCS_LANGUAGE=zh_CN` takes the translations in docs/locale/zh_CN, as far as there are any. Their
-catalogues come from `sphinx-build -b gettext -c docs/site docs build/gettext`.
+The Chinese pages are in docs/zh. One search serves both languages.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.search.en import SearchEnglish
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -23,10 +23,9 @@ release = version = __version__
 copyright = "the authors of npu-adapter-kit, Apache-2.0"  # noqa: A001 - the name that Sphinx reads
 extensions = ["myst_parser"]
 root_doc = "index"
-exclude_patterns = ["site", "locale"]
+exclude_patterns = ["site"]
 language = "en"
-locale_dirs = [str(ROOT / "docs" / "locale")]
-gettext_compact = False
+html_search_language = "en-zh"
 suppress_warnings = ["misc.highlighting_failure", "myst.header", "toc.not_included"]
 myst_heading_anchors = 4
 html_theme = "furo"
@@ -35,6 +34,32 @@ html_favicon = "favicon.svg"
 html_show_sphinx = False
 
 _OUTSIDE = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>(?:\.\./)+[^)\s]+)\)")
+
+
+class SearchBoth(SearchEnglish):
+    """English words, and each pair of Chinese characters: no dictionary has to know a term that is looked for.
+
+    A query is cut in the same way, and a page has to have all of its pairs.
+    """
+
+    lang = "en-zh"
+    _terms = re.compile(r"[\u4e00-\u9fff]+|(?:(?![\u4e00-\u9fff])\w)+")
+    js_splitter_code = r"""
+var splitQuery = (query) =>
+  (query.match(/[\u4e00-\u9fff]+|[^\u4e00-\u9fff\W]+/gu) || []).flatMap((term) =>
+    /[\u4e00-\u9fff]{3}/.test(term) ? [...term].slice(1).map((next, at) => term[at] + next) : [term]);
+"""
+
+    def split(self, input: str) -> list[str]:  # noqa: A002 - the name that Sphinx gives it
+        """The terms of a text."""
+        return [pair for term in self._terms.findall(input) for pair in _pairs(term)]
+
+
+def _pairs(term: str) -> list[str]:
+    """A term, or the pairs of a Chinese one that has three characters or more."""
+    if len(term) < 3 or not "\u4e00" <= term[0] <= "\u9fff":
+        return [term]
+    return [term[at : at + 2] for at in range(len(term) - 1)]
 
 
 def lead_outside(app: Sphinx, name: str, source: list[str]) -> None:
@@ -55,4 +80,5 @@ def lead_outside(app: Sphinx, name: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.add_search_language(SearchBoth)
     app.connect("source-read", lead_outside)

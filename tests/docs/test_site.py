@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -65,8 +66,18 @@ def test_the_first_page_leads_on_and_loads_nothing_from_elsewhere(site: str, bro
     assert tab.complaints() == []
 
 
-def test_the_search_finds_a_check(site: str, browser: Browser) -> None:
-    tab = browser.open(f"{site}/search.html?q=MODEL_PATH", width=1400)
-    tab.wait_for(
-        "[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('checks/plan/model-path'))"
-    )
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("MODEL_PATH", "checks/plan/model-path"),
+        ("prefix cache", "/numerics"),
+        ("端口", "zh/checks/plan/port"),
+        ("前缀缓存", "zh/numerics"),
+        ("张量并行", "zh/first-adapter"),
+    ],
+)
+def test_the_search_finds_what_is_meant_in_both_languages(
+    words: str, page: str, site: str, browser: Browser
+) -> None:
+    tab = browser.open(f"{site}/search.html?q={quote(words)}", width=1400)
+    tab.wait_for(f"[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('{page}'))")
