@@ -1,11 +1,11 @@
 """Rounding or fault? Counts comparisons that differ by more than rounding can, cell by cell.
 
 A healthy server's kernels round differently from one batch to another. On real vLLM whose sums have another order
-in each batch (bfloat16), log-probabilities move by up to 0.54, in up to 9 % of prompts by more than 0.25; faults
-moved them by 9 and more. So a
-pair exceeds if it moved by more than a limit *and* by more than twice what repetition alone moves. A healthy server
-may exceed in a few pairs, because a mixture of experts routes a token elsewhere: up to `ALLOWED` of them is health.
-The binomial probability of as many as were seen is compared with `ERROR`, shared among all cells and both rounds.
+in each batch (bfloat16), log-probabilities move by up to 0.97 nat, in 9 % of prompts at most by more than 0.25;
+faults moved some by 4.9 to 13.9 (docs/numerics.md). So a pair exceeds if it moved by more than a limit, and by more
+than twice what repetition alone moves. A healthy server may exceed in a few pairs, because a mixture of experts
+routes a token elsewhere: up to `ALLOWED` of them is health. The binomial probability of as many as were seen is
+compared with `ERROR`, shared among all cells and both rounds.
 The second round ends with the prompt that settles it, so that its test is one that may be looked at after each.
 """
 
