@@ -78,7 +78,15 @@ def lead_outside(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = _OUTSIDE.sub(replaced, source[0])
 
 
+def say_language(app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object) -> None:
+    """Screen readers and the choice of a font go by the language of a page."""
+    del app, template, doctree
+    if name.startswith("zh/"):
+        context["language"] = "zh-CN"
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_search_language(SearchBoth)
     app.connect("source-read", lead_outside)
+    app.connect("html-page-context", say_language)

@@ -50,6 +50,11 @@ def test_every_check_has_a_page(folder: Path) -> None:
             assert page.id in (folder / place / f"{page.id}.html").read_text("utf-8")
 
 
+def test_a_page_says_its_language(folder: Path) -> None:
+    for page, language in {"index": "en", "zh/index": "zh-CN", "zh/checks/plan/port": "zh-CN"}.items():
+        assert re.search(f'<html[^>]* lang="{language}"', (folder / f"{page}.html").read_text("utf-8"))
+
+
 def test_no_link_of_the_site_leads_nowhere(folder: Path) -> None:
     for page in sorted(folder.rglob("*.html")):
         for target in re.findall(r'(?:href|src)="(?!https?:|#|data:|mailto:)([^"#?]+)', page.read_text("utf-8")):
