@@ -98,37 +98,37 @@ _IN_CHINESE = {
     # why the plan has an option in another way
     "only speed": "只影响速度",
     "vLLM's default: only speed": "沿用 vLLM 的默认值：只影响速度",
-    "vLLM chooses the sizes: only speed": "由 vLLM 选择图档位：只影响速度",
+    "vLLM chooses the sizes: only speed": "捕获哪些大小的图由 vLLM 选择：只影响速度",
     "vllm-ascend's default": "沿用 vllm-ascend 的默认值",
     "vllm-ascend sets it": "由 vllm-ascend 设置",
     "the least that is recommended on NPUs": "NPU 上建议的最小值",
-    "leaves a tenth to the runtime": "留十分之一给运行时",
+    "leaves a tenth to the runtime": "留出十分之一给运行时",
     "all that the model was made for": "已是模型支持的全部长度",
-    "enough for an evaluation, of the model's N": "模型支持 N，这里的长度足够评测",
-    "the cache holds N of N tokens": "缓存容得下 N 个长度为 N 个 token 的序列",
+    "enough for an evaluation, of the model's N": "足够评测之用（模型最长支持 N）",
+    "the cache holds N of N tokens": "缓存容得下 N 个序列，每个长 N 个 token",
     "less fragmentation": "减少内存碎片",
-    "most recipes for a 310P go without": "310P 的多数启动示例不设它",
-    "no graphs": "不用图",
+    "most recipes for a 310P go without": "310P 的启动示例大多不设这一项",
+    "no graphs": "不使用 ACL 图",
     "only the host's memory and the time to load": "只影响主机内存和加载时间",
     "a smaller cache in less precise numbers": "缓存更小，但数值精度更低",
-    "contexts beyond what an evaluation needs": "用于比评测所需更长的上下文",
+    "contexts beyond what an evaluation needs": "只有上下文比评测所需更长时才用得上",
     "a longer context or another index than the weights name": "上下文比权重写明的更长，或索引设置与权重写明的不同",
     "misspelt in the recipe; the plan spells it enable_npugraph_ex": "启动示例拼写有误；计划中写作 enable_npugraph_ex",
     "the service has the weights alone, no draft model beside them": "评测服务只有权重，没有随附的草稿模型",
     'drafts save time but changed answers; ask with {"method": "mtp", "num_speculative_tokens": 1}':
-        '草稿节省时间，但改变过回答；需要时设为 {"method": "mtp", "num_speculative_tokens": 1}',
+        '用草稿可以省时间，但曾使回答改变；需要时设为 {"method": "mtp", "num_speculative_tokens": 1}',
     "N GiB of weights a device leave room for the cache; copies of N device(s) each share requests and experts":
-        "每个设备 N GiB 权重，留得出缓存；每个副本占 N 个设备，分担请求和专家",
+        "每个设备放 N GiB 权重，还放得下缓存；每个副本占 N 个设备，分担请求和专家",
     "N GiB of weights a device leave room for the cache; copies of N device(s) each share the requests":
-        "每个设备 N GiB 权重，留得出缓存；每个副本占 N 个设备，分担请求",
+        "每个设备放 N GiB 权重，还放得下缓存；每个副本占 N 个设备，分担请求",
     "N GiB of weights a device leave room for the cache; one copy: it takes N device(s)":
-        "每个设备 N GiB 权重，留得出缓存；只用一个副本：它要占 N 个设备",
+        "每个设备放 N GiB 权重，还放得下缓存；只用一个副本：一个副本就占 N 个设备",
     "N GiB of weights a device leave room for the cache; one copy: no recipe has more of this mixture":
-        "每个设备 N GiB 权重，留得出缓存；只用一个副本：没有启动示例为这种混合专家模型用更多副本",
+        "每个设备放 N GiB 权重，还放得下缓存；只用一个副本：没有启动示例对这种混合专家模型用多个副本",
     "N GiB of weights a device leave room for the cache; one copy: no recipe has more on a 310P":
-        "每个设备 N GiB 权重，留得出缓存；只用一个副本：没有启动示例在 310P 上用更多副本",
+        "每个设备放 N GiB 权重，还放得下缓存；只用一个副本：没有启动示例在 310P 上用多个副本",
     "N GiB of weights a device: 4 copies share experts; copies of N device(s) each share requests and experts":
-        "每个设备 N GiB 权重：4 个副本分担专家；每个副本占 N 个设备，分担请求和专家",
+        "每个设备放 N GiB 权重：专家由 4 个副本分担；每个副本占 N 个设备，分担请求和专家",
     # what is not compared
     "Qwen3.8-27B, Qwen3.8-Flash-Next, Qwen3.8-2.4T-A95B": "Qwen3.8-27B、Qwen3.8-Flash-Next、Qwen3.8-2.4T-A95B",
     "GLM-5.3, GLM-5.3-Flash": "GLM-5.3、GLM-5.3-Flash",
@@ -147,12 +147,12 @@ _IN_CHINESE = {
         "GLM-5.2（1,024,000 token）、Qwen3-32B（用 YaRN，135,000 token）",
     # why it is not
     "the shape of the model is not recorded here": "这里没有记录模型的结构参数",
-    "weights of another kind, beside the two that are compared": "权重是另一种，已有两种参加对照",
-    "weights of other kinds, beside the W8A8 ones that are compared": "权重是其他种类，参加对照的是 W8A8",
+    "weights of another kind, beside the two that are compared": "这是另一种权重，已有两种参加对照",
+    "weights of other kinds, beside the W8A8 ones that are compared": "这是另外的权重，参加对照的是 W8A8",
     "the recipe does not say which of the Gemma 4 models it launches": "启动示例没有写明启动的是哪个 Gemma 4 模型",
     "the evaluation service has one machine": "评测服务只有一台机器",
     "they do not serve chat completions": "它们不提供 chat completions 接口",
-    "second recipes of models that are compared": "是已参加对照的模型的第二份启动示例",
+    "second recipes of models that are compared": "模型已参加对照，这是它的另一个启动示例",
 }  # fmt: skip
 
 CHINESE = Words(
@@ -164,21 +164,21 @@ CHINESE = Words(
 
 <!-- Written by `python -m tests.adapter.recipe_page` from healthcheck/data/recipes.json and the adapter. -->
 
-vllm-ascend 的文档写明了它怎样启动各个模型。`healthcheck/data/recipes.json` 从 {releases} 发布包的教程中记录了 {recipes} 个这样的启动示例，涉及 {models} 个模型：都是单机启动，提供 chat completions 接口，权重的结构参数已公开。`tests/adapter/test_recipes.py` 为每个模型按其启动示例的机器做计划。如果根据对 vllm-ascend 的已知情况，计划无法启动，或者与启动示例不同而没有理由，测试就会失败。
+vllm-ascend 的文档给出了各个模型的启动示例。`healthcheck/data/recipes.json` 记录了其中的 {recipes} 个，涉及 {models} 个模型，取自 {releases} 发布包里的教程：都是单机启动，提供 chat completions 接口，权重的结构参数已公开。`tests/adapter/test_recipes.py` 按启动示例所用的机器，为每个模型生成启动计划。如果按 vllm-ascend 已知的行为，该计划无法启动，或者计划与启动示例不同却没有理由，测试就会失败。
 
-这里只做文字对照：记录的启动参数与计划的启动参数。**没有启动任何服务，也没有用到 NPU**。量化权重的大小是近似值。
+这里只对照文字：一边是启动示例中记录的参数，一边是启动计划的参数。**没有启动任何服务器，也没有用到 NPU**。量化权重的大小是近似值。
 """,
     copies="""\
 ## 模型的副本
 
-如果一个副本会让一些设备闲置，计划就加上 `--data-parallel-size`：多个副本在同一个 `vllm serve` 里，用同一个端口。稠密模型，设备能放几个副本就放几个。混合专家模型的各副本分担专家；只有启动示例对这种架构用过多个副本，并且权重为 16 位或由 ModelSlim 量化时，才会有多个副本。在 A3 上，大型混合专家模型在启动示例如此配置时为 4 × 4 或 8 × 2；在 A2 上与启动示例一样，为一个副本。只要一个副本时，设 `ADAPTER_DATA_PARALLEL_SIZE=1`。
+如果只用一个副本会让一些设备闲置，计划就加上 `--data-parallel-size`：多个副本在同一个 `vllm serve` 里，用同一个端口。稠密模型的副本数，以设备放得下为准，能放几个就放几个。混合专家（MoE）模型的各副本分担专家；只有启动示例对这种架构用过多个副本，并且权重为 16 位或由 ModelSlim 量化时，才用多个副本。大型混合专家模型在 A3 上为 4 × 4 或 8 × 2，前提是启动示例也这样配置；在 A2 上只用一个副本，与启动示例相同。只想要一个副本，就设 `ADAPTER_DATA_PARALLEL_SIZE=1`。
 
-根据 vLLM 0.23.0 的源码：每个副本是一个引擎进程，vLLM 只让它看到自己的设备；API 服务器与副本一样多，共用一个端口，另有一个进程在它们之间均衡负载。引擎与 API 服务器通过本地套接字通信；混合专家模型的各副本通过 vLLM 找到的空闲端口会合。每个副本像单独一个副本那样预留自己的设备内存，每个进程占用若干 GB 主机内存。任何一个副本出错，服务器就会停止。
+根据 vLLM 0.23.0 的源码：每个副本是一个引擎进程，vLLM 只让它看到分给自己的设备；副本有几个，API 服务器就有几个，它们共用一个端口，另有一个进程在它们之间均衡负载。引擎与 API 服务器通过本地套接字通信；混合专家模型的各副本通过 vLLM 找到的空闲端口建立连接。每个副本预留的设备内存与只有一个副本时相同，每个进程占用若干 GB 主机内存。任何一个副本出错，服务器就会停止。
 """,
     layouts="""\
 ## 设备与上下文
 
-TP 是一个副本占用的设备数，DP 是副本数。启动示例取最新版本的；同一版本对一种机器有几个启动示例时，取第一个。
+TP 是一个副本占用的设备数，DP 是副本数。有多个版本时，取最新版本的启动示例；同一版本对同一种机器有多个启动示例时，取第一个。
 
 | 模型 | 机器 | 启动示例：TP × DP，上下文 | 计划：TP × DP，上下文 |
 |---|---|---|---|
@@ -186,7 +186,7 @@ TP 是一个副本占用的设备数，DP 是副本数。启动示例取最新�
     others="""\
 ## 余下的差异
 
-有多少个启动示例的这个选项与计划不同，以及计划为什么不照做。计划给得更多的（上下文更长、请求更多）不计入。
+下表列出：每个选项在多少个启动示例中与计划不同，计划为什么没有照做。计划的取值更大的（上下文更长、请求更多）不计入。
 
 | 选项 | 启动示例数 | 理由 |
 |---|---|---|
