@@ -65,7 +65,7 @@ CHINESE = {
     "requests": "请求数",
     "s": "秒",
     "accuracy, %": "准确率（%）",
-    "samples of a probe": "探测所需样本数",
+    "samples of a probe": "精度探测所需样本数",
     "samples of an accuracy probe": "精度探测所需样本数",
     "weights": "权重",
     "mean KL": "平均 KL",
