@@ -69,7 +69,7 @@ CHINESE = {
     "generic": "外层错误",
     "names the cause": "指出原因",
     "names the cause if the last error shows it; elsewhere it may have been survived": (
-        "由最后一个错误显示时指出原因；出现在其他位置时，程序可能已经恢复"
+        "出现在最后一个错误中时，指出原因；出现在其他位置时，程序可能已经从中恢复"
     ),
     "repeats what the last error says, and names no cause": "复述最后一个错误所说的内容，不指出原因",
     "names the kind of the last error, where no other entry is found": (
