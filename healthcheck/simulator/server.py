@@ -31,7 +31,7 @@ from healthcheck.simulator.state import ServerState
 MAX_HEAD_BYTES = 2**16
 MAX_BODY_BYTES = 2**26
 _BACKLOG = 1024
-_BURST_TOKEN_S = 0.006
+_BURST_TOKEN_S = 0.0125
 _FOR_EVER_S = 3600
 
 

@@ -8,6 +8,7 @@ from healthcheck.endpoint import checks
 from healthcheck.endpoint.arrivals import Streaming, streaming
 from healthcheck.endpoint.records import Turn
 from healthcheck.records import Outcome
+from healthcheck.wire.chat import Usage
 from tests.endpoint.by_hand import interview, streamed
 
 EVEN = tuple(0.1 + 0.5 * n for n in range(11))
@@ -89,3 +90,24 @@ def test_a_long_answer_that_is_hardly_longer_than_a_short_one_needs_no_turns(sho
     facts = interview(streamed(seconds=(short_s,)), long=streamed(seconds=(last_s - 0.01, last_s)))
     result = checks.stream_incremental.judge(facts)
     assert (result.outcome, result.settled) == (Outcome.SKIP, True)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "events", "outcome"),
+    [
+        pytest.param(450, 450, Outcome.FAIL, id="slow enough for any proxy"),
+        pytest.param(600, 600, Outcome.SKIP, id="a proxy may be slower"),
+        pytest.param(450, 2500, Outcome.FAIL, id="a wrapper that sends each character"),
+    ],
+)
+def test_what_is_held_back_of_quick_answers_may_be_a_slow_proxys(
+    tokens: int, events: int, outcome: Outcome
+) -> None:
+    """An answer of 5 s: 100 tokens a second are 500."""
+    usage = Usage(prompt_tokens=9, completion_tokens=tokens)
+    turns = tuple(
+        Turn(short=turn.short, long=streamed(seconds=BURST, deltas=events, usage=usage))
+        for turn in in_turn(PROMPT, (BURST,) * 4)
+    )
+    result = checks.stream_incremental.judge(interview(streamed(), long=streamed(seconds=BURST), turns=turns))
+    assert (result.outcome, result.settled) == (outcome, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled
 from healthcheck.endpoint.answers import said
-from healthcheck.endpoint.arrivals import PROVABLE_S, Streaming, comparison, streaming
+from healthcheck.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Streaming, comparison, streaming
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import request_of
@@ -33,7 +33,8 @@ def stream_incremental(interview: Interview) -> Findings:
     a buffer that of a long answer more. So where text comes late, short and long answers are requested in turn. It
     is a failure if the first text of every long answer took longer than that of every short one, by a quarter of
     the long answer's time or more (medians). If only some took longer, the check is inconclusive. It is skipped if
-    no long answer takes 2 s longer than a short one: a proxy that is slower than its engine looks the same then.
+    no long answer takes 2 s longer than a short one, or if more than 100 tokens come in a second: a proxy that is
+    slower than its engine looks the same then.
 
     Repair: send each token when it is generated, and switch off buffering in every proxy (nginx: proxy_buffering
     off).
@@ -74,7 +75,8 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
     found, compared = streaming(interview), comparison(interview.turns)
     if found is Streaming.TOO_QUICK:
         raise NotApplicable(
-            f"no long answer took {PROVABLE_S} s longer than a short one: text that is held back looks the same"
+            f"a long answer took less than {PROVABLE_S} s longer than a short one, or had more than "
+            f"{PROVABLE_TOKENS_PER_S} tokens per second: a proxy that is slower than the engine looks the same"
         )
     if found is Streaming.INCREMENTAL:
         return
