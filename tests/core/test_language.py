@@ -27,6 +27,7 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_catalogues_are_complete_and_up_to_date():
     done = run("scripts/make_messages.py", "--check")
     assert done.returncode == 0, f"{done.stderr}run: python scripts/make_messages.py"

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from healthcheck.repo.checks import CHECKS
 from tests.docs.blocks import ROOT, blocks
 
@@ -24,6 +26,7 @@ def copy_of_the_project(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_worked_example_works(tmp_path: Path) -> None:
     project = copy_of_the_project(tmp_path)
     shown = blocks(PAGE)

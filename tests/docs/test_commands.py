@@ -140,6 +140,7 @@ def _try(command: str, place: Path, environment: dict[str, str]) -> None:
     assert "Traceback" not in done.stderr, command
 
 
+@pytest.mark.slow
 @DOCUMENTS
 def test_what_needs_no_server_runs(document: Path, furniture: Path, server: str, tmp_path: Path) -> None:
     folder = shutil.copytree(furniture, tmp_path / "here")

@@ -95,7 +95,14 @@ def test_long_answers_that_are_all_reasoning_are_told_from_thoughts_that_were_cu
     assert objections(results) == {"endpoint/stream": Outcome.FAIL}
 
 
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.check.startswith("endpoint/")])
+OF_ENDPOINTS = [name for name, fault in FAULTS.items() if fault.check.startswith("endpoint/")]
+FIRST_OF_ITS_CHECK = {FAULTS[name].check: name for name in reversed(OF_ENDPOINTS)}.values()
+DAILY = [name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith("/stream-incremental")]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in DAILY else pytest.mark.slow) for each in OF_ENDPOINTS]
+)
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
     results = judge(Behaviour(model=WEIGHTS, faults=(name,)))

@@ -13,6 +13,7 @@ from healthcheck.records import Outcome
 from healthcheck.simulator import Behaviour
 from healthcheck.simulator.tokens import Tokenizer
 from tests.support.chat_templates import TEMPLATES, Template
+from tests.support.daily import every
 from tests.support.interviews import judged, objections
 from tests.support.tokenizations import SPLITS, Ratio, Templated, bpe, mistral, shipped
 
@@ -45,8 +46,9 @@ def test_a_shipped_tokenizer_with_its_own_prompts(name: str) -> None:
     in_order(mistral(name), pace=2000)
 
 
-@pytest.mark.parametrize(("vocabulary", "family"), PAIRS)
-def test_each_template_over_one_vocabulary(vocabulary: str, family: str) -> None:
+@pytest.mark.parametrize("pair", every(3, PAIRS), ids="-".join)
+def test_each_template_over_one_vocabulary(pair: tuple[str, str]) -> None:
+    vocabulary, family = pair
     template = TEMPLATES[family]
     in_order(templated(vocabulary, template), refuses_system=not template.takes_system)
 

@@ -54,6 +54,7 @@ def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: Toy) -> None:
     assert all(result.settled for result in results.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("salted", [True, False])
 def test_a_run_of_the_usual_size_needs_no_more_than_300_requests(salted: bool) -> None:
     run = measure(Toy(salted=salted, context=4096), settings=NumericsSettings(url=""))
@@ -148,12 +149,14 @@ def test_words_are_compared_for_a_reason_of_the_form_that_is_used() -> None:
     assert server.without.startswith("no log-probabilities")  # that vLLM's own fields are refused is not the reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "check"), [("batch", "batch"), ("prefix", "prefix-cache")])
 def test_without_log_probabilities_a_fault_shows_in_the_words(fault: str, check: str) -> None:
     toy = Toy(logprobs=False, fault=fault, begins_s=0.05)
     assert failed(measure(toy, settings=replace(FEW, pairs=10))) == {check}
 
 
+@pytest.mark.slow
 def test_words_that_part_late_leave_the_question_open() -> None:
     toy = Toy(logprobs=False, fault="late", begins_s=0.05)
     results = judged(measure(toy, settings=replace(FEW, pairs=10)))
@@ -182,6 +185,7 @@ def test_the_same_model_is_its_own_reference(tmp_path: Path) -> None:
     assert len(run.steps) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
 def test_other_weights_differ_from_the_reference_alone(tmp_path: Path, scale: float, outcome: Outcome) -> None:
     results = judged(measure(Toy(scale=scale), kept(tmp_path, Toy())))
@@ -219,6 +223,7 @@ def test_the_command_writes_a_report_and_a_reference(tmp_path: Path, capsys: pyt
     assert (tmp_path / "good" / "numerics.json").exists()
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_the_prompts() -> None:
     runs = [measure(Toy(), settings=replace(FEW, seed=seed)) for seed in (0, 0, 1)]
     first, again, other = ([prompt.ids for prompt, _ in run.alone] for run in runs)

@@ -57,6 +57,7 @@ def test_a_healthy_server_passes_in_what_it_can_be_asked(dialect: str) -> None:
     assert judged(run)["numerics/batch"].outcome is Outcome.PASS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_fault_is_named_by_its_check(name: str) -> None:
     fault = KERNELS[name]

@@ -182,6 +182,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return destination
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gigabytes", "options"),
     [(16.4, ("--npu", "310P3-Duo")), (65.5, ("--npu", "910B3", "--npus", "8")), (65.5, ("--npu", "910C"))],

@@ -130,6 +130,7 @@ def test_without_math_verify_the_rows_and_the_command_are_named(
     assert draw(written(tmp_path, "5", "Paris"), 9, 0).of == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [("9^{9^{9^9}}", Verdict.NO_END), ("x" * 5000, Verdict.TOO_LONG), (r"\text{__import__('os')}", Verdict.TOO_LONG),
@@ -149,6 +150,7 @@ def test_a_judge_that_gives_no_verdict_is_named(tmp_path: Path) -> None:
     assert grade(problem("x^2+1"), r"\boxed{x^2 + 1}").by == ""
 
 
+@pytest.mark.slow
 def test_after_too_many_comparisons_without_an_end_nothing_is_judged() -> None:
     child = judge.Child(max_no_end=1)
     assert child.ask("x^2+1", "1+x^2") is Verdict.EQUAL

@@ -70,6 +70,7 @@ def says(text: str, finish: str = "stop", reasoning: str = "") -> Change:
     return lambda each: replace(each, text=text, finish_reason=finish, reasoning=reasoning)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "outcome"), [(0.0, "pass"), (0.075, "warn"), (0.2, "warn"), (0.45, "skip, open"), (1.0, "fail")]
 )

@@ -13,6 +13,7 @@ from healthcheck.simulator.tokens import Words
 from tests.probe.conftest import QUICK, Probe, behaviour, even
 
 
+@pytest.mark.slow
 def test_a_long_queue_that_moves_is_waited_for(probe: Probe) -> None:
     """One answer at a time, a second each: the last of eight waits for longer than the server may be silent."""
     with Simulator(behaviour(accuracy=even(1.0), slots=1, tokens_per_second=30)) as server:

@@ -43,6 +43,7 @@ def test_any_text_at_all(text: str):
     ask_everything(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

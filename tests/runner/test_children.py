@@ -74,6 +74,7 @@ def test_an_error_on_one_device_leaves_the_others_tried(told):
     assert (found.errors[0].step, found.errors[0].device) == (TrialStep.PRODUCT, 0)
 
 
+@pytest.mark.slow
 def test_a_hang_and_a_crash_show_where(told):
     told(count=2, hangs_on="npu:1")
     hung = torch(timeout_s=12)

@@ -108,6 +108,7 @@ def test_nothing_runs_on_where_one_of_them_is_killed(victim: str, mode: str, tmp
         assert os.listdir(tmp_path / "temporary") == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_kit_left_is_removed_by_the_next_one(tmp_path: Path, token: str) -> None:
     kit = started(tmp_path, "isolated", token)
     kit.kill()

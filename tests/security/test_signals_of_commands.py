@@ -62,6 +62,7 @@ def _session(process: psutil.Process) -> int:
         return -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("command", [("probe",), ("verify", "--url")])
 def test_what_was_sampled_is_reported(command: tuple[str, ...], number: signal.Signals, tmp_path: Path) -> None:

@@ -289,6 +289,7 @@ def lead(tree):
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.expression.pattern[:40])
 def test_a_megabyte_that_begins_to_match_everywhere_is_searched(pattern):
     start = lead(_parser.parse(pattern.expression.pattern, re.MULTILINE)) or "a"

@@ -19,6 +19,7 @@ from healthcheck.service.facts import LaunchOutcome, Patience, gather_port
 from healthcheck.service.watch import Stillness
 from healthcheck.service.work import Work
 from tests.service.launching import QUICK, SERVER, eventually, free_port, service
+from tests.support.daily import every
 
 (port_free,), (starts,), (stays_up, stops) = PORT_CHECKS, START_CHECKS, END_CHECKS
 IDLE = Patience(deadline_s=120, silence_s=8, answer_s=8, tick_s=0.1)
@@ -54,6 +55,7 @@ def test_loading_answers_are_waited_for(tmp_path):
 LOADER = f"'{sys.executable}' -c 'import time\nend = time.monotonic() + 6\nwhile time.monotonic() < end: pass\nopen(\"loaded\", \"w\")'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [
@@ -115,7 +117,7 @@ CASES = {
 UNSAID = {LaunchOutcome.SILENT, LaunchOutcome.OTHER_PORT}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", every(3, CASES))
 def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
     script, outcome, said = CASES[case]
     other = str(free_port())
@@ -182,6 +184,7 @@ def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path)
     assert running.launch.log.read_text().count("ConnectionRefusedError") >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "heard"),
     [

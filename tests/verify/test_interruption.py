@@ -52,6 +52,7 @@ def test_during_loading(adapter: Path, weights: Path, tmp_path: Path, port) -> N
     assert port()
 
 
+@pytest.mark.slow
 def test_during_the_probe(adapter: Path, weights: Path, tmp_path: Path, port) -> None:
     out = tmp_path / "out"
     journal = out / "logs" / "samples.jsonl"

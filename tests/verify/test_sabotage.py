@@ -86,6 +86,7 @@ def test_deploy_sh_stands_in_a_subfolder(adapter: Path, weights: Path, verify: V
     assert "scripts/deploy.sh" in seen.check("repo/deploy-sh-present")["detail"]
 
 
+@pytest.mark.slow
 def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
     (adapter / ".gitattributes").unlink()
     commit(adapter, "line ends are not looked after any more")
@@ -113,6 +114,7 @@ def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) 
     assert "101" in seen.check("weights/size-limit")["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "check"),
     [slow("text-classification", "task/supported"), ("image-text-to-text", "task/matches-weights")],
@@ -126,6 +128,7 @@ def test_a_task_that_does_not_fit(task: str, check: str, adapter: Path, weights:
     assert verify(adapter, "--weights", weights, "--until", "weights", "--task", right).verdict == "ready"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "quoted", "fix"),
     [
@@ -169,6 +172,7 @@ def test_another_process_on_the_port_is_not_the_submissions_fault(
     assert str(holder.pid) in seen.check("service/port-free")["detail"]
 
 
+@pytest.mark.slow
 def test_a_model_path_with_spaces_and_chinese_characters(
     adapter: Path, weights: Path, verify: Verify, port
 ) -> None:
