@@ -16,6 +16,8 @@ from healthcheck import cli, contract
 from healthcheck.yaml_text import load
 from tests.support.template import KIT, ROOT, template_in
 
+pytestmark = pytest.mark.slow
+
 BIN = Path(sys.executable).parent
 GITHUB = ".github/workflows/adapter.yml"
 GITCODE = ".gitcode/workflows/adapter.yml"
@@ -170,7 +172,6 @@ def test_the_folder_of_the_action_is_ignored_here_and_in_a_generated_repository(
         assert done.returncode == 0, checkout
 
 
-@pytest.mark.slow
 def test_the_steps_of_the_action_verify_another_repository(repository, tmp_path):
     for step, done in action_steps(tmp_path, repository):
         assert done.returncode == 0, (step["name"], done.stdout, done.stderr)
@@ -218,7 +219,6 @@ def fresh_python(tmp_path: Path) -> Path:
     return tmp_path / "python" / "bin"
 
 
-@pytest.mark.slow
 def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp_path):
     checkout, rewriting = published
     command = [sys.executable, "-m", "healthcheck", "new", str(tmp_path / "made"), "--defaults"]
@@ -234,7 +234,6 @@ def test_the_first_push_is_green_with_the_kit_from_its_own_origin(published, tmp
     assert "READY" in (tmp_path / "summary.md").read_text("utf-8").upper()
 
 
-@pytest.mark.slow
 def test_the_first_push_is_green_with_a_vendored_kit(tmp_path):
     assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit"]) == 0
     clone = pushed(tmp_path / "made", tmp_path)
@@ -245,7 +244,6 @@ def test_the_first_push_is_green_with_a_vendored_kit(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
 def test_the_vendored_wheel_has_what_a_built_one_has(tmp_path):
     assert cli.main(["new", str(tmp_path / "made"), "--defaults", "--vendor-kit"]) == 0
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]

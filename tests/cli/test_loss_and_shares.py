@@ -49,6 +49,7 @@ def test_a_probe_refuses_what_could_be_a_share(text: str, capsys: pytest.Capture
     assert "points of accuracy from 1 to 99, such as 5 or 5%" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "suggested"),
     [

@@ -16,6 +16,8 @@ from tests.fleet.conftest import WEIGHTS, Place, Ran, gone, wait_for
 from tests.support.port import the_port
 from tests.support.repositories import git
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -128,7 +130,6 @@ def test_nothing_of_a_repository_runs_in_the_driver(place: Place) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.slow
 def test_inconclusive_is_tried_again_and_not_ready_is_not(place: Place, port) -> None:
     place.jobs(
         {"repository": place.adapter("good"), "env": ["PATH=/usr/bin:/bin"]},
@@ -141,7 +142,6 @@ def test_inconclusive_is_tried_again_and_not_ready_is_not(place: Place, port) ->
     assert port()
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_launch_and_resume_runs_what_had_not_ended(place: Place, port) -> None:
     mark = place.folder / "launched"
     path = sleeping_engine(place, mark)
@@ -171,7 +171,6 @@ def test_ctrl_c_ends_the_launch_and_resume_runs_what_had_not_ended(place: Place,
     assert (place.out / "jobs/first/attempt-1/report/report.json").stat().st_mtime_ns == before
 
 
-@pytest.mark.slow
 def test_a_killed_driver_leaves_no_server(place: Place, port) -> None:
     mark = place.folder / "launched"
     place.jobs({"repository": place.adapter("only"), "until": "service", "weights": str(WEIGHTS),
@@ -184,7 +183,6 @@ def test_a_killed_driver_leaves_no_server(place: Place, port) -> None:
     assert port()
 
 
-@pytest.mark.slow
 def test_a_time_limit_ends_an_attempt_for_good(place: Place, port) -> None:
     mark = place.folder / "launched"
     place.jobs({"repository": place.adapter("only"), "until": "service", "weights": str(WEIGHTS),
@@ -206,7 +204,6 @@ def test_a_changed_job_is_not_taken_for_the_one_that_ended(place: Place) -> None
     assert "jobs.jsonl:1: the job good has changed since it ran" in said.output
 
 
-@pytest.mark.slow
 def test_two_runs_do_not_share_a_folder(place: Place, port) -> None:
     mark = place.folder / "launched"
     place.jobs({"repository": place.adapter("only"), "until": "service", "weights": str(WEIGHTS),

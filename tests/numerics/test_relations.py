@@ -68,6 +68,7 @@ def test_as_many_log_probabilities_are_asked_for_as_the_server_gives(most: int) 
     assert measure(Toy(most_logprobs=most)).server.logprobs == min(most, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [("uniform", Outcome.FAIL), ("deaf", Outcome.FAIL), ("made-up", Outcome.SKIP), ("flat", Outcome.SKIP)],

@@ -15,6 +15,7 @@ from healthcheck.runner.memory import devices_here
 from healthcheck.runner.recording import RecordedMachine, load
 from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import case, sh
+from tests.support.daily import every
 from tests.weights.folders import QWEN3, model
 
 BY_RELEASE = sh(
@@ -93,7 +94,7 @@ def test_the_version_of_transformers_is_one_that_its_row_allows() -> None:
             assert stacks.in_range(version, statement.specifier), row.label()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", every(3, KINDS))
 def test_npu_smi_shows_the_named_devices_in_all_its_answers(name: str, tmp_path: Path, weights: Path) -> None:
     kind = hardware.find(name)[0]
     devices = hardware.Devices(kind=kind, count=3)

@@ -271,6 +271,7 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("each", SAMPLE)
 def test_without_namespaces_the_same_is_found(each: object, outside: str, tmp_path: Path, weights: Path) -> None:

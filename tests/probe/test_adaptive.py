@@ -51,6 +51,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[ProbeRun, ProbeRun]:
     return runs[0], runs[1]
 
 
+@pytest.mark.slow
 def test_the_majority_is_that_of_all_samples_at_fewer(both: tuple[ProbeRun, ProbeRun]) -> None:
     whole, run = both
     found, saved = stored_metrics(run), saving(run)

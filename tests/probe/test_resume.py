@@ -38,6 +38,7 @@ def wait_for_lines(path: Path, count: int, process: subprocess.Popen[bytes]) -> 
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "signals", [(signal.SIGKILL,), (signal.SIGKILL, signal.SIGKILL, signal.SIGINT)], ids=["once", "thrice"]
 )

@@ -17,6 +17,8 @@ from tests.repo import releases
 from tests.repo.releases import sdist, wheel
 from tests.support.template import ROOT
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = ROOT / "scripts" / "add_release.py"
 DATA = ROOT / "healthcheck" / "data"
 
@@ -73,7 +75,6 @@ def matrix(data: Path) -> dict[str, Any]:
     return json.loads((data / "stacks.json").read_bytes())
 
 
-@pytest.mark.slow
 def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
     data, printed = made / "after", (made / "printed").read_text()
     now = matrix(data)
@@ -103,7 +104,6 @@ def test_a_release_becomes_a_row_and_its_vllm_is_catalogued(made: Path) -> None:
     assert not (made / "index" / "setup-py-ran").exists()
 
 
-@pytest.mark.slow
 def test_the_second_time_nothing_changes(after: Path, index: Path) -> None:
     before = contents(after)
     again = added(after, index, "9.1.0rc1", "vllm==9.1.0", "torch-npu==2.90.0")
@@ -111,7 +111,6 @@ def test_the_second_time_nothing_changes(after: Path, index: Path) -> None:
     assert contents(after) == before
 
 
-@pytest.mark.slow
 def test_the_published_table_of_the_newest_release_comes_first(after: Path, index: Path) -> None:
     page = {**releases.ASCEND, **releases.documented("9.1.0rc1", "9.0.0")}
     sdist(index, "vllm-ascend", "9.2.0rc1", page, releases.REQUIRES)
@@ -125,7 +124,6 @@ def test_the_published_table_of_the_newest_release_comes_first(after: Path, inde
     assert "9.2.0rc1" in matrix(after)["source"]
 
 
-@pytest.mark.slow
 def test_what_a_wheel_alone_does_not_say_is_asked_or_null(after: Path, index: Path) -> None:
     package = {path: text for path, text in releases.ASCEND.items() if path.startswith("vllm_ascend/")}
     wheel(index, "vllm-ascend", "9.3.0", package, releases.REQUIRES)
@@ -137,7 +135,6 @@ def test_what_a_wheel_alone_does_not_say_is_asked_or_null(after: Path, index: Pa
     assert (row["vllm"], row["cann"], row["documented"]) == (["9.1.0"], None, None)
 
 
-@pytest.mark.slow
 def test_a_release_that_is_not_there_changes_nothing(data: Path, index: Path) -> None:
     before = contents(data)
     done = added(data, index, "9.1.0rc1", "9.9.9")
@@ -147,7 +144,6 @@ def test_a_release_that_is_not_there_changes_nothing(data: Path, index: Path) ->
     assert contents(data) == before
 
 
-@pytest.mark.slow
 def test_without_a_network_it_says_so(data: Path) -> None:
     nobody = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1", "PIP_FIND_LINKS": ""}
     done = added(data, None, "0.23.0", **nobody)
@@ -155,7 +151,6 @@ def test_without_a_network_it_says_so(data: Path) -> None:
     assert "no network" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "says"),
     [("0.23.O", "is not a release"), ("numpy==1.0", "numpy is none of"), ("vllm==", "is not a release")],
@@ -166,7 +161,6 @@ def test_wrong_usage(word: str, says: str, data: Path) -> None:
     assert says in done.stderr
 
 
-@pytest.mark.slow
 def test_without_a_python_for_vllm_the_rest_is_added(data: Path, index: Path, tmp_path: Path) -> None:
     done = added(data, index, "vllm==9.1.0", "--engine-python", str(tmp_path / "none"))
     assert done.returncode == 0
@@ -175,7 +169,6 @@ def test_without_a_python_for_vllm_the_rest_is_added(data: Path, index: Path, tm
     assert "9.1.0" in matrix(data)["vllm_requires"]
 
 
-@pytest.mark.slow
 def test_the_default_row_is_what_its_release_says(data: Path) -> None:
     """Downloads two releases from the package index."""
     before = matrix(data)["rows"]

@@ -53,6 +53,7 @@ def test_each_tier_is_as_accurate_as_was_chosen(independent: list[list[bool]]) -
     assert 0.33 < sum(hard) / len(hard) < 0.47
 
 
+@pytest.mark.slow
 def test_correlated_samples_agree_more_often(independent: list[list[bool]]) -> None:
     behaviour = Behaviour(
         model="m", answers=ANSWERS, labels=LABELS, accuracy={"easy": 0.9, "hard": 0.4}, correlation=0.8
