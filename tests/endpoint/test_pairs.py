@@ -12,6 +12,7 @@ from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator import DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.wire.client import Limits
+from tests.support.daily import every
 
 WEIGHTS = "/weights/模型 a"
 IMPATIENT = Limits(first_event_s=1.5, between_events_s=1.0, total_s=6.0)
@@ -121,7 +122,7 @@ def test_what_is_not_heard_is_found_without_token_counts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cut-characters", "hides-truncation", "special-tokens", "caps-output"])
-@pytest.mark.parametrize("dialect", ["tgi", "llamacpp", "reasoning"])
+@pytest.mark.parametrize("dialect", every(3, ["tgi", "llamacpp", "reasoning"]))
 def test_faults_are_found_in_other_dialects_too(name: str, dialect: str) -> None:
     assert FAULTS[name].check in objections(judge(Behaviour(model=WEIGHTS, faults=(name,), dialect=dialect)))
 
