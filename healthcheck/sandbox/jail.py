@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 
 from healthcheck import files
@@ -98,7 +99,8 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
         try:
             if dies_by:
                 kernel.die_with_parent(dies_by)
-            recording = encoded(warden.work(job, guest, lambda: None if dies_by else watch_parent(parent)))
+            tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
+            recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
             recording = _told(EndedBy.LOST, f"{type(error).__name__}: {error}")
         with open(writer, "wb") as stream:
@@ -112,6 +114,15 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
         processes.end(child)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(child, 0)
+
+
+def _die_with(answer: int, dies_by: int) -> None:
+    """End when the parent ends, or has ended: a change of user made the kernel forget it (PR_SET_PDEATHSIG)."""
+    kernel.die_with_parent(dies_by)
+    poll = select.poll()
+    poll.register(answer, 0)
+    if poll.poll(0):
+        os._exit(1)
 
 
 def watch_parent(parent: int) -> None:

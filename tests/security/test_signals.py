@@ -55,11 +55,15 @@ def started(tmp_path: Path, mode: str, token: str) -> subprocess.Popen[bytes]:
         cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
+    wait_for(token)
+    return kit
+
+
+def wait_for(token: str) -> None:
     until = time.monotonic() + PATIENCE_S
     while not sleeping(token) and time.monotonic() < until:
         time.sleep(0.02)
     assert sleeping(token)
-    return kit
 
 
 def gone(token: str) -> bool:
@@ -106,6 +110,27 @@ def test_nothing_runs_on_where_one_of_them_is_killed(victim: str, mode: str, tmp
     assert gone(token)
     if victim != "kit":
         assert os.listdir(tmp_path / "temporary") == []
+
+
+WORKS_ON = """#!/bin/bash
+setsid sleep 7{token} & (setsid sleep 8{token} &)
+while :; do (for ((i = 0; i < 100000; i++)); do :; done); done
+"""
+
+
+@pytest.mark.parametrize("mode", ["isolated", "confined", "unconfined"])
+def test_what_a_killed_kit_ran_ends_long_before_its_own_limit(mode: str, tmp_path: Path, token: str) -> None:
+    root = repository(tmp_path / "r", {"deploy.sh": WORKS_ON.replace("{token}", token)})
+    (tmp_path / "w").mkdir()
+    job = {"repo": str(root), "weights": str(tmp_path / "w"), "mode": mode, "wall_s": 30 * PATIENCE_S}
+    kit = subprocess.Popen(
+        (sys.executable, "-I", str(HERE / "dry_run_one.py"), json.dumps(job)),
+        cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT)}, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_for(token)
+    kit.kill()
+    kit.wait()
+    assert gone(token)
 
 
 @pytest.mark.slow
