@@ -1,5 +1,5 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
-# make test    the tests of every day, on WORKERS=3 processes; make test-slow adds real engines, other tools and long runs
+# make test    the tests of every day, on WORKERS=4 processes; make test-slow adds real engines, other tools and long runs
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
@@ -9,7 +9,7 @@ PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
-WORKERS ?= 3
+WORKERS ?= 4
 
 .PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
 
