@@ -111,6 +111,14 @@ def words_in(completion: Completion) -> int:
     return len(completion.text.split()) + len(completion.reasoning.split())
 
 
+def counted_tokens(exchange: Exchange) -> int:
+    """Tokens of an answer, by the server's count, else by its events."""
+    completion = exchange.completion
+    if completion is None:
+        return 0
+    return completion.usage.completion_tokens if completion.usage else completion.deltas
+
+
 def token_limit(exchange: Exchange) -> int:
     """The max_tokens of a request, 0 if it has none."""
     value = (exchange.sent or {}).get("max_tokens")

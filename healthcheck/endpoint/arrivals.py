@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from healthcheck.endpoint.answers import answered
+from healthcheck.endpoint.answers import answered, counted_tokens
 from healthcheck.endpoint.records import Interview, Turn
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.wire.client import Exchange
@@ -98,23 +98,19 @@ def comparison(turns: Sequence[Turn]) -> Comparison | None:
     if not short or not long:
         return None
     first, last = [each.arrivals_s[0] for each in long], [each.arrivals_s[-1] for each in long]
-    took_s = [max(end - min(short), _TINY_S) for end in last]
     return Comparison(
         short_s=median(short),
         first_s=median(first),
         last_s=median(last),
         least_s=min(last) - min(short),
-        tokens_per_s=max(_tokens(each) / seconds for each, seconds in zip(long, took_s, strict=True)),
+        tokens_per_s=max(_tokens(each) / max(each.arrivals_s[-1] - min(short), _TINY_S) for each in long),
         apart=min(first) > max(short),
     )
 
 
 def _tokens(answer: Exchange) -> int:
     """By the server's count, but no more than events: a wrapper may send each character by itself."""
-    completion = answer.completion
-    if completion is None:
-        return 0
-    return min(completion.deltas, completion.usage.completion_tokens if completion.usage else completion.deltas)
+    return min(answer.completion.deltas, counted_tokens(answer)) if answer.completion else 0
 
 
 def _is_steady(exchange: Exchange, short_s: float) -> bool:

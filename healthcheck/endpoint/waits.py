@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from healthcheck.endpoint.answers import answered, token_limit
+from healthcheck.endpoint.answers import answered, counted_tokens, token_limit
 from healthcheck.wire.client import Exchange, Limits
 
 FIRST = Limits(
@@ -54,9 +54,6 @@ def tokens_per_second(exchange: Exchange) -> float:
 
 
 def _made(exchange: Exchange) -> int:
-    """Tokens of an answer, by the server's count, else by its events; no more than were allowed."""
-    completion = exchange.completion
-    if completion is None:
-        return 0
-    counted = completion.usage.completion_tokens if completion.usage else completion.deltas
+    """Tokens of an answer, no more than were allowed."""
+    counted = counted_tokens(exchange)
     return min(counted, token_limit(exchange)) if token_limit(exchange) else counted
