@@ -98,7 +98,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
         os.close(reader)
         try:
             if dies_by:
-                kernel.die_with_parent(dies_by)
+                _die_with(writer, dies_by)
             tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
             recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
@@ -117,7 +117,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
 
 
 def _die_with(answer: int, dies_by: int) -> None:
-    """End when the parent ends, or has ended: a change of user made the kernel forget it (PR_SET_PDEATHSIG)."""
+    """End when the parent ends, which closes the other end of the answer; at once if that has happened."""
     kernel.die_with_parent(dies_by)
     poll = select.poll()
     poll.register(answer, 0)

@@ -98,7 +98,7 @@ def no_new_privileges() -> None:
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have the kernel send this process the signal when its parent ends."""
+    """Have the kernel send this process the signal when its parent ends; it forgets that when the user changes."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal_number), 0, 0, 0), "prctl(PDEATHSIG)")
 
 
