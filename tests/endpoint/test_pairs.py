@@ -12,7 +12,7 @@ from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator import DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.wire.client import Limits
-from tests.support.daily import every
+from tests.support.daily import every, these
 
 WEIGHTS = "/weights/模型 a"
 IMPATIENT = Limits(first_event_s=1.5, between_events_s=1.0, total_s=6.0)
@@ -101,9 +101,7 @@ FIRST_OF_ITS_CHECK = {FAULTS[name].check: name for name in reversed(OF_ENDPOINTS
 DAILY = [name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith("/stream-incremental")]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=() if each in DAILY else pytest.mark.slow) for each in OF_ENDPOINTS]
-)
+@pytest.mark.parametrize("name", these(DAILY, OF_ENDPOINTS))
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
     results = judge(Behaviour(model=WEIGHTS, faults=(name,)))

@@ -77,9 +77,8 @@ def test_a_real_fault_is_found(id: str, results: dict[str, CheckResult]) -> None
 def test_no_fault_is_invented(results: dict[str, CheckResult]) -> None:
     passed = {result.id for result in results.values() if result.outcome is Outcome.PASS}
     streamed = results["endpoint/stream-incremental"]
-    if (
-        streamed.outcome is Outcome.SKIP and streamed.settled
-    ):  # on a quick machine no answer of it takes long enough
+    # On a quick machine no answer takes long enough.
+    if streamed.outcome is Outcome.SKIP and streamed.settled:
         passed.add(streamed.id)
     assert passed == results.keys() - FAULTS.keys() - LEFT_OPEN
 

@@ -27,6 +27,7 @@ from tests.plan.corpus_steps import STEPS
 from tests.plan.corpus_variables import RIGHT_VARIABLES, WRONG_VARIABLES
 from tests.plan.corpus_waiting import RIGHT_WAITING, WRONG_WAITING
 from tests.plan.corpus_wrong import WRONG
+from tests.support.daily import these
 
 RIGHT = (
     WRITTEN,
@@ -72,12 +73,7 @@ LATER = [case for case in ALL if case not in DAILY]
 
 
 @pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=case.name, marks=() if case in DAILY else pytest.mark.slow)
-        for case in ALL
-        if case.expected or case.says
-    ],
+    "case", these(DAILY, (case for case in ALL if case.expected or case.says)), ids=lambda case: case.name
 )
 def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callable[[Case], Verdict]) -> None:
     found = verdict(case)

@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.service.launching import eventually
 from tests.support.repositories import repository
 
 HERE = Path(__file__).parent
@@ -55,22 +55,16 @@ def started(tmp_path: Path, mode: str, token: str) -> subprocess.Popen[bytes]:
         cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_for(token)
+    assert runs(token)
     return kit
 
 
-def wait_for(token: str) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while not sleeping(token) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert sleeping(token)
+def runs(token: str) -> bool:
+    return eventually(lambda: bool(sleeping(token)), PATIENCE_S)
 
 
 def gone(token: str) -> bool:
-    until = time.monotonic() + PATIENCE_S
-    while sleeping(token) and time.monotonic() < until:
-        time.sleep(0.05)
-    return not sleeping(token)
+    return eventually(lambda: not sleeping(token), PATIENCE_S)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -118,7 +112,7 @@ while :; do (for ((i = 0; i < 100000; i++)); do :; done); done
 """
 
 
-@pytest.mark.parametrize("mode", ["isolated", "confined", "unconfined"])
+@pytest.mark.parametrize("mode", MODES)
 def test_what_a_killed_kit_ran_ends_long_before_its_own_limit(mode: str, tmp_path: Path, token: str) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": WORKS_ON.replace("{token}", token)})
     (tmp_path / "w").mkdir()
@@ -127,7 +121,7 @@ def test_what_a_killed_kit_ran_ends_long_before_its_own_limit(mode: str, tmp_pat
         (sys.executable, "-I", str(HERE / "dry_run_one.py"), json.dumps(job)),
         cwd=tmp_path, env={**os.environ, "LACKING_PACKAGE": str(ROOT)}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    wait_for(token)
+    assert runs(token)
     kit.kill()
     kit.wait()
     assert gone(token)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
+
+
+def these(chosen: Collection[object], cases: Iterable[object]) -> list[object]:
+    """Parameters: the chosen ones of the cases for every day, the others marked slow."""
+    return [pytest.param(case, marks=() if case in chosen else pytest.mark.slow) for case in cases]
 
 
 def every(nth: int, cases: Iterable[object]) -> list[object]:
