@@ -10,6 +10,8 @@ ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
 WORKERS ?= 4
+# Faults that hang get short limits; four processes on two cores may exceed them beside the slow tests.
+SLOW_WORKERS ?= 3
 
 .PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
 
@@ -52,7 +54,7 @@ test: .venv/ready
 TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
 test-slow: .venv/ready
 	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
-	$(BIN)/pytest -m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(WORKERS) --dist worksteal
+	$(BIN)/pytest -m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(SLOW_WORKERS) --dist worksteal
 	$(BIN)/pytest -m "engine or peer" --timeout 1800
 
 lint: .venv/ready
