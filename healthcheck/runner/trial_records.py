@@ -228,11 +228,12 @@ class Soak:
 
     def ended_early(self) -> tuple[tuple[int, float], ...]:
         """The devices that computed for less than the time, and when the last window of each ended."""
-        last = {
-            device: max((window.at_s for window in self.windows if window.device == device), default=0.0)
-            for device in range(self.count)
-        }
+        last = {device: self.ended_s(device) for device in range(self.count)}
         return tuple((device, at_s) for device, at_s in last.items() if at_s < WHOLE * self.asked_s)
+
+    def ended_s(self, device: int) -> float:
+        """When the last window of a device ended, 0 if it completed none."""
+        return max((window.at_s for window in self.windows if window.device == device), default=0.0)
 
     def speeds(self, device: int) -> tuple[tuple[float, float], ...]:
         """When each window of a device ended, and its TFLOP/s; the first has the compilation of operators in it."""

@@ -65,18 +65,20 @@ def diagnosis(**results: str) -> dict[str, Any]:
     return said(*json.dumps({"DiagnosisItems": [{"sub_items": items}]}, indent=1).splitlines())
 
 
-def soak(*, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62) -> dict[str, Any]:
-    """Twelve parts of 100 s on eight devices; device 3 is wrong, slow, or slow at last."""
+def soak(
+    *, wrong: int = 0, slow: float = 1.0, late: float = 1.0, celsius: int = 62, part_s: float = 100.0
+) -> dict[str, Any]:
+    """Twelve parts on eight devices; device 3 is wrong, slow, or slow at last."""
     lines = [step("begin", devices=8, operations=3.4e10)]
     for part in range(1, 13):
         for device in range(8):
             speed = (slow * (late if part > 8 else 1)) if device == 3 else 1
             bad = wrong if (device, part) == (3, 5) else 0
-            lines.append(step("window", index=device, at_s=100.0 * part, seconds=100.0,
+            lines.append(step("window", index=device, at_s=part_s * part, seconds=part_s,
                               products=round(500_000 * speed), wrong=bad))  # fmt: skip
         rows = [row for npu in range(8) for row in (
             f"| {npu} 910B3 | OK | 310.5 {celsius} 0 / 0 |", f"| 0 | 0000:0{npu}:00.0 | 98 0 / 0 5400 / 65536 |")]  # fmt: skip
-        lines.append(step("table", at_s=100.0 * part, rows=rows))
+        lines.append(step("table", at_s=part_s * part, rows=rows))
     return said(*lines, *(step("ended", index=device, status=0) for device in range(8)), step("end"))
 
 

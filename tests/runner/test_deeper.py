@@ -226,6 +226,14 @@ def test_the_scenes_of_ascend_dmi(scenes, depth, asked):
     assert result.outcome is (PASS if asked else SKIP)
 
 
+@pytest.mark.parametrize(("part_s", "outcome"), [(0.5, PASS), (1.0, WARN)])
+def test_a_soak_of_less_than_ten_seconds_compares_no_speeds(part_s, outcome):
+    machine = complete()
+    machine["children"][SOAK.replace("1200", f"{12 * part_s:g}")] = answers.soak(slow=0.7, part_s=part_s)
+    found = results(machine, depth=Depth.SOAK, soak_s=12 * part_s)["runner/soak"]
+    assert found.outcome is outcome
+
+
 class Interrupted(RecordedMachine):
     """Ctrl-C comes while this program runs."""
 

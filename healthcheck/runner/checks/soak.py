@@ -15,6 +15,8 @@ from healthcheck.runner.wording import HOT_C, needs_depth, needs_npu
 
 SHARE = 0.85
 """Of the other devices' speed, and of the device's own at first: an inference, as no document has a limit."""
+COMPARED_S = 10.0
+"""From which time on speeds are compared: over less, one second of a busy host looks like a slow device."""
 
 
 @check(
@@ -27,8 +29,8 @@ def soak(facts: RunnerFacts) -> Findings:
     """At --level 3 all devices compute the same product of whole numbers for --soak minutes, at once, and
     compare each result with the CPU's. An element that differs fails, and so does an error or a device that
     stops. npu-smi is watched meanwhile. A device below 85 % of the median of all, or of its own speed in the
-    first third, warns, and so do 85 °C and a memory error that npu-smi counted meanwhile. `--out` draws speed
-    and temperature over the time.
+    first third, warns, and so do 85 °C and a memory error that npu-smi counted meanwhile. A soak of less than
+    ten seconds compares no speeds. `--out` draws speed and temperature over the time.
 
     To repair: for wrong results exclude the device (ASCEND_RT_VISIBLE_DEVICES) and have it replaced; for a
     slower one look at the fans, the room and the power supply.
@@ -111,7 +113,18 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
     known = {device: speed for device in range(seen.count) if (speed := seen.speed(device)) is not None}
     if not known:
         return
-    middle = statistics.median(known.values())
+    yield from _slower(
+        seen, {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
+    )
+    yield note(
+        f"{len(known)} devices for {seen.lasted_s / 60:.1f} min: {min(known.values()):.3g} to "
+        f"{max(known.values()):.3g} TFLOP/s each"
+    )
+
+
+def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
+    """Devices that are slower than the others, or than they were at first."""
+    middle = statistics.median(known.values()) if known else 0.0
     for device, speed in known.items():
         own = [value for _, value in seen.speeds(device)][1:]
         third = len(own) // 3
@@ -129,10 +142,6 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
                 seen=f"device {device}: {last:.3g} TFLOP/s at last",
                 fix="look at the fans, the room and the power supply: the device slows down under load",
             )
-    yield note(
-        f"{len(known)} devices for {seen.lasted_s / 60:.1f} min: {min(known.values()):.3g} to "
-        f"{max(known.values()):.3g} TFLOP/s each"
-    )
 
 
 def _heat(seen: Soak) -> Iterator[Finding]:
