@@ -113,9 +113,7 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
     known = {device: speed for device in range(seen.count) if (speed := seen.speed(device)) is not None}
     if not known:
         return
-    yield from _slower(
-        seen, {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
-    )
+    yield from _slower(seen, known)
     yield note(
         f"{len(known)} devices for {seen.lasted_s / 60:.1f} min: {min(known.values()):.3g} to "
         f"{max(known.values()):.3g} TFLOP/s each"
@@ -123,9 +121,10 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
 
 
 def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
-    """Devices that are slower than the others, or than they were at first."""
-    middle = statistics.median(known.values()) if known else 0.0
-    for device, speed in known.items():
+    """Of the devices that computed for long enough, those slower than the others, or than they were at first."""
+    compared = {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
+    for device, speed in compared.items():
+        middle = statistics.median(compared.values())
         own = [value for _, value in seen.speeds(device)][1:]
         third = len(own) // 3
         first = statistics.median(own[:third]) if third else speed
