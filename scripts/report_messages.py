@@ -20,6 +20,7 @@ from pathlib import Path
 from package_index import ROOT, Index, called_name
 
 from healthcheck.report import words
+from healthcheck.report.labels import LABELS
 from healthcheck.report.page import said_by_script
 
 APART = ("simulator", "scaffold", "locale")
@@ -30,7 +31,7 @@ RENDERERS = (
     *(f"cli/{command}.py" for command in ("compare", "read", "doctor", "diagnose", "score")),
     *("service/watch.py", "service/timeline.py", "probe/statistics/records.py", "contract.py"),
 )
-SOURCES_WITHOUT_WORDS = ("sarif.py", "schema.py", "junit.py", "machine.py", "folder.py", "excerpts.py")
+SOURCES_WITHOUT_WORDS = ("sarif.py", "schema.py", "junit.py", "machine.py", "folder.py", "excerpts.py", "labels.py")
 TELLING = {"fail", "warn", "unsettled", "note", "told", "NotApplicable", "Finding"}
 ARGUMENTS = {"expected", "seen", "fix", "because", "reason", "text"}
 FIELDS = set(
@@ -69,6 +70,7 @@ def messages() -> dict[str, list[str]]:
         _note(found, of_template(path.read_text(encoding="utf-8")), path)
     _note(found, [f"{{}} {said}" for said in words.COUNTED], ROOT / "report/words.py")
     _note(found, said_by_script(), ROOT / "report/page.js")
+    _note(found, [said for said in LABELS.values() if " " in said], ROOT / "report/labels.py")
     return {text: sorted(set(places)) for text, places in sorted(found.items())}
 
 

@@ -14,9 +14,8 @@ from healthcheck.files import read_bounded
 from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.two_runs import Flip, TwoRuns
-from healthcheck.records import JsonValue
 from healthcheck.redact import without_secrets
-from healthcheck.report import page, words
+from healthcheck.report import labels, page, words
 from healthcheck.report.excerpts import excerpts
 from healthcheck.report.in_language import page_in_language
 from healthcheck.report.measured import OUTCOMES, outcome
@@ -105,17 +104,8 @@ def _environment(run: ProbeRun) -> dict[str, str]:
     provenance = read.get("provenance") if isinstance(read, dict) else None
     found = provenance if isinstance(provenance, dict) else {}
     told = {name: getattr(run.settings, name, None) for name in SETTINGS}
-    return dict(_flat({**{name: found.get(name) for name in ENVIRONMENT}, "probe": told}))
-
-
-def _flat(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in fields.items():
-        label = f"{prefix}{name.replace('_', ' ')}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{label} · ")
-        elif value is not None and value != "":
-            shown = " ".join(map(str, value)) if isinstance(value, list) else str(value)
-            yield label, words.plain(without_secrets(shown))[:MOST_VALUE]
+    shown = labels.labelled({**{name: found.get(name) for name in ENVIRONMENT}, "probe": told})
+    return {label: words.plain(without_secrets(value))[:MOST_VALUE] for label, value in shown}
 
 
 def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -12,7 +10,7 @@ from pathlib import PurePath
 from healthcheck.contract import UNKNOWN
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Report, Stage
-from healthcheck.report import words
+from healthcheck.report import labels, words
 from healthcheck.report.charts import Span
 from healthcheck.report.compared import Compared, compared
 from healthcheck.report.measured import Measured, measured
@@ -21,7 +19,7 @@ from healthcheck.report.soaked import Soaked, soaked
 SAME = "For the same reason."
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
-MOST_VALUE_CHARACTERS = 600
+MOST_LABEL_CHARACTERS = 200
 MOST_TAIL_CHARACTERS = 8000
 MOST_NAME_CHARACTERS = 80
 COMMIT_CHARACTERS = 12
@@ -231,29 +229,19 @@ def _phases(value: JsonValue) -> Iterator[tuple[str, float]]:
 
 
 def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """Groups of names and values: first the plain values, then each nested record."""
+    """Groups of labels and values: first the plain values, then each nested record."""
     flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
     if flat:
-        yield "this run", tuple(_values(flat))
+        yield "this run", tuple(_shown(labels.labelled(flat)))
     for name, value in provenance.items():
         if isinstance(value, dict) and name != "stages":
-            yield name.replace("_", " "), tuple(_values({k: v for k, v in value.items() if k not in SHOWN_ABOVE}))
+            shown = {key: inner for key, inner in value.items() if key not in SHOWN_ABOVE}
+            yield labels.label((name,)), tuple(_shown(labels.labelled(shown, below=(name,))))
 
 
-def _values(fields: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in fields.items():
-        label = prefix + (name if name.isupper() else re.sub("_s$", ", in seconds", name).replace("_", " "))
-        if isinstance(value, dict):
-            yield from _values(value, f"{label} · ")
-        elif value is not None and value != "":
-            most = MOST_CHARACTERS if isinstance(value, list) else MOST_VALUE_CHARACTERS
-            yield words.plain(label), _short(_value(value), most)
-
-
-def _value(value: JsonValue) -> str:
-    if isinstance(value, list):
-        return shlex.join(map(str, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _shown(rows: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for label, value in rows:
+        yield _short(label, MOST_LABEL_CHARACTERS), _short(value)
 
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:

@@ -1,6 +1,7 @@
 """A report in Chinese: its words, and nothing of what it quotes."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -77,3 +78,29 @@ def test_what_is_quoted_stays():
     assert page_in_language(english, CHINESE) == (
         f'<p>{said}</p><pre>nothing</pre><code>nothing</code><dd translate="no">nothing<b>nothing</b></dd><p title="{said}">'
     )
+
+
+def test_the_labels_of_what_ran_are_chinese_and_data_stays():
+    about = {
+        "at": "2026-11-23",
+        "server_command": {"environment": {"HCCL_BUFFSIZE": "512"}},
+        "probe": {
+            "seed": 0,
+            "max_tokens": 4096,
+            "request": {"system": "Look."},
+            "server": {"models": {"my_model": {"owned_by": "me"}}},
+            "datasets": [{"file": "a.csv"}, {"file": "b.csv"}],
+        },
+    }
+    chinese = page.render(replace(report("x"), provenance=about), phrases=CHINESE).decode()
+    labels = re.findall(r"<dt>([^<]*)</dt>", chinese.split('id="provenance"')[1])
+    assert labels == [
+        "开始时间",
+        "环境变量 · HCCL_BUFFSIZE",
+        "随机种子",
+        "max_tokens",
+        "每个请求 · 系统消息",
+        "服务器的应答信息 · 列出的模型 · my_model · owned_by",
+        "数据集 · 1 · file",
+        "数据集 · 2 · file",
+    ]

@@ -107,7 +107,7 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else(html:
 
 def test_what_ran_is_there_with_the_end_of_its_log(html: str) -> None:
     text = " ".join(re.sub(r"<[^>]*>", " ", html).split())
-    for needed in ("/w --port 8000 --max-model-len 4096", "VLLM_USE_V1 1", "vllm 0.23.0", "torch npu unknown",
+    for needed in ("/w --port 8000 --max-model-len 4096", "VLLM_USE_V1 1", "vLLM 0.23.0", "torch-npu unknown",
                    "devices 8 × 910B3", "the last lines of the log Started server"):  # fmt: skip
         assert needed in text
 
