@@ -20,7 +20,7 @@ from pathlib import Path
 from package_index import ROOT, Index, called_name
 
 from healthcheck.report import words
-from healthcheck.report.labels import LABELS
+from healthcheck.report.labels import LABELS, NUMBERED
 from healthcheck.report.page import said_by_script
 
 APART = ("simulator", "scaffold", "locale")
@@ -70,7 +70,7 @@ def messages() -> dict[str, list[str]]:
         _note(found, of_template(path.read_text(encoding="utf-8")), path)
     _note(found, [f"{{}} {said}" for said in words.COUNTED], ROOT / "report/words.py")
     _note(found, said_by_script(), ROOT / "report/page.js")
-    _note(found, [said for said in LABELS.values() if " " in said], ROOT / "report/labels.py")
+    _note(found, [said for said in (*LABELS.values(), *NUMBERED) if " " in said], ROOT / "report/labels.py")
     return {text: sorted(set(places)) for text, places in sorted(found.items())}
 
 

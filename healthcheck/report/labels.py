@@ -13,6 +13,7 @@ LABELS: Mapping[str, str] = {
     "arguments": "command line of the server",
     "asked by": "questions asked by",
     "at": "begun at",
+    "cache salt": "cache salts accepted",
     "cann": "CANN",
     "columns": "columns of the data set",
     "command": "command line",
@@ -21,6 +22,7 @@ LABELS: Mapping[str, str] = {
     "cores": "processor cores",
     "dataset": "data set",
     "datasets": "data sets",
+    "device memory in MB": "device memory in MB",
     "devices": "NPU devices",
     "drawn_from": "problems that were there to draw from",
     "driver": "NPU driver",
@@ -31,6 +33,7 @@ LABELS: Mapping[str, str] = {
     "family": "kind of problems",
     "few_shot": "few-shot examples",
     "few_shot_file": "file of few-shot examples",
+    "governors": "CPU governors",
     "headers": "HTTP headers",
     "headers_env": "HTTP headers from variables",
     "host memory in bytes": "host memory in bytes",
@@ -41,6 +44,7 @@ LABELS: Mapping[str, str] = {
     "logprobs": "log-probabilities asked for",
     "lost": "servers that were lost",
     "machine": "this machine",
+    "memory limit in bytes": "memory limit in bytes",
     "model": "model name",
     "models": "models listed",
     "outcome": "how it ended",
@@ -82,7 +86,13 @@ LABELS: Mapping[str, str] = {
     "weights": "weights read from",
     "weights_fingerprint": "fingerprint of the weights",
 }
-"""By key, or by the ends of its path where one key has two meanings."""
+"""By key, or by the last two keys of its path where one key has two meanings.
+
+A key that is words already is here for its translation.
+"""
+
+NUMBERED = ("firmware of NPU {}", "link of device {}")
+"""Keys with a number in them, for their translation."""
 
 
 def label(path: Sequence[str]) -> str:
