@@ -8,13 +8,13 @@
 PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
-PYTEST = $(BIN)/pytest --reruns $(RERUNS)
 WEIGHTS_CACHE ?= .cache/weights
 WORKERS ?= 4
 # Faults that hang get short limits; four processes on two cores may exceed them beside the slow tests.
 SLOW_WORKERS ?= 3
-# How often a failed test is run again. What passes only then is listed as RERUN: a defect of the kit or of the test.
-RERUNS ?= 0
+# With RETRY=1 what failed is run once more, after all others, and only its second failure counts.
+RETRY ?=
+tested = $(BIN)/pytest $(1)$(if $(RETRY), || $(BIN)/pytest $(1) --last-failed --last-failed-no-failures none)
 
 .PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
 
@@ -51,14 +51,14 @@ demo:
 	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' sh examples/demo.sh '$(ENGINE)'
 
 test: .venv/ready
-	$(PYTEST) --numprocesses $(WORKERS) --dist worksteal
+	$(call tested,--numprocesses $(WORKERS) --dist worksteal)
 
 # Installations wait for disk and network: two at a time take fewer minutes.
 TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
 test-slow: .venv/ready
 	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
-	$(PYTEST) -m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(SLOW_WORKERS) --dist worksteal
-	$(PYTEST) -m "engine or peer" --timeout 1800
+	$(call tested,-m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(SLOW_WORKERS) --dist worksteal)
+	$(call tested,-m "engine or peer" --timeout 1800)
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .

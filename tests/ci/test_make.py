@@ -26,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
 
 def make(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
-        k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE"}
+        k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE", "RETRY"}
     }
     return subprocess.run(["make", *words], cwd=clone, env=environment, capture_output=True, text=True, check=False)
 
@@ -98,3 +98,27 @@ def test_what_an_interrupted_installation_left_is_removed_first(
     assert done.returncode == 2
     assert not (clone / ".venv/half").exists()
     assert not (clone / ".venv/ready").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fails", "status", "tries"),
+    [((), 1, 2, "FP"), (("RETRY=1",), 1, 0, "FPF"), (("RETRY=1",), 2, 2, "FPF"), (("RETRY=1",), 0, 0, "FP")],
+)
+def test_what_failed_runs_once_more_when_it_is_asked(
+    words: tuple[str, ...], fails: int, status: int, tries: str, clone: Path
+) -> None:
+    environment(clone, Path(sys.executable))
+    (clone / ".venv/bin/pytest").symlink_to(Path(sys.executable).with_name("pytest"))
+    (clone / "tests").mkdir()
+    (clone / "tests/test_flaky.py").write_text(
+        "from pathlib import Path\n"
+        "TRIES = Path('tries')\n"
+        "def noted(letter):\n"
+        "    with TRIES.open('a') as file: file.write(letter)\n"
+        "    return TRIES.read_text().count(letter)\n"
+        f"def test_flaky(): assert noted('F') > {fails}\n"
+        "def test_steady(): assert noted('P') == 1\n"
+    )
+    done = make(clone, "test", "WORKERS=0", *words)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert (clone / "tries").read_text() == tries
