@@ -72,7 +72,7 @@ class _Clock:
     """Time as the dry run had it.
 
     It stands still while this process is not scheduled, and slows down, at most to a fifth, while what runs waits
-    for a processor: on a busy machine, limits leave room for as much work as on an idle one.
+    for a processor or the disk: on a busy machine, limits leave room for as much work as on an idle one.
     """
 
     def __init__(self) -> None:
@@ -80,12 +80,12 @@ class _Clock:
         self._last = time.monotonic()
         self._used_s = processes.used_s(())
         self._had_s = 0.0
-        """Time in which nothing waited for a processor, and processor time; never ahead of `now_s`."""
+        """Time in which nothing waited for processor or disk, and processor time; never ahead of `now_s`."""
 
     def look(self, family: Collection[processes.Process]) -> None:
         now, used_s = time.monotonic(), processes.used_s(family)
         passed_s = min(now - self._last, _LOOK_S)
-        idle_s = 0.0 if any(process.state == "R" for process in family) else passed_s
+        idle_s = 0.0 if any(process.state in "RD" for process in family) else passed_s
         had_s = self._had_s + idle_s + max(0.0, used_s - self._used_s)
         self.now_s = min(self.now_s + passed_s, max(self.now_s + passed_s / _SLOWEST, had_s + _GRAIN_S))
         self._last, self._used_s, self._had_s = now, used_s, min(had_s, self.now_s)

@@ -143,6 +143,21 @@ def test_time_in_which_nothing_ran_does_not_count(tmp_path: Path, weights: Path)
     assert plan.run.ended_by is EndedBy.SERVER
 
 
+WAITS_AS_FOR_THE_DISK = """mkfifo opened never
+(read -t 5 word <> never; : > opened) &
+python3 -c 'import os
+spawned = os.posix_spawn("/bin/sh", ["sh", "-c", ":"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, "opened", os.O_RDONLY, 0)])
+os.waitpid(spawned, 0)'
+exec vllm serve "$MODEL_PATH" --host 0.0.0.0
+"""
+"""Until the child of posix_spawn has opened the pipe, its parent is in the state D, as one that reads from a slow disk."""
+
+
+def test_time_in_which_it_waited_for_the_disk_counts_less(tmp_path: Path, weights: Path) -> None:
+    plan = plan_of(tmp_path, bash(WAITS_AS_FOR_THE_DISK), weights, "namespaces", replace(SHORT, wall_s=2.5))
+    assert plan.run.ended_by is EndedBy.SERVER
+
+
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
