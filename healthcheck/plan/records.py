@@ -142,7 +142,7 @@ class ShellRun:
         exit_status: None if it was still running when the dry run ended, as a script with a server should.
         stderr, stdout: the first and last parts, decoded; `stderr_after` what was said once the server was ended.
         traced: the last commands of a run that ended by itself with an error, or because its server did not get
-            ready; empty where they are unknown.
+            ready, or at the time limit; empty where they are unknown.
         slept_s: how long it meant to sleep in total. `polled`: it asked a server whether it is ready.
     """
 

@@ -300,7 +300,7 @@ ENDS: tuple[Case, ...] = (
     case("ends-model-path", sh('[ -f "$MODEL_PATH" ] || { echo "MODEL_PATH is no file" >&2; exit 1; }' + LATER), NEVER,
          says="deploy.sh:2", fix="the test that refuses MODEL_PATH"),
     case("ends-syntax", sh("if true; then" + LATER), NEVER, fix="sh -n deploy.sh"),
-    case("ends-time", sh("mkfifo never\ncat never" + LATER), NEVER, says="at the time limit", fix="before anything that waits"),
+    case("ends-time", bash("mkfifo never\ncat never" + LATER), NEVER, says="at the time limit; the last command was: cat never [deploy.sh:3]", fix="before anything that waits"),
     case("ends-own-words", sh('echo "licence.key has expired" >&2; exit 9' + LATER), NEVER, fix="licence.key has expired"),
     case("ends-silent", sh("set -e\nfalse" + LATER), NEVER, fix="sh -x deploy.sh"),
     *(

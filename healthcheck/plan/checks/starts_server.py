@@ -121,6 +121,8 @@ def _ended(plan: LaunchPlan) -> str:
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
         command = trace.stop(plan).text
         seen += f" without output{f', after: {command}' if command else ''}"
+    elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
+        seen += f"; the last command was: {command}"
     return seen
 
 

@@ -107,11 +107,14 @@ class DryRun:
             return ""
 
     def _take(self, shell: tuple[str, ...], name: str) -> _Take:
-        """A run; a script that ended beside its server gets a second one, in case it overtook that server's start.
+        """A run; where it may have ended by chance, a second one decides.
 
-        `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does.
+        `vllm serve … > log & tail -f log` ends at once when tail comes before the log, as it hardly ever does. A
+        machine that stands still for seconds uses up the time of any script.
         """
         first = self._once(shell, name)
+        if first.recording.ended_by is EndedBy.TIME:
+            return self._once(shell, name)
         overtook = first.run.servers or _TOO_EARLY.search(first.run.stderr)
         if first.recording.ended_by is not EndedBy.EXIT or not overtook:
             return first
@@ -131,15 +134,17 @@ class DryRun:
         return self._traced(self._once(shell, name, answers=False), name)
 
     def _traced(self, take: _Take, name: str) -> ShellRun:
-        """A run that ended by itself with its last commands.
+        """A run that ended by itself, or under bash at the time limit, with its last commands.
 
         Other shells do not tell numbers of lines: bash in POSIX mode shows theirs, if it ends with the same status.
         """
-        if take.recording.ended_by is not EndedBy.EXIT or (take.job.answers and not take.run.exit_status):
+        bash, is_bash = programs.find("bash"), Path(take.job.shell[0]).name == "bash"
+        ended_by = take.recording.ended_by
+        failed = ended_by is EndedBy.EXIT and (take.run.exit_status or not take.job.answers)
+        if not failed and not (ended_by is EndedBy.TIME and is_bash):
             return take.run
-        bash = programs.find("bash")
         shown = take
-        if bash and Path(take.job.shell[0]).name != "bash":
+        if bash and not is_bash:
             shown = self._once((bash, *_AS_SH), name, answers=take.job.answers)
         same = shown.run.exit_status == take.run.exit_status
         return replace(take.run, traced=trace.traced(shown.recording.trace, shown.job.root) if same else ())

@@ -109,7 +109,9 @@ def _line_ends(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
 
 
 def _limit(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
-    return Ending(fix=LIMITS[plan.run.ended_by][1]) if plan.run.ended_by in LIMITS else None
+    if plan.run.ended_by not in LIMITS:
+        return None
+    return Ending(fix=LIMITS[plan.run.ended_by][1], where=deploy_sh.place(trace.stop(plan).line))
 
 
 def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
