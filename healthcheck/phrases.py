@@ -75,6 +75,11 @@ class Phrase:
         begins, whole = (sum(map(str.isalpha, text)) for text in (self.pieces[0], "".join(self.pieces)))
         return begins >= _BEGINS_LETTERS or whole >= _TELLING_LETTERS
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it ends with a value and is no list itself: the value may run into a message that follows."""
+        return not self.pieces[-1] and not any("; " in piece for piece in self.pieces)
+
     def values(self, text: str) -> list[str] | None:
         """The values in a text, each as short as it can be; None for a text of another message."""
         if len(self.pieces) == 1:
@@ -158,11 +163,18 @@ class Phrases:
             return _joined([self._whole[label], self._say(labelled, deep - 1)], ": ", _SEPARATORS[": "])
         for phrase in self._open:
             values = phrase.values(text) if phrase.rarest in text else None
-            if values is not None and (phrase.is_telling or self._are_plain(values)):
+            if values is None or (phrase.is_open and self._goes_on(values[-1], deep)):
+                continue
+            if phrase.is_telling or self._are_plain(values):
                 named = zip(phrase.names, values, strict=True)
                 return phrase.said.format(*(self._say(value, deep - 1) for name, value in named if name != PLURAL))
         counted = _COUNTED.fullmatch(text)
         return f"{counted[1]} {self._whole[counted[2]]}" if counted and counted[2] in self._whole else None
+
+    def _goes_on(self, value: str, deep: int) -> bool:
+        """Whether the value at the end of a message has another message after it: the text is a list of both."""
+        _, semicolon, rest = value.partition("; ")
+        return bool(semicolon) and deep > 1 and self._message(rest, deep - 1) is not None
 
     def _are_plain(self, values: list[str]) -> bool:
         """Whether values may stand in a short phrase: they are names, numbers or messages, no other sentences."""

@@ -150,11 +150,11 @@ IN_A_VARIABLE: tuple[Case, ...] = (
 NEVER = {"plan/starts-server": "fail"}
 MESSAGES: tuple[Case, ...] = (
     case("words-error-line", bash("echo starting >&2\necho 'ERROR: no licence' >&2\necho 'Run: tools/licence.sh' >&2\n"
-                                  f"exit 1{SERVE}"), NEVER, fix="fix “ERROR: no licence”"),
+                                  f"exit 1{SERVE}"), NEVER, fix="correct the step that says “ERROR: no licence”"),
     case("words-before-the-last-three", bash("echo 'FATAL: no licence'\nseq 5\nexit 1" + SERVE), NEVER,
          says="it said: FATAL: no licence"),
     case("words-in-colour", bash(f"printf '\\033[31mFATAL: no licence\\033[0m\\n' >&2\nexit 1{SERVE}"), NEVER,
-         fix="fix “FATAL: no licence”"),
+         fix="correct the step that says “FATAL: no licence”"),
     case("words-other-weights", bash(f'D=/data/w\n[ -d $D ] || {{ echo "Error: model not found in $D"; exit 1; }}{SERVE}'),
          NEVER, fix='the weights are in "$MODEL_PATH" alone', says="deploy.sh:3"),
     case("overwritten", bash('MODEL_PATH=${BASE_MODEL:-}\n[ -n "$MODEL_PATH" ] || { echo "BASE_MODEL is required"; exit 1; }'
@@ -175,7 +175,7 @@ MESSAGES: tuple[Case, ...] = (
                                              '  esac\ndone\nif [[ -z "$NAME" ]]; then\n    exit 1\nfi' + SERVE), NEEDS,
          says="seems to need arguments"),
     case("words-of-a-function", bash('die() { echo "[ERROR] $*" >&2; exit 1; }\n[ -f licence.txt ] || die "no licence"' + SERVE),
-         NEVER, fix="fix “[ERROR] no licence”"),
+         NEVER, fix="correct the step that says “[ERROR] no licence”"),
     case("asks-with-a-prompt", bash(f'read -p "Start? " -r\n[[ $REPLY == y ]] || exit 1{SERVE}'), NEEDS, says="input from a terminal"),
     case("demands-a-token", bash(f': "${{HF_TOKEN:?Set HF_TOKEN to a token}}"{SERVE}'), NEEDS, fix="every use of HF_TOKEN",
          says="Set HF_TOKEN to a token"),

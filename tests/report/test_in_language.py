@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from healthcheck.check import fail, warn
+from healthcheck.contract import LAUNCH
 from healthcheck.language import Language, phrases
 from healthcheck.plan.checks.port import port
 from healthcheck.records import Outcome, Report, Verdict
@@ -104,3 +105,24 @@ def test_the_labels_of_what_ran_are_chinese_and_data_stays():
         "数据集 · 1 · file",
         "数据集 · 2 · file",
     ]
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "run under bash, it ended with status 3; its last lines: no licence for the model",
+            "在 bash 下运行时，它以退出码 3 结束；最后几行：no licence for the model",
+        ),
+        (
+            "run under sh, it was still running without a server at the time limit; the last command was: cat never",
+            "在 sh 下运行时，到时限时它仍在运行，但没有启动服务器；最后一条命令是：cat never",
+        ),
+        (
+            f"correct the step that says “no licence”, so that the script reaches: {LAUNCH}",
+            f"改正输出“no licence”的步骤，使脚本能执行到：{LAUNCH}",
+        ),
+    ],
+)
+def test_how_a_script_ended_is_chinese_and_its_own_words_stay(english: str, chinese: str):
+    assert CHINESE.say(english) == chinese

@@ -98,7 +98,7 @@ def _never(plan: LaunchPlan) -> Finding:
         seen = f"it ended with status {run.exit_status} because something is missing: see the plan/no-… checks"
     return fail(
         expected=_EXPECTED,
-        seen=f"under {run.shell}, {seen}",
+        seen=f"run under {run.shell}, {seen}",
         fix=cause.fix,
         where=cause.where or where,
         evidence={

@@ -248,7 +248,8 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
-    step = f"fix “{words}”{rest}" if words else f"find the command that fails ({shown} shows them)"
+    said = f"correct the step that says “{words}”{rest}"
+    step = said if words else f"find the command that fails ({shown} shows them)"
     where = deploy_sh.place(trace.stop(plan).line)
     return Ending(fix=f"{step}, so that the script reaches: {contract.LAUNCH}", where=where)
 
