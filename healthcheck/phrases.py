@@ -77,7 +77,7 @@ class Phrase:
 
     @property
     def is_open(self) -> bool:
-        """Whether it ends with a value and is no list itself: the value may run into a message that follows."""
+        """Whether it ends with a value that may run into the next message of a list; a list itself does not."""
         return not self.pieces[-1] and not any("; " in piece for piece in self.pieces)
 
     def values(self, text: str) -> list[str] | None:
