@@ -100,13 +100,13 @@ def label(path: Sequence[str]) -> str:
     return LABELS.get(".".join(path[-2:])) or LABELS.get(path[-1], path[-1])
 
 
-def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) -> Iterator[tuple[str, JsonValue]]:
     """The values of a record, each with its label; a value of an inner record has the labels on the way to it.
 
     Empty values are left out. `below`: the keys of the record itself, which no label repeats.
     """
     for path, value in _values(fields, below):
-        yield " · ".join(label(path[: end + 1]) for end in range(len(below), len(path))), _text(value)
+        yield " · ".join(label(path[: end + 1]) for end in range(len(below), len(path))), value
 
 
 def _values(fields: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
@@ -119,7 +119,8 @@ def _values(fields: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[
             yield (*path, key), value
 
 
-def _text(value: JsonValue) -> str:
+def text(value: JsonValue) -> str:
+    """A value as the pages show it: a list as the words of a command line."""
     if isinstance(value, list):
         return shlex.join(map(str, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -105,7 +105,7 @@ def _environment(run: ProbeRun) -> dict[str, str]:
     found = provenance if isinstance(provenance, dict) else {}
     told = {name: getattr(run.settings, name, None) for name in SETTINGS}
     shown = labels.labelled({**{name: found.get(name) for name in ENVIRONMENT}, "probe": told})
-    return {label: words.plain(without_secrets(value))[:MOST_VALUE] for label, value in shown}
+    return {label: words.plain(without_secrets(labels.text(value)))[:MOST_VALUE] for label, value in shown}
 
 
 def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:

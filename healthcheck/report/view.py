@@ -19,6 +19,7 @@ from healthcheck.report.soaked import Soaked, soaked
 SAME = "For the same reason."
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
+MOST_VALUE_CHARACTERS = 600
 MOST_LABEL_CHARACTERS = 200
 MOST_TAIL_CHARACTERS = 8000
 MOST_NAME_CHARACTERS = 80
@@ -239,9 +240,10 @@ def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tupl
             yield labels.label((name,)), tuple(_shown(labels.labelled(shown, below=(name,))))
 
 
-def _shown(rows: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _shown(rows: Iterator[tuple[str, JsonValue]]) -> Iterator[tuple[str, str]]:
     for label, value in rows:
-        yield _short(label, MOST_LABEL_CHARACTERS), _short(value)
+        most = MOST_CHARACTERS if isinstance(value, list) else MOST_VALUE_CHARACTERS
+        yield _short(label, MOST_LABEL_CHARACTERS), _short(labels.text(value), most)
 
 
 def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from healthcheck import cli
-from healthcheck.report.labels import labelled
+from healthcheck.report.labels import labelled, text
 from healthcheck.simulator import Behaviour, Simulator
 
 OF_THE_API = {"max_model_len", "max_tokens", "owned_by", "stop", "temperature", "top_k"}
@@ -39,7 +39,7 @@ def keys(record: dict[str, object]) -> set[str]:
 
 def test_records_in_a_list_are_numbered() -> None:
     found = {"datasets": [{"file": "a.csv", "columns": {"answer": "gold"}}, {"file": "b c.csv"}], "stop": ["a b"]}
-    assert dict(labelled({"probe": found}, below=())) == {
+    assert {label: text(value) for label, value in labelled({"probe": found})} == {
         "accuracy probe · data sets · 1 · file": "a.csv",
         "accuracy probe · data sets · 1 · columns of the data set · answer": "gold",
         "accuracy probe · data sets · 2 · file": "b c.csv",

@@ -123,8 +123,8 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
 def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
     """Of the devices that computed for long enough, those slower than the others, or than they were at first."""
     compared = {device: speed for device, speed in known.items() if seen.ended_s(device) >= COMPARED_S}
+    middle = statistics.median(compared.values()) if compared else 0.0
     for device, speed in compared.items():
-        middle = statistics.median(compared.values())
         own = [value for _, value in seen.speeds(device)][1:]
         third = len(own) // 3
         first = statistics.median(own[:third]) if third else speed
