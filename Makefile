@@ -1,5 +1,7 @@
 # make demo    scaffold an adapter, launch it on real vLLM (CPU build), verify it, print the verdict
-# make test    the tests of every day, on WORKERS=4 processes; make test-slow adds real engines, other tools and long runs
+# make test    in three minutes: what needs one process, and a smoke test of the rest
+# make test-processes  real processes, sockets, signals, sandboxes, shells: ten minutes
+# make test-all        these, the large tables, real engines and other tools: over an hour, several gigabytes
 # make lint    format, lint, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
@@ -9,14 +11,14 @@ PYTHON ?= python3
 ENGINE ?= vllm
 BIN := .venv/bin
 WEIGHTS_CACHE ?= .cache/weights
-WORKERS ?= 4
-# Faults that hang get short limits; four processes on two cores may exceed them beside the slow tests.
-SLOW_WORKERS ?= 3
-# With RETRY=1 what failed is run once more, after all others, and only its second failure counts.
-RETRY ?=
-tested = $(BIN)/pytest $(1)$(if $(RETRY), || $(BIN)/pytest $(1) --last-failed --last-failed-no-failures none)
+WORKERS ?= 2
+# Processes wait for each other and for time limits: three of these tests at a time keep two cores busy.
+PROCESS_WORKERS ?= 3
+# One of the eight parts of the large tables, 0 to 7, or nothing for all of them.
+PART ?=
+tested = $(BIN)/python scripts/run_tests.py --dist worksteal --numprocesses
 
-.PHONY: demo test test-slow lint format docs peers engine-config engines bench clean
+.PHONY: demo test test-processes test-slow test-engines test-all lint format docs peers engine-config engines bench clean
 
 # An environment whose Python is gone is made anew, whatever its marker says.
 WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
@@ -51,14 +53,21 @@ demo:
 	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' sh examples/demo.sh '$(ENGINE)'
 
 test: .venv/ready
-	$(call tested,--numprocesses $(WORKERS) --dist worksteal)
+	$(tested) $(WORKERS)
+
+test-processes: .venv/ready
+	$(tested) $(PROCESS_WORKERS) -m "process and not (slow or engine or peer)"
+
+test-slow: .venv/ready
+	$(tested) $(PROCESS_WORKERS) -m "slow and not (engine or peer)" --timeout 1800 $(if $(PART),--part $(PART))
 
 # Installations wait for disk and network: two at a time take fewer minutes.
 TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
-test-slow: .venv/ready
+test-engines: .venv/ready
 	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
-	$(call tested,-m "slow and not (engine or peer)" --timeout 1800 --numprocesses $(SLOW_WORKERS) --dist worksteal)
-	$(call tested,-m "engine or peer" --timeout 1800)
+	$(tested) 0 -m "engine or peer" --timeout 1800
+
+test-all: test test-processes test-slow test-engines
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .

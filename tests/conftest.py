@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.support import tiers
 from tests.support.chromium import Browser, found
 
 # A deadline for each example is a timing assertion, which a busy machine fails.
@@ -20,8 +21,17 @@ MOST_BYTES = 4 * 2**30
 """Temporary files of a whole run, several times over."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", type=int, help="of the tests marked slow, run one part in eight: 0 to 7")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tiers.keep_part(config, items)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """A shell starts its background jobs deaf to Ctrl-C, and children inherit that; the tests need signals heard."""
+    config.pluginmanager.register(tiers.OneProcess())
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)

@@ -13,6 +13,7 @@ from adapter.memory import Layout, weight_bytes
 from adapter.plan import make_plan
 from adapter.settings import Setting
 from adapter.weights import Attention, Weights
+from tests.support.rows import rows
 
 GB = 10**9
 DENSE = Weights(
@@ -51,7 +52,7 @@ def layout(weights, machine, **settings):
     return options["tensor_parallel_size"].value, options["data_parallel_size"].value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("weights", "machine", "expected"),
     [
         (DENSE, "A2", (1, 8)), (replace(DENSE, total_bytes=66 * GB), "A3", (4, 4)), (MIXTURE, "A2", (4, 2)),

@@ -62,12 +62,14 @@ def launch(shell, tmp_path):
     return run
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_parses_it(shell):
     command = ["busybox", "sh"] if shell == "busybox" else [shell]
     assert subprocess.run([*command, "-n", ROOT / "deploy.sh"], capture_output=True, check=True).stderr == b""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("value", [None, "", "/no/such/folder", __file__])
 def test_it_refuses_to_start_without_weights(launch, value):
     done, record = launch(**({} if value is None else {"MODEL_PATH": value}))
@@ -78,6 +80,7 @@ def test_it_refuses_to_start_without_weights(launch, value):
     assert "MODEL_PATH" in done.stderr
 
 
+@pytest.mark.process
 def test_a_strange_path_arrives_as_it_is(launch, weights):
     done, record = launch(MODEL_PATH=str(weights))
     assert done.returncode == 0, done.stderr
@@ -85,6 +88,7 @@ def test_a_strange_path_arrives_as_it_is(launch, weights):
     assert record["argv"][record["argv"].index("--max-model-len") + 1] == "2048"
 
 
+@pytest.mark.process
 def test_a_relative_path_is_served_under_the_name_it_was_given(launch, weights):
     done, record = launch(MODEL_PATH=weights.name, cwd=weights.parent)
     assert done.returncode == 0, done.stderr
@@ -93,6 +97,7 @@ def test_a_relative_path_is_served_under_the_name_it_was_given(launch, weights):
     assert "--max-model-len" in record["argv"]
 
 
+@pytest.mark.process
 def test_another_adapter_in_the_working_folder_is_not_taken(launch, weights, tmp_path):
     (tmp_path / "adapter").mkdir()
     (tmp_path / "adapter" / "__main__.py").write_text("raise SystemExit('the wrong one')")
@@ -101,6 +106,7 @@ def test_another_adapter_in_the_working_folder_is_not_taken(launch, weights, tmp
     assert record
 
 
+@pytest.mark.process
 def test_it_works_through_a_strange_folder_of_its_own(launch, weights, tmp_path):
     place = tmp_path / "仓库 'x' $y"
     place.mkdir()
@@ -111,6 +117,7 @@ def test_it_works_through_a_strange_folder_of_its_own(launch, weights, tmp_path)
     assert record
 
 
+@pytest.mark.process
 def test_a_setting_that_cannot_be_used_stops_it_with_one_line(launch, weights):
     done, record = launch(MODEL_PATH=str(weights), ADAPTER_MAX_MODEL_LEN="lots")
     assert done.returncode != 0
@@ -120,6 +127,7 @@ def test_a_setting_that_cannot_be_used_stops_it_with_one_line(launch, weights):
     ]
 
 
+@pytest.mark.process
 def test_extra_arguments_with_spaces_and_quotes_arrive_whole(launch, weights):
     extra = """--chat-template '/a b/$c.jinja' --override "it's" """
     _, record = launch(MODEL_PATH=str(weights), ADAPTER_EXTRA_ARGS=extra)
@@ -144,6 +152,7 @@ def install(root, toolkit="ascend-toolkit"):
         (root / place).write_text(text)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("toolkit", ["ascend-toolkit", "cann"])
 def test_it_takes_over_what_cann_and_atb_export(launch, weights, tmp_path, toolkit):
     root = tmp_path / "Ascend 'root'"
@@ -159,6 +168,7 @@ def test_it_takes_over_what_cann_and_atb_export(launch, weights, tmp_path, toolk
     assert record["argv"][1] == str(weights)
 
 
+@pytest.mark.process
 def test_a_script_that_exits_harms_nothing(launch, weights, tmp_path):
     script = tmp_path / "Ascend" / "nnal" / "atb" / "set_env.sh"
     script.parent.mkdir(parents=True)
@@ -183,6 +193,7 @@ TABLE
 """
 
 
+@pytest.mark.process
 def test_a_machine_with_an_npu_gets_its_options_and_variables(launch, weights, tmp_path):
     (tmp_path / "bin" / "npu-smi").write_text(NPU_SMI)
     (tmp_path / "bin" / "npu-smi").chmod(0o755)
@@ -193,6 +204,7 @@ def test_a_machine_with_an_npu_gets_its_options_and_variables(launch, weights, t
     assert record["environment"]["OMP_NUM_THREADS"] == "3"
 
 
+@pytest.mark.process
 def test_weights_that_cannot_work_stop_it_with_the_reason(launch, weights, tmp_path):
     (tmp_path / "bin" / "npu-smi").write_text(NPU_SMI)
     (tmp_path / "bin" / "npu-smi").chmod(0o755)

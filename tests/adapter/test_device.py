@@ -10,6 +10,7 @@ from adapter.chips import CHIPS, chip_called, chips_meant
 from adapter.device import LocalSystem, Machine, described_machine, find_machine
 from adapter.settings import SettingsError
 from healthcheck import hardware
+from tests.support.rows import rows
 from tests.support.systems import RecordedSystem
 
 LAYOUT_A = """\
@@ -50,10 +51,8 @@ LAYOUT_E = """\
 """
 
 
-@pytest.mark.parametrize(
-    "health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"]
-)
-@pytest.mark.parametrize(
+@rows("health", ["OK", "Warning", "Alarm", "Critical", "UNKNOWN", "NA", "-", "正常", "\x1b[31mOK\x1b[0m"])
+@rows(
     ("table", "devices", "chip", "hbm_mib"),
     [
         (LAYOUT_A, 1, "910B4", 32768), (LAYOUT_B, 2, "Ascend910", 65536), (LAYOUT_C, 1, "910B4", 32768),
@@ -102,7 +101,7 @@ def test_an_empty_list_of_visible_devices_hides_none():
     assert find_machine(RecordedSystem(nodes=8, environment={"ASCEND_RT_VISIBLE_DEVICES": ""})).devices == 8
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "chip"),
     [
         ("910B3", "910B3"), ("910B4-1", "910B4-1"), ("Ascend910B2C", "910B2C"), ("Ascend910", "A3"),
@@ -118,7 +117,7 @@ def test_names_of_chips(name, chip):
     assert (found.name if found else None) == chip
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     ["A2", "A3", "A5", "Atlas 800I A2", "Atlas 800T A3", "Atlas 900 A3 SuperPoD", "Atlas 300I Duo", "310P Duo", "310P",
      "Atlas 300I Pro", "Atlas 200I A2", "Atlas 200T A2 Box16", "910B", "910C", "9392", "950", "910", "300I", "Ascend910B4-1"],
@@ -143,7 +142,7 @@ def test_a_name_of_unlike_chips_is_answered_with_them(name, either):
         described_machine(name, 1)
 
 
-@pytest.mark.parametrize("kind", hardware.KINDS, ids=lambda kind: kind.name)
+@rows("kind", hardware.KINDS, ids=lambda kind: kind.name)
 def test_the_kit_judges_by_the_same_memory_and_formats(kind):
     chip = chip_called(kind.name)
     assert chip is not None
@@ -152,12 +151,12 @@ def test_the_kit_judges_by_the_same_memory_and_formats(kind):
     assert (chip.bfloat16, chip.family is not None) == (kind.bfloat16, kind.served)
 
 
-@pytest.mark.parametrize("name", CHIPS)
+@rows("name", CHIPS)
 def test_the_kit_knows_every_chip(name):
     assert chip_called(hardware.find(name)[0].name) == CHIPS[name]
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@rows("chip", CHIPS)
 def test_a_described_machine(chip):
     machine = described_machine(chip, 4)
     assert (machine.devices, machine.chip) == (4, chip)
@@ -174,6 +173,7 @@ def test_no_table_is_too_broken(text):
     assert machine.devices >= 0
 
 
+@pytest.mark.process
 def test_an_npu_smi_that_fails_or_hangs_is_none(tmp_path):
     program = tmp_path / "npu-smi"
     program.write_text("#!/bin/sh\necho 'dcmi module initialize failed. ret is -8005'\nexit 1\n")

@@ -82,6 +82,7 @@ def test_ray_starts_with_the_variables_of_the_plan_and_of_cann():
         assert "nnal/atb/set_env.sh" in before
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("toolkit", ["ascend-toolkit", "cann"])
 def test_ray_starts_with_canns_variables_wherever_cann_is(toolkit, tmp_path):
     for folder, name in ((toolkit, "FROM_CANN"), ("nnal/atb", "FROM_ATB")):

@@ -260,6 +260,7 @@ def adapter(tmp_path):
     return run
 
 
+@pytest.mark.process
 def test_the_table_has_every_option_with_its_reason(adapter):
     text = adapter("--print", "--npu", "910B4", "--npus", "2").stdout.decode()
     assert "2 × 910B4" in text
@@ -268,17 +269,20 @@ def test_the_table_has_every_option_with_its_reason(adapter):
     assert "the dtype of the weights" in text
 
 
+@pytest.mark.process
 def test_the_table_prints_under_an_ascii_locale(adapter):
     done = adapter("--print", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.process
 def test_only_absent_variables_are_printed(adapter):
     lines = adapter("--env", "--npu", "A3", OMP_NUM_THREADS="3").stdout.decode().splitlines()
     assert "export TASK_QUEUE_ENABLE=1" in lines
     assert not any("OMP_NUM_THREADS" in line for line in lines)
 
 
+@pytest.mark.process
 def test_the_commands_for_each_machine(adapter):
     group = {"ADAPTER_MULTI_NODE": "ray", "ADAPTER_NODES": "10.0.0.1 10.0.0.2", "ADAPTER_NETWORK_INTERFACE": "eth0"}
     done = adapter("--nodes", "--npu", "910B3", "--npus", "8", **group)
@@ -289,12 +293,14 @@ def test_the_commands_for_each_machine(adapter):
     assert shlex.split(text.splitlines()[-1])[-1] == "./deploy.sh"
 
 
+@pytest.mark.process
 def test_the_cache_is_counted_at_no_more_than_the_longest_sequence(adapter):
     text = adapter("--print", "--npu", "910B4", ADAPTER_MAX_MODEL_LEN="1024").stdout.decode()
     assert " of 1024 tokens" in text
     assert " of 2048 tokens" not in text
 
 
+@pytest.mark.process
 def test_what_is_ignored_is_named(adapter):
     done = adapter("--print", "--npus", "2", ADAPTER_MAX_MODEL_LN="5", ADAPTER_DTYPE="float16")
     said = done.stderr.decode()
@@ -312,6 +318,7 @@ def test_a_refusal_of_a_quantisation_is_short_enough_to_be_quoted_whole():
     assert len(f"adapter: {refused.value}") <= 200
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments", [("--npu", "H100"), ("--npu", "910X"), ("--npu", "910B3", "--npus", "0"), ("--npus", "two")]
 )
@@ -322,6 +329,7 @@ def test_wrong_arguments_give_one_line(adapter, arguments):
     assert done.stdout == b""
 
 
+@pytest.mark.process
 def test_it_needs_nothing_but_the_standard_library():
     names = {path.stem for path in (ROOT / "adapter").glob("*.py")}
     done = subprocess.run(

@@ -59,12 +59,14 @@ def status_of(monkeypatch, address):
     return ready.main()
 
 
+@pytest.mark.process
 def test_a_whole_completion_is_ready(serve, monkeypatch):
     address, asked = serve(WHOLE)
     assert status_of(monkeypatch, address) == 0
     assert (asked[0]["model"], asked[0]["stream"]) == ("/weights", True)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "answers",
     [
@@ -160,6 +162,7 @@ def no_http(connection):
     connection.sendall(b"\x15\x03\x01" * 100)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "answer",
     [
@@ -181,6 +184,7 @@ def test_no_server_is_not_ready_either(monkeypatch):
     assert status_of(monkeypatch, "http://127.0.0.1:1") == 1
 
 
+@pytest.mark.process
 def test_a_proxy_of_the_environment_is_not_asked(serve, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert status_of(monkeypatch, serve(WHOLE)[0]) == 0

@@ -17,6 +17,7 @@ from adapter.chips import chip_called
 from tests.adapter.recipe_page import page
 from tests.adapter.recipe_words import CHINESE, ENGLISH, Words
 from tests.adapter.recipes import DATA, Compared, compare, differences
+from tests.support.rows import rows
 
 GIB = 2**30
 TORCH_GIB = {"A3": 60.97, "910B3": 60.97, "910B4": 28.6, "310P3-Duo": 42.67, "950DT": 77.6}
@@ -32,9 +33,7 @@ def pairs() -> tuple[Compared, ...]:
     return tuple(found)
 
 
-@pytest.fixture(params=range(len(DATA["recipes"])), ids=str)
-def pair(request):
-    return pairs()[request.param]
+every_recipe = rows("number", range(len(DATA["recipes"])))
 
 
 def faults(pair: Compared) -> Iterator[str]:
@@ -90,15 +89,21 @@ def faults_on_310p(pair: Compared, copies: int) -> Iterator[str]:
         yield "copies on a 310P"
 
 
-def test_no_plan_would_fail(pair):
+@every_recipe
+def test_no_plan_would_fail(number):
+    pair = pairs()[number]
     assert [*faults(pair)] == [], pair.name
 
 
-def test_every_difference_has_its_reason(pair):
+@every_recipe
+def test_every_difference_has_its_reason(number):
+    pair = pairs()[number]
     assert [difference for difference in differences(pair) if not difference.reason] == [], pair.name
 
 
-def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(pair):
+@every_recipe
+def test_the_plan_uses_no_fewer_devices_than_the_recipe_or_says_why(number):
+    pair = pairs()[number]
     used = pair.planned("tensor-parallel-size") * pair.planned("data-parallel-size")
     asked = pair.asked("tensor-parallel-size") * pair.asked("data-parallel-size")
     assert used >= min(asked, pair.recipe["devices"]) or "one copy" in pair.why("data-parallel-size"), pair.name

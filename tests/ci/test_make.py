@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.template import ROOT
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
@@ -26,7 +28,7 @@ def clone(tmp_path: Path) -> Path:
 
 def make(clone: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
-        k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE", "RETRY"}
+        k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in {"PYTHON", "ENGINE"}
     }
     return subprocess.run(["make", *words], cwd=clone, env=environment, capture_output=True, text=True, check=False)
 
@@ -100,25 +102,50 @@ def test_what_an_interrupted_installation_left_is_removed_first(
     assert not (clone / ".venv/ready").exists()
 
 
+FLAKY = """\
+from pathlib import Path
+TRIES = Path("tries")
+def noted(letter):
+    with TRIES.open("a") as file: file.write(letter)
+    return TRIES.read_text().count(letter)
+def test_flaky(): assert noted("F") > {fails}
+def test_steady(): assert noted("P") == 1
+"""
+
+
+def tested(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "scripts/run_tests.py", "-p", "no:xdist", "tests"]
+    environment = {name: value for name, value in os.environ.items() if name != "SECOND_TRY"} | variables
+    return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize(
-    ("words", "fails", "status", "tries"),
-    [((), 1, 2, "FP"), (("RETRY=1",), 1, 0, "FPF"), (("RETRY=1",), 2, 2, "FPF"), (("RETRY=1",), 0, 0, "FP")],
+    ("variables", "fails", "status", "tries"),
+    [
+        ({}, 1, 1, "FP"),
+        ({"SECOND_TRY": "1"}, 1, 0, "FPF"),
+        ({"SECOND_TRY": "1"}, 2, 1, "FPF"),
+        ({"SECOND_TRY": "1"}, 0, 0, "FP"),
+    ],
 )
-def test_what_failed_runs_once_more_when_it_is_asked(
-    words: tuple[str, ...], fails: int, status: int, tries: str, clone: Path
+def test_one_failure_gets_a_second_try_when_it_is_asked_for(
+    variables: dict[str, str], fails: int, status: int, tries: str, clone: Path
 ) -> None:
-    environment(clone, Path(sys.executable))
-    (clone / ".venv/bin/pytest").symlink_to(Path(sys.executable).with_name("pytest"))
     (clone / "tests").mkdir()
-    (clone / "tests/test_flaky.py").write_text(
-        "from pathlib import Path\n"
-        "TRIES = Path('tries')\n"
-        "def noted(letter):\n"
-        "    with TRIES.open('a') as file: file.write(letter)\n"
-        "    return TRIES.read_text().count(letter)\n"
-        f"def test_flaky(): assert noted('F') > {fails}\n"
-        "def test_steady(): assert noted('P') == 1\n"
-    )
-    done = make(clone, "test", "WORKERS=0", *words)
+    (clone / "tests/test_flaky.py").write_text(FLAKY.format(fails=fails))
+    (clone / "pyproject.toml").unlink()
+    done = tested(clone, **variables)
     assert done.returncode == status, done.stdout + done.stderr
     assert (clone / "tries").read_text() == tries
+
+
+def test_a_second_test_that_needs_a_second_try_is_a_failure_and_each_is_named(clone: Path) -> None:
+    (clone / "tests").mkdir()
+    (clone / "pyproject.toml").unlink()
+    for number, status in enumerate((0, 1)):
+        (clone / "tests/test_flaky.py").write_text(FLAKY.format(fails=1).replace("flaky", f"flaky_{number}"))
+        (clone / "tries").unlink(missing_ok=True)
+        assert tested(clone, SECOND_TRY="1").returncode == status
+    command = [sys.executable, "scripts/run_tests.py", "--tried-again"]
+    said = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True).stdout
+    assert said == "needed a second try, find out why: tests/test_flaky.py::test_flaky_0\n"

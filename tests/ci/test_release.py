@@ -53,6 +53,7 @@ def test_without_an_address_the_readme_is_that_of_the_repository(monkeypatch: py
     assert core.urls == {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_the_workflow_keeps_to_the_schema_of_github(path: Path) -> None:
     assert_valid("github-workflows", path)
@@ -65,6 +66,7 @@ def test_nothing_is_published_until_the_variable_is_set() -> None:
     assert "vars.PUBLISH == 'true'" in jobs["publish"]["if"]
 
 
+@pytest.mark.process
 def test_the_release_tries_every_python_that_the_kit_says_it_runs_on() -> None:
     jobs = load((ROOT / ".github/workflows/release.yml").read_bytes())["jobs"]
     tried = set(jobs["try"]["strategy"]["matrix"]["python"])

@@ -11,6 +11,8 @@ import pytest
 from healthcheck import cli
 from tests.cli.test_habits import ran
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:

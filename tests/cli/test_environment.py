@@ -13,6 +13,7 @@ from healthcheck.cli import main
 from tests.cli.test_habits import ROOT, WEIGHTS, ran, verify
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1:strict", "gb2312"])
 def test_no_encoding_is_too_narrow(encoding: str, faulty: Path) -> None:
     words, bad = verify(faulty), os.fsdecode(b"/no/\xff\xe9\xe6\xa8\xa1")
@@ -28,6 +29,7 @@ def test_no_encoding_is_too_narrow(encoding: str, faulty: Path) -> None:
     assert b"/no/\xff" in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "status"), [(("new", "mine"), 2), (("diagnose", "-"), 3), (("explain", "plan/port"), 0)]
 )
@@ -84,6 +86,7 @@ def test_what_may_not_be_looked_at_is_no_failure_of_the_kit(
     assert "Permission denied" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_python_without_docstrings_is_refused() -> None:
     done = ran("explain", "plan/port", PYTHONOPTIMIZE="2")
     assert (done.returncode, done.stdout) == (2, "")

@@ -36,6 +36,7 @@ def documented(command: str, capsys: pytest.CaptureFixture[str]) -> set[int]:
     return set(map(int, re.findall(r"^  (\d)  \S", table, re.MULTILINE)))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_help_names_every_status_and_no_other(
     command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -71,6 +72,7 @@ def test_the_help_names_every_status_and_no_other(
     assert {*tried, 4} == documented(command, capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_kits_own_failure(command: str) -> None:
     assert ran_into_a_full_disk(command, "--help")[0] == 4
@@ -89,6 +91,7 @@ def test_an_npu_that_cannot_be_told(npu: str, says: str, capsys: pytest.CaptureF
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(tmp_path: Path, capfd) -> None:
     template = template_in(tmp_path / "template")
     for words in (
@@ -105,10 +108,12 @@ def test_update_ends_with_0_and_is_silent_about_a_template_without_tags(tmp_path
     assert said.err == ""
 
 
+@pytest.mark.process
 def test_doctor_ends_with_1_where_a_needed_part_is_missing(tmp_path: Path) -> None:
     assert ran("doctor", PATH=str(tmp_path)).returncode == 1
 
 
+@pytest.mark.process
 def test_the_simulator_ends_with_0_after_a_signal_and_3_where_the_port_is_taken() -> None:
     command = [sys.executable, "-m", "healthcheck", "simulate", "--port"]
     with subprocess.Popen([*command, "0"], stderr=subprocess.PIPE, text=True) as server:

@@ -59,11 +59,13 @@ def ran_for_nobody(*words: str, **variables: str) -> tuple[int, str]:
         os.close(writer)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", [("explain",), ("--help",), ("--version",), ("doctor",), ("completion", "bash")])
 def test_a_full_disk_under_standard_output(words: tuple[str, ...]) -> None:
     assert ran_into_a_full_disk(*words) == (4, f"npu-adapter: cannot write standard output: {NO_SPACE}\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [(), ("--quiet",), ("--json", "-")])
 def test_a_ready_repository_is_not_told_to_be_unready_by_a_full_disk(how: tuple[str, ...], adapter: Path) -> None:
     status, said = ran_into_a_full_disk(*verify(adapter, *how))
@@ -72,11 +74,13 @@ def test_a_ready_repository_is_not_told_to_be_unready_by_a_full_disk(how: tuple[
     assert "Traceback" not in said
 
 
+@pytest.mark.process
 def test_files_are_written_although_nothing_can_be_printed(adapter: Path, tmp_path: Path) -> None:
     assert ran_into_a_full_disk(*verify(adapter, "--json", str(tmp_path / "r.json")))[0] == 4
     assert json.loads((tmp_path / "r.json").read_text())["verdict"] == "ready"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(("script", "status"), [("deploy.sh", 0), ("scripts/deploy.sh", 1)])
 def test_a_reader_that_left_changes_no_verdict(script: str, status: int, unbuffered: str, tmp_path: Path) -> None:
@@ -88,10 +92,12 @@ def test_a_reader_that_left_changes_no_verdict(script: str, status: int, unbuffe
     assert written.is_file()
 
 
+@pytest.mark.process
 def test_a_reader_that_left_is_not_spoken_of() -> None:
     assert ran_for_nobody("explain") == (0, "")
 
 
+@pytest.mark.process
 def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -103,6 +109,7 @@ def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> No
     assert b"Verdict: ready" in done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("command", "option"),
     [
@@ -139,6 +146,7 @@ def test_a_requested_file_that_was_not_written_is_no_success(
     assert done.stdout
 
 
+@pytest.mark.process
 def test_a_report_that_could_not_be_written_is_kept_and_shown(adapter: Path, tmp_path: Path) -> None:
     done = ran(*verify(adapter, "--quiet", "--json", FULL), TMPDIR=str(tmp_path))
     assert "Verdict: ready" in done.stdout
@@ -163,6 +171,7 @@ def on_a_small_disk(
     return done
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
 def test_where_there_is_no_room_at_all_it_is_said_and_the_report_is_shown(tmp_path: Path) -> None:
     small = tmp_path / "small"
@@ -175,6 +184,7 @@ def test_where_there_is_no_room_at_all_it_is_said_and_the_report_is_shown(tmp_pa
     assert done.stderr.splitlines() == [said, said]
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare of util-linux")
 @pytest.mark.parametrize("command", ["new", "verify --out", "read --json"])
 def test_a_disk_that_fills_up(command: str, adapter: Path, runs: Path, tmp_path: Path) -> None:
@@ -198,6 +208,7 @@ def test_the_error_names_the_file_that_was_asked_for() -> None:
         folder.save(Path(FULL), b"x")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("printed", ["print('here', flush=True)", "print('here', file=sys.stderr)"])
 def test_what_is_flushed_is_read_at_once(printed: str, unbuffered: str) -> None:
@@ -221,6 +232,7 @@ def waiting_bytes(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, adapter: Path) -> None:
     reader, writer = os.pipe()
@@ -246,6 +258,7 @@ def test_a_slow_reader_of_a_non_blocking_pipe_gets_everything(unbuffered: str, a
     assert json.loads(read)["verdict"] == "ready"
 
 
+@pytest.mark.process
 def test_a_closed_standard_output_leaves_nothing_open() -> None:
     command = [sys.executable, "-X", "dev", "-W", "error", "-m", "healthcheck", "explain", "plan/port"]
     done = subprocess.run(
@@ -256,6 +269,7 @@ def test_a_closed_standard_output_leaves_nothing_open() -> None:
     assert done.stderr == "npu-adapter: cannot write standard output: Bad file descriptor\n"
 
 
+@pytest.mark.process
 def test_a_closed_standard_output_is_one_that_could_not_be_written(adapter: Path, tmp_path: Path) -> None:
     written = tmp_path / "r.json"
     command = [sys.executable, "-m", "healthcheck", *verify(adapter, "--json", str(written))]

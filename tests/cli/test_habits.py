@@ -154,6 +154,7 @@ def test_what_cannot_be_looked_at_is_refused_before_the_work(
     assert said in line
 
 
+@pytest.mark.process
 def test_a_check_that_does_not_exist_is_not_skipped_in_silence(
     adapter: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +162,7 @@ def test_a_check_that_does_not_exist_is_not_skipped_in_silence(
     assert "there is no check 'no-such-thing-at-all'" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faulty: Path) -> None:
     good, bad = ran(*verify(adapter, "--quiet")), ran(*verify(faulty, "--quiet"))
     assert (good.returncode, bad.returncode) == (0, 1)
@@ -170,12 +172,14 @@ def test_quiet_prints_what_stands_in_the_way_and_the_verdict(adapter: Path, faul
     assert bad.stdout.splitlines()[-1] == "Verdict: not ready: repo/deploy-sh-present failed"
 
 
+@pytest.mark.process
 def test_verbose_tells_every_result_as_a_line(adapter: Path) -> None:
     done = ran(*verify(adapter, "--verbose"))
     assert re.search(r"^ +[\d.]+ s  repo/committed passed \(", done.stderr, re.MULTILINE)
     assert ran(*verify(adapter, "--quiet", "--verbose")).returncode == 2
 
 
+@pytest.mark.process
 def test_files_and_pipes_get_no_colours(faulty: Path, tmp_path: Path) -> None:
     done = ran(
         *verify(
@@ -194,11 +198,13 @@ def test_files_and_pipes_get_no_colours(faulty: Path, tmp_path: Path) -> None:
     assert not any(ESCAPE.encode() in path.read_bytes() for path in written)
 
 
+@pytest.mark.process
 def test_a_terminal_gets_colours_unless_no_color_is_set(faulty: Path) -> None:
     assert ESCAPE + "31m" in on_a_terminal(*verify(faulty))
     assert ESCAPE + "31m" not in on_a_terminal(*verify(faulty), NO_COLOR="1")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("columns", [60, 100])
 def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
     text = re.sub(r"\x1b\[[\d;]*m", "", on_a_terminal(*verify(faulty), columns=columns))
@@ -209,16 +215,19 @@ def test_lines_fit_the_terminal(faulty: Path, columns: int) -> None:
     assert [line.split()[0] for line in body if line[0] != " "] == ["repo"], "a title hangs under its beginning"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("columns", ["", "wide", "0", "-3"])
 def test_a_width_that_is_none_is_left_aside(faulty: Path, columns: str) -> None:
     done = ran(*verify(faulty), COLUMNS=columns)
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
 
 
+@pytest.mark.process
 def test_the_order_is_the_same_every_time(faulty: Path) -> None:
     assert ran(*verify(faulty)).stdout == ran(*verify(faulty)).stdout
 
 
+@pytest.mark.process
 def test_the_version_names_the_commit_of_a_checkout() -> None:
     said = ran("--version").stdout
     assert said.startswith(f"npu-adapter-kit {__version__}")
@@ -229,11 +238,13 @@ def test_the_version_names_the_commit_of_a_checkout() -> None:
         assert re.search(r"\(commit (\w{12,})", said)[1] == head.stdout[:12]
 
 
+@pytest.mark.process
 def test_the_version_of_an_installed_kit_has_no_commit(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
     assert ran("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout == f"npu-adapter-kit {__version__}\n"
 
 
+@pytest.mark.process
 def test_help_imports_no_command() -> None:
     code = "import sys; from healthcheck import cli; cli.parser_for({''}); print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -252,6 +263,7 @@ def test_help_imports_no_command() -> None:
     assert not {f"healthcheck.cli.{name}" for name in cli.COMMANDS} & loaded
 
 
+@pytest.mark.process
 def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
     done = ran("doctor", "--json", str(tmp_path / "parts.json"))
     assert done.returncode == 0
@@ -262,6 +274,7 @@ def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
     assert all(name in done.stdout for name in parts)
 
 
+@pytest.mark.process
 def test_doctor_names_the_process_that_has_the_port() -> None:
     with the_port(), socket.create_server(("127.0.0.1", 8000)):
         said = ran("doctor").stdout
@@ -270,6 +283,7 @@ def test_doctor_names_the_process_that_has_the_port() -> None:
     )
 
 
+@pytest.mark.process
 def test_doctor_fails_where_a_needed_part_is_missing(tmp_path: Path) -> None:
     (tmp_path / "sh").symlink_to("/bin/sh")
     done = ran("doctor", PATH=str(tmp_path))
@@ -277,6 +291,7 @@ def test_doctor_fails_where_a_needed_part_is_missing(tmp_path: Path) -> None:
     assert re.search(r"^NO +git +install git", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.process
 def test_windows_paths_are_read(adapter: Path, tmp_path: Path) -> None:
     weights = os.path.relpath(WEIGHTS, tmp_path).replace("/", "\\")
     done = ran("verify", ".\\adapter", "--weights", weights, "--until", "repo", "--quiet", cwd=tmp_path)
@@ -309,6 +324,7 @@ def test_a_log_without_a_failure(text: str, said: str, tmp_path: Path, capsys: p
     assert [line.split(None, 1)[1] for line in lines] == text.splitlines()
 
 
+@pytest.mark.process
 def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
     log = tmp_path / "deploy.log"
     log.write_bytes(b"INFO\r\nModuleNotFoundError: No module named 'torch_npu'\r\n")
@@ -322,6 +338,7 @@ def test_windows_line_ends_in_a_log_and_in_settings(tmp_path: Path) -> None:
     assert "--max-model-len 1024" in done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "words",
     [
@@ -338,6 +355,7 @@ def test_what_is_no_address_is_wrong_usage(words: tuple[str, ...]) -> None:
     assert "hunter2" not in ended.stderr
 
 
+@pytest.mark.process
 def test_ctrl_c_while_the_command_is_still_being_imported_ends_it_without_a_traceback() -> None:
     program = (
         "import healthcheck.cli as cli, importlib, os, signal\n"

@@ -83,6 +83,7 @@ def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.Cap
     assert "unrecognized arguments: --nonsense" in said(words, capsys)[1]
 
 
+@pytest.mark.process
 def test_what_a_new_repository_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, shown = said(["new", str(tmp_path / "my-adapter"), "--defaults"], capsys)
     assert status == 0

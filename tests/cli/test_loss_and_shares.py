@@ -11,9 +11,10 @@ from healthcheck.cli import main
 from healthcheck.cli.number_types import margin
 from healthcheck.probe.options.reading import with_settings
 from healthcheck.probe.options.record import ProbeOptions
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "share"),
     [
         ("0.05", 0.05),
@@ -30,7 +31,7 @@ def test_a_margin_is_a_share_below_one_and_points_from_there(text: str, share: f
     assert margin(text) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("text", ["0", "-5", "100", "100%", "200", "0%", "five", "nan", "5%%", "inf%"])
+@rows("text", ["0", "-5", "100", "100%", "200", "0%", "five", "nan", "5%%", "inf%"])
 def test_a_margin_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         margin(text)
@@ -67,6 +68,7 @@ def test_a_simulated_accuracy_without_a_tier_is_refused_with_the_form(
     assert capsys.readouterr().err.rstrip().endswith(f"such as {suggested}")
 
 
+@pytest.mark.process
 def test_doctor_says_who_judges_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
@@ -74,6 +76,7 @@ def test_doctor_says_who_judges_expressions(capsys: pytest.CaptureFixture[str]) 
     assert "the extra [math]" in said
 
 
+@pytest.mark.process
 def test_doctor_gives_the_line_that_installs_math_verify(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ def test_it_has_every_command_and_every_option(page: str) -> None:
         assert [option for option in options if option not in section] == [], name
 
 
+@pytest.mark.process
 def test_roff_finds_nothing_to_warn_of(page: str) -> None:
     if not shutil.which("groff"):
         pytest.skip("needs groff to read it")

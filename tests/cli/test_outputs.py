@@ -25,6 +25,7 @@ def whole(root: Path, *words: str) -> list[str]:
     return ["verify", str(root), "--weights", str(WEIGHTS), *words]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("option", ["--json", "--junit"])
 @pytest.mark.parametrize("command", [("verify",), ("runner", "--allow-none"), ("probe", "http://127.0.0.1:9")])
 def test_a_folder_that_is_not_there_is_refused_and_not_made(
@@ -37,6 +38,7 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(
     assert not missing.exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("option", "given", "said"),
     [
@@ -72,6 +74,7 @@ def ran_as_an_ordinary_user(*words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("option", "below"), [("--json", "r.json"), ("--junit", "r.xml"), ("--out", ""), ("--out", "o")]
 )
@@ -86,12 +89,14 @@ def test_a_folder_that_one_may_not_enter_is_refused_before_anything_runs(
     assert "Permission denied" in done.stderr
 
 
+@pytest.mark.process
 def test_any_name_that_a_file_may_have_is_written_to(adapter: Path, tmp_path: Path) -> None:
     written = tmp_path / ("é" * 120 + ".json")
     assert ran(*verify(adapter, "--quiet", "--json", str(written))).returncode == 0
     assert json.loads(written.read_text())["verdict"] == "ready"
 
 
+@pytest.mark.process
 def test_the_page_of_an_earlier_run_is_not_named_as_that_of_this_one(adapter: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     words = verify(adapter, "--quiet", "--out", str(out))
@@ -103,6 +108,7 @@ def test_the_page_of_an_earlier_run_is_not_named_as_that_of_this_one(adapter: Pa
     assert f"cannot write {out / 'report.json'}: Is a directory; it is in {tmp_path}" in done.stderr
 
 
+@pytest.mark.process
 def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_path: Path) -> None:
     out = tmp_path / "reports" / "today"
     done = ran(*verify(adapter, "--quiet", "--out", str(out), "--json", str(out / "r.json")))
@@ -114,6 +120,7 @@ def test_the_report_folder_is_made_and_files_may_go_into_it(adapter: Path, tmp_p
     ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", ["compare", "read", "diagnose", "doctor"])
 def test_json_is_the_same_everywhere(
     command: str, log: Path, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
@@ -138,6 +145,7 @@ def test_only_json_goes_to_standard_output(option: str, capsys: pytest.CaptureFi
     assert "only --json can be -" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_probe_without_a_server_leaves_no_folder(tmp_path: Path) -> None:
     done = ran("probe", "http://127.0.0.1:9", cwd=tmp_path)
     assert done.returncode == 3
@@ -155,6 +163,7 @@ def test_a_report_without_samples_is_named_as_one_and_not_compared(
     assert "nothing was sampled there; its report.json says why" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_device_is_written_to(adapter: Path) -> None:
     assert ran(*verify(adapter, "--quiet", "--json", os.devnull, "--junit", os.devnull)).returncode == 0
 
@@ -178,6 +187,7 @@ def output_options(file: Path) -> argparse.Namespace:
     return parser.parse_args(["--quiet", "--json", str(file)])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -199,10 +209,12 @@ def test_a_data_set_is_read_before_the_launch(
     assert captured.out == ""
 
 
+@pytest.mark.process
 def test_a_family_that_does_not_exist_is_refused_before_the_launch(adapter: Path) -> None:
     assert main(whole(adapter, "--family", "arithmetics", "--quiet")) == 2
 
 
+@pytest.mark.process
 def test_a_report_folder_of_another_run_is_refused_before_the_launch(
     adapter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +224,7 @@ def test_a_report_folder_of_another_run_is_refused_before_the_launch(
     assert "holds a run already" in capsys.readouterr().err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("stage", STAGES[:3])
 def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> None:
     words = ["verify", str(adapter), "--weights", str(WEIGHTS), "--until", stage, "--json", "-"]
@@ -219,6 +232,7 @@ def test_the_stages_that_were_asked_for_are_named(stage: str, adapter: Path) -> 
     assert asked == ("repo only" if stage == "repo" else f"repo to {stage}")
 
 
+@pytest.mark.process
 def test_one_cause_of_many_checks_is_said_once(tmp_path: Path) -> None:
     words = ("verify", "--url", "http://127.0.0.1:9", "--until", "endpoint")
     loud = ran(*words, "--out", str(tmp_path / "loud")).stdout

@@ -74,6 +74,7 @@ def shown(text: str) -> str:
     return text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("code", [ALL_PAGES, ALL_FAILURES], ids=["pages", "failures"])
 def test_no_page_and_no_repair_of_a_failure_names_the_old_port(code: str, kit: Path) -> None:
     said = shown(run(kit, "-c", code))
@@ -90,6 +91,7 @@ def findings(report: dict) -> list[dict]:
     return found
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("line", OTHERS)
 def test_no_finding_about_a_bad_script_names_the_old_port_by_itself(
     line: str, kit: Path, weights: Path, tmp_path: Path
@@ -97,6 +99,7 @@ def test_no_finding_about_a_bad_script_names_the_old_port_by_itself(
     assert findings(verified(kit, repository(tmp_path / "repo", line), weights))
 
 
+@pytest.mark.process
 def test_the_launch_line_that_it_proposes_is_accepted(kit: Path, weights: Path, tmp_path: Path) -> None:
     folder = repository(tmp_path / "repo", "echo ready")
     fixes = [finding["fix"].partition("with: ")[2] for finding in findings(verified(kit, folder, weights))]
@@ -107,6 +110,7 @@ def test_the_launch_line_that_it_proposes_is_accepted(kit: Path, weights: Path, 
     assert verified(kit, folder, weights)["verdict"] == "ready"
 
 
+@pytest.mark.process
 def test_the_repair_that_it_makes_is_accepted(kit: Path, weights: Path, tmp_path: Path) -> None:
     folder = repository(tmp_path / "repo", f'exec vllm serve "$MODEL_PATH" --port {OLD} --host 0.0.0.0')
     findings(verified(kit, folder, weights, "--fix"))

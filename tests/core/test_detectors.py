@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies
 
 from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, dominant_script, flags
 from healthcheck.probe.problems import FAMILIES, TIERS, generate
+from tests.support.rows import rows
 
 HEALTHY = (
     "To find the total, we add the apples that Anna has to those that she picks. 15 + 3 = 18. The answer is 18.",
@@ -82,7 +83,7 @@ BROKEN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HEALTHY)
+@rows("text", HEALTHY)
 def test_sound_texts_set_nothing_off(text: str) -> None:
     assert flags(text) == ()
 
@@ -95,7 +96,7 @@ def test_neither_do_they_where_max_tokens_cut_them(text: str) -> None:
         assert flags(text[:end], cut=True) == ()
 
 
-@pytest.mark.parametrize(("name", "text"), BROKEN)
+@rows(("name", "text"), BROKEN)
 def test_broken_texts_set_their_detector_off(name: str, text: str) -> None:
     assert name in flags(text, cut=name != "empty")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from healthcheck import catalogue
 from healthcheck.language import DOMAIN, LOCALE, Language, of_the_user, translated, translator, wrapped
+from tests.support.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = [language for language in Language if language is not Language.ENGLISH]
@@ -58,7 +59,7 @@ def test_every_page_is_translated_and_keeps_its_examples(language):
         assert code.findall(other.body) == code.findall(page.body)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("variables", "language"),
     [
         ({}, Language.ENGLISH),
@@ -83,6 +84,7 @@ def test_a_text_that_nobody_translates_stays(parts):
     assert translated(text, str) == text
 
 
+@pytest.mark.process
 def test_explain_speaks_the_language_that_is_asked_for():
     page = run("-m", "healthcheck", "explain", "plan/port", "--lang", "zh")
     assert page.stdout.startswith("plan/port: 服务器监听 8000 端口\n\n为什么重要：")
@@ -90,6 +92,7 @@ def test_explain_speaks_the_language_that_is_asked_for():
     assert english.stdout.startswith("plan/port: The server listens on port 8000\n")
 
 
+@pytest.mark.process
 def test_the_help_is_in_the_language_of_the_locale(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")

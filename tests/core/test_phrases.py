@@ -1,11 +1,11 @@
 """What a report says is translated by its messages; what others wrote stays."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.language import Language, phrases
 from healthcheck.phrases import ENGLISH, Phrase, Phrases
+from tests.support.rows import rows
 
 CHINESE = phrases(Language.CHINESE)
 SMALL = Phrases(
@@ -29,7 +29,7 @@ SMALL = Phrases(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "said"),
     [
         ("port 8080", "门 8080"),

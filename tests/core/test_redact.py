@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from healthcheck.redact import beginning, redacted, redactor, without_secrets
 from healthcheck.secret_shapes import REMOVED, SHAPES, Shape
+from tests.support.rows import rows
 
 SECRET = "Zq7-vT.9xK_w2Lm4"
 PLANTED = (
@@ -115,8 +116,8 @@ HARMLESS = (
 )
 
 
-@pytest.mark.parametrize("line", PLANTED)
-@pytest.mark.parametrize("secret", [SECRET, "0123456789abcdef0123456789abcdef", "correct1horse"])
+@rows("line", PLANTED)
+@rows("secret", [SECRET, "0123456789abcdef0123456789abcdef", "correct1horse"])
 def test_a_planted_secret_is_removed_and_its_line_stays(line, secret):
     text = f"before {line.format(secret)} behind\nnext line"
     shown = without_secrets(text)
@@ -126,8 +127,8 @@ def test_a_planted_secret_is_removed_and_its_line_stays(line, secret):
     assert shown.endswith("next line")
 
 
-@pytest.mark.parametrize("secret", SHAPED)
-@pytest.mark.parametrize("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
+@rows("secret", SHAPED)
+@rows("around", ["{}", "token {} is invalid", "x={},", "'{}'", "/cache/{}/x"])
 def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(secret, around):
     assert without_secrets(around.format(secret)) == around.format(REMOVED)
 
@@ -137,7 +138,7 @@ def test_where_the_name_is_plain_a_weak_secret_is_removed_too(line):
     assert without_secrets(line).endswith(REMOVED)
 
 
-@pytest.mark.parametrize("line", HARMLESS)
+@rows("line", HARMLESS)
 def test_what_is_no_secret_stays(line):
     assert without_secrets(line) == line
 
@@ -209,7 +210,7 @@ def test_a_hostile_text_takes_no_time(unit):
     assert time.process_time() - began < 10
 
 
-@pytest.mark.parametrize("room", range(1, 80, 7))
+@rows("room", range(1, 80, 7))
 def test_a_text_is_cut_after_its_secrets_are_left_out(room: int) -> None:
     secret = "sntryu_" + "0123456789abcdef" * 4
     cut = beginning(f"refused: {secret} is not known", room)

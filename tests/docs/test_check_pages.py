@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from healthcheck import catalogue
 from tests.docs.blocks import ROOT
 from tests.support.page_examples import REPAIRED, WITHOUT, example
 
 
+@pytest.mark.process
 def test_the_pages_are_those_of_the_checks() -> None:
     script = [sys.executable, "scripts/make_check_pages.py", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -22,6 +22,8 @@ from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from tests.docs.blocks import ROOT, blocks, commands, documents
 
+pytestmark = pytest.mark.process
+
 CHINESE = [ROOT / "README.zh-CN.md", *(ROOT / "docs/zh").glob("*.md")]
 RUN = [path for path in documents() if path not in CHINESE]  # they have the commands of the English ones
 DOCUMENTS = pytest.mark.parametrize("document", RUN, ids=lambda path: path.name)

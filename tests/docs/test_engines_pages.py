@@ -5,7 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.docs.blocks import ROOT
+
+pytestmark = pytest.mark.process
 
 
 def test_the_pages_are_those_of_the_results() -> None:

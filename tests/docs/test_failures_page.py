@@ -11,6 +11,7 @@ from healthcheck.service.catalogue import catalogue
 from tests.docs.blocks import ROOT
 
 
+@pytest.mark.process
 def test_the_pages_are_those_of_the_catalogue() -> None:
     script = [sys.executable, "scripts/make_failures_page.py", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -7,9 +7,8 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tests.docs.blocks import ROOT, blocks, commands, documents
+from tests.support.rows import rows
 
 FOR_CONTRIBUTORS = ("ARCHITECTURE.md", "adding-a-check.md", "adding-a-release.md", "adding-a-stub.md")
 NO_TWIN = (
@@ -39,7 +38,7 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("document", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+@rows("document", ALL, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_resolve(document: Path) -> None:
     for target in LINK.findall(text_of(document)):
         if target.startswith(("http://", "https://")):
@@ -50,7 +49,7 @@ def test_links_resolve(document: Path) -> None:
         assert not anchor or anchor in anchors(place), f"{document}: {target}"
 
 
-@pytest.mark.parametrize("document", documents(), ids=lambda path: path.name)
+@rows("document", documents(), ids=lambda path: path.name)
 def test_files_that_are_named_are_there(document: Path) -> None:
     named = re.findall(
         r"`((?:docs|scripts|healthcheck|tests|examples|benchmarks|\.ci)/[\w/.-]+)`", text_of(document)
@@ -60,7 +59,7 @@ def test_files_that_are_named_are_there(document: Path) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("name", sorted(CHINESE))
+@rows("name", sorted(CHINESE))
 def test_both_languages_keep_step(name: str) -> None:
     english, chinese = ROOT / name, ROOT / CHINESE[name]
     assert commands(english) == commands(chinese)
@@ -84,7 +83,7 @@ def english_links(path: Path) -> list[str]:
     return sorted(place for place in named if not place.startswith("README"))
 
 
-@pytest.mark.parametrize("name", sorted(CHINESE))
+@rows("name", sorted(CHINESE))
 def test_every_figure_is_in_both_languages(name: str) -> None:
     english, chinese = (Counter(figures(text_of(ROOT / path))) for path in (name, CHINESE[name]))
     assert english - chinese == Counter()

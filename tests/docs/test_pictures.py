@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.docs.blocks import ROOT
+
+pytestmark = pytest.mark.process
 
 
 def test_a_command_of_the_environment_is_recorded(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from healthcheck.probe.options.reading import from_file
 from healthcheck.probe.options.record import given, options
 from tests.docs.blocks import ROOT
@@ -14,6 +16,7 @@ from tests.docs.blocks import ROOT
 PAGE = ROOT / "docs" / "probe-options.md"
 
 
+@pytest.mark.process
 def test_the_table_is_that_of_the_record() -> None:
     script = [sys.executable, "scripts/make_probe_options.py", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)

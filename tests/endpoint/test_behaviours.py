@@ -21,6 +21,8 @@ from healthcheck.records import CheckResult, Outcome, Verdict, verdict_of
 from healthcheck.simulator import DIALECTS, Behaviour, Manner, Simulator
 from healthcheck.wire.client import Limits
 
+pytestmark = pytest.mark.process
+
 MODEL = "m"
 SAMPLE = dict(zip(Manner, ["vllm", "reasoning", "tgi", "sglang", "llamacpp", "transformers", "mindie", "grouped", "lmdeploy",
                            "vllm"], strict=True))  # fmt: skip

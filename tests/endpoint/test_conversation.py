@@ -12,6 +12,7 @@ from healthcheck.records import Outcome
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
 from tests.endpoint.by_hand import interview, streamed
+from tests.support.rows import rows
 
 
 def counted(count: int, text: str = "one code", **fields: object) -> Exchange:
@@ -73,7 +74,7 @@ def test_counts_that_never_grow_are_wrong_counts_and_no_lost_turns() -> None:
     assert checks.system_role.judge(facts).outcome is Outcome.SKIP
 
 
-@pytest.mark.parametrize(
+@rows(
     ("counts", "outcome"),
     [
         ((100, 180, 1060, 4060), Outcome.PASS),

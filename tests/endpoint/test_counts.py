@@ -18,6 +18,8 @@ from tests.support.daily import every
 from tests.support.interviews import judged, objections
 from tests.support.tokenizations import Ratio
 
+pytestmark = pytest.mark.process
+
 WEIGHTS = "/weights/模型 a"
 COUNTS = frozenset(
     f"endpoint/{name}" for name in ("stream-usage", "max-tokens", "multi-turn", "system-role", "long-prompt")

@@ -26,6 +26,8 @@ from tests.endpoint.by_hand import interview, streamed
 from tests.endpoint.test_conversation import counted, steps, talked
 from tests.support.page_examples import example, pages
 
+pytestmark = pytest.mark.process
+
 NOT_RUN = {"endpoint/disconnect": "shows the code of a server"}
 PAGES = [page for page in pages("endpoint") if page.id not in NOT_RUN]
 MAX_TOKENS = 4

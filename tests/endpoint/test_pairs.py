@@ -50,6 +50,7 @@ def objections(results: dict[str, CheckResult]) -> dict[str, Outcome]:
     return {name: r.outcome for name, r in results.items() if r.outcome not in {Outcome.PASS, Outcome.SKIP}}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect))
@@ -58,6 +59,7 @@ def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
     assert skipped <= {"endpoint/stream-incremental", *OPEN.get(dialect, ())}, "an instant answer may leave it open"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dialect", ["vllm", "split", "reasoning", "usage-always"])
 def test_at_a_real_servers_pace_no_question_stays_open(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect, tokens_per_second=800))
@@ -71,14 +73,17 @@ def test_a_server_that_serves_one_request_after_another_gets_the_time_that_its_q
     assert objections(results) == {}
 
 
+@pytest.mark.process
 def test_a_model_that_answers_nonsense_over_a_correct_protocol_passes() -> None:
     assert objections(judge(Behaviour(model=WEIGHTS, competent=False))) == {}
 
 
+@pytest.mark.process
 def test_a_model_that_says_little_passes() -> None:
     assert objections(judge(Behaviour(model=WEIGHTS, competent=False, answer_tokens=1))) == {}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dialect", ["no-usage", "transformers"])
 def test_nonsense_without_token_counts_passes(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect, competent=False))
@@ -86,11 +91,13 @@ def test_nonsense_without_token_counts_passes(dialect: str) -> None:
     assert "repeat a code word" in results["endpoint/multi-turn"].because
 
 
+@pytest.mark.process
 def test_a_short_context_passes() -> None:
     for dialect in ("vllm", "llamacpp"):
         assert objections(judge(Behaviour(model=WEIGHTS, dialect=dialect, context_tokens=512))) == {}
 
 
+@pytest.mark.process
 def test_long_answers_that_are_all_reasoning_are_told_from_thoughts_that_were_cut() -> None:
     results = judge(Behaviour(model=WEIGHTS, competent=False, answer_tokens=200, faults=("reasoning-only",)))
     assert objections(results) == {"endpoint/stream": Outcome.FAIL}
@@ -101,6 +108,7 @@ FIRST_OF_ITS_CHECK = {FAULTS[name].check: name for name in reversed(OF_ENDPOINTS
 DAILY = [name for name in FIRST_OF_ITS_CHECK if not FAULTS[name].check.endswith("/stream-incremental")]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", these(DAILY, OF_ENDPOINTS))
 def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
     fault = FAULTS[name]
@@ -113,12 +121,14 @@ def test_a_fault_trips_its_check_and_no_other(name: str) -> None:
         assert finding.fix
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["forgets-history", "forgets-system", "cuts-prompt"])
 def test_what_is_not_heard_is_found_without_token_counts(name: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, faults=(name,), dialect="no-usage"))
     assert set(objections(results)) == {FAULTS[name].check}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["cut-characters", "hides-truncation", "special-tokens", "caps-output"])
 @pytest.mark.parametrize("dialect", every(3, ["tgi", "llamacpp", "reasoning"]))
 def test_faults_are_found_in_other_dialects_too(name: str, dialect: str) -> None:
@@ -141,11 +151,13 @@ def test_a_server_that_is_not_there_fails_and_is_not_passed_by() -> None:
     assert Outcome.PASS not in results.values()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("after", [0, 1, 3, 10, 40, 60])
 def test_a_server_that_dies_on_the_way_fails(after: int) -> None:
     assert Outcome.FAIL in objections(judge(Behaviour(model=WEIGHTS, faults=(f"dies-after-{after}",)))).values()
 
 
+@pytest.mark.process
 def test_pictures_are_not_shown_for_text_generation() -> None:
     results = judge(Behaviour(model=WEIGHTS, faults=("refuses-images",)), Task.TEXT_GENERATION)
     assert results["endpoint/image"].outcome is Outcome.SKIP

@@ -41,11 +41,13 @@ def templated(vocabulary: str, template: Template, size: int = FEW) -> Templated
     return Templated(encode=encode, template=template)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_tokenizer_with_its_own_prompts(name: str) -> None:
     in_order(mistral(name), pace=2000)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("pair", every(3, PAIRS), ids="-".join)
 def test_each_template_over_one_vocabulary(pair: tuple[str, str]) -> None:
     vocabulary, family = pair

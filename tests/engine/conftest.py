@@ -1,4 +1,4 @@
-"""The real engine: vLLM's CPU build and small weights that are made on the spot (`make test-slow` installs both)."""
+"""The real engine: vLLM's CPU build and small weights that are made on the spot (`make test-engines` installs both)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ QUIET = {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_ST
 @pytest.fixture(scope="session")
 def engine_path() -> str:
     """A PATH on which `vllm` is the real one."""
-    assert (ENVIRONMENT / "bin" / "vllm").is_file(), "there is no .venv-vllm: run `make test-slow`, which makes it"
+    assert (ENVIRONMENT / "bin" / "vllm").is_file(), (
+        "there is no .venv-vllm: run `make test-engines`, which makes it"
+    )
     return f"{ENVIRONMENT / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 

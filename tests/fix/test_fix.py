@@ -93,6 +93,7 @@ LAUNCHES = (
 )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("before", "after"), LAUNCHES)
 def test_the_launch_command_is_repaired(tmp_path: Path, before: str, after: str):
     rest = "#!/bin/sh\n# vllm serve $MODEL_PATH --port 8001 --host 127.0.0.1\necho --port 8001 $MODEL_PATH\n"
@@ -118,12 +119,14 @@ UNSURE = (
 )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("script", UNSURE)
 def test_in_doubt_nothing_changes(tmp_path: Path, script: str):
     text = f"#!/bin/bash\n{script}\n"
     assert fixed(tmp_path, text, *ALL) == text.encode()
 
 
+@pytest.mark.process
 def test_the_recorded_line_decides_between_two_launches(tmp_path: Path):
     text = "#!/bin/sh\nif false; then\nvllm serve a --port 1\nelse\nvllm serve a --port 2\nfi\n"
     assert fixed(tmp_path, text, "plan/port", where="deploy.sh:5").decode() == text.replace(
@@ -131,12 +134,14 @@ def test_the_recorded_line_decides_between_two_launches(tmp_path: Path):
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("where", ["launch.py:3", "start.sh:2", "deploy.sh:4"])
 def test_a_launch_that_was_recorded_elsewhere_is_left_alone(tmp_path: Path, where: str):
     text = "#!/bin/sh\nvllm serve $MODEL_PATH --port 8001\n"
     assert fixed(tmp_path, text, *ALL, where=where) == text.encode()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -162,6 +167,7 @@ def flags(**repairs_: str) -> CheckResult:
     return replace(result("plan/flags"), findings=tuple(found))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("before", "after", "repairs_"),
     [
@@ -183,6 +189,7 @@ def test_options_that_no_release_has(before: str, after: str, repairs_: dict, tm
     assert (root / "deploy.sh").read_text() == f"{text}{after}\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("rest", ['"$@"', "$@", '"${MORE[@]}"', '"$@" --port 8000'])
 def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
     root = folder(
@@ -225,6 +232,7 @@ def test_a_repair_counts_as_made_only_where_the_copy_passes() -> None:
     assert already_made(wrong, copy) == ("plan/port", "plan/served-name", "plan/flags")
 
 
+@pytest.mark.process
 def test_only_what_is_wrong_is_repaired(tmp_path: Path):
     text = "#!/bin/sh\nvllm serve $MODEL_PATH --port 8001 --host localhost\n"
     root = folder(tmp_path / "r", {"deploy.sh": text})
@@ -234,6 +242,7 @@ def test_only_what_is_wrong_is_repaired(tmp_path: Path):
     assert fix(root, recorded(engine="sglang"), *ALL) == ()
 
 
+@pytest.mark.process
 def test_line_ends_mark_and_launch_together(tmp_path: Path):
     text = "#!/bin/sh\nvllm serve $MODEL_PATH \\\n  --served-model-name x \\\n  --port 8001\n# é\n"
     wrong = b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
@@ -245,6 +254,7 @@ def test_line_ends_mark_and_launch_together(tmp_path: Path):
     assert fixed(tmp_path, wrong, *ALL) == right.encode()
 
 
+@pytest.mark.process
 def test_line_ends_are_counted_and_the_diff_has_the_rest(tmp_path: Path):
     text = "#!/bin/sh\n# one\nset -e\n\nvllm serve $MODEL_PATH\n"
     root = folder(tmp_path / "r", {"deploy.sh": text.replace("\n", "\r\n")})
@@ -258,6 +268,7 @@ def test_line_ends_are_counted_and_the_diff_has_the_rest(tmp_path: Path):
     assert diff(fix(root, recorded(), "repo/deploy-sh-syntax")) == "deploy.sh: 5 line ends CRLF → LF\n"
 
 
+@pytest.mark.process
 def test_crlf_stays_where_it_is_no_fault_of_the_commit(tmp_path: Path):
     text = '#!/bin/sh\nvllm serve "$MODEL_PATH" --port 8001\n'
     root = repository(tmp_path / "r", {"deploy.sh": text})
@@ -266,11 +277,13 @@ def test_crlf_stays_where_it_is_no_fault_of_the_commit(tmp_path: Path):
     assert (root / "deploy.sh").read_bytes() == text.replace("8001", "8000").replace("\n", "\r\n").encode()
 
 
+@pytest.mark.process
 def test_bytes_that_are_no_utf8_stay(tmp_path: Path):
     text = b"#!/bin/sh\n# \xc6\xf4\xff\nvllm serve $MODEL_PATH --port 8001"
     assert fixed(tmp_path, text, *ALL) == text.replace(b"8001", b"8000").replace(b"$MODEL_PATH", b'"$MODEL_PATH"')
 
 
+@pytest.mark.process
 def test_the_executable_bit(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": '#!/bin/sh\nexec vllm serve "$MODEL_PATH"\n'})
     (root / "deploy.sh").chmod(0o640)
@@ -281,6 +294,7 @@ def test_the_executable_bit(tmp_path: Path):
     assert fix(root, None) == ()
 
 
+@pytest.mark.process
 def test_the_mode_of_a_repaired_file_stays(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nvllm serve a --port 1\n"})
     (root / "deploy.sh").chmod(0o711)
@@ -288,6 +302,7 @@ def test_the_mode_of_a_repaired_file_stays(tmp_path: Path):
     assert (root / "deploy.sh").stat().st_mode & 0o777 == 0o711
 
 
+@pytest.mark.process
 def test_provided_packages_are_taken_out(tmp_path: Path):
     text = (
         "# the adapter\r\ntorch-npu==2.10.0 \\\r\n    --hash=sha256:" + "0" * 64 + "\r\npillow==11.0.0 \\\r\n"
@@ -303,12 +318,14 @@ def test_provided_packages_are_taken_out(tmp_path: Path):
     assert (root / "more.txt").read_bytes() == b"#x\n"
 
 
+@pytest.mark.process
 def test_links_are_left_alone(tmp_path: Path):
     root = folder(tmp_path / "r", {"start.sh": "#!/bin/sh\r\nvllm serve $MODEL_PATH\r\n"})
     (root / "deploy.sh").symlink_to("start.sh")
     assert fix(root, recorded(), *ALL) == ()
 
 
+@pytest.mark.process
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nvllm serve a --port 1\n"})
     repairs = fix(root, recorded(), "plan/port")
@@ -318,12 +335,14 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path):
     assert (root / "deploy.sh").read_text() == "changed"
 
 
+@pytest.mark.process
 def test_a_working_copy_that_differs_from_the_commit_keeps_its_launch(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nvllm serve a --port 1\n"})
     (root / "deploy.sh").write_text("#!/bin/sh\n# new\nvllm serve a --port 1\n")
     assert fix(root, recorded("deploy.sh:2"), "plan/port") == ()
 
 
+@pytest.mark.process
 def test_the_diff_is_one_that_git_applies(tmp_path: Path):
     text = "#!/bin/sh\nset -e\n\nvllm serve $MODEL_PATH --port 8001"
     root = repository(tmp_path / "r", {"deploy.sh": text, "requirements.txt": "torch_npu\npillow==11.0.0\n"})

@@ -37,6 +37,7 @@ def verify(root: Path, *options: str) -> tuple[int, str, dict[str, str]]:
     return done.returncode, done.stdout, json.loads(file.read_text()) if file.is_file() else {}
 
 
+@pytest.mark.process
 def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Path):
     status, said, report = verify(root, "--fix", "--quiet")
     assert status == 1
@@ -59,6 +60,7 @@ def test_a_repair_is_no_pass_before_it_is_committed_and_one_afterwards(root: Pat
     assert report["verdict"] == "ready"
 
 
+@pytest.mark.process
 def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
     (root / "deploy.sh").write_text(SCRIPT.replace("exec", "# mine\nexec"))
     status, said, report = verify(root, "--fix", "--quiet")
@@ -69,6 +71,7 @@ def test_another_edit_is_named_as_what_stands_in_the_way(root: Path):
     assert (root / "deploy.sh").read_text() == SCRIPT.replace("exec", "# mine\nexec")
 
 
+@pytest.mark.process
 def test_where_there_is_nothing_to_repair_that_is_said(root: Path):
     (root / "deploy.sh").write_text(SCRIPT.replace("8001", "8000"))
     git(root, "commit", "-qam", "right")
@@ -77,6 +80,7 @@ def test_where_there_is_nothing_to_repair_that_is_said(root: Path):
     assert done.stderr == "nothing to repair: no finding is one that --fix repairs\n"
 
 
+@pytest.mark.process
 def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_them(root: Path):
     right = SCRIPT.replace("8001", "8000").encode()
     (root / "deploy.sh").write_bytes(right)
@@ -92,6 +96,7 @@ def test_line_ends_of_the_folder_alone_are_left_with_the_command_that_repairs_th
     assert ran(root, "--fix", "--quiet").stderr.startswith("nothing to repair")
 
 
+@pytest.mark.process
 def test_a_json_report_on_standard_output_is_nothing_but_json(root: Path):
     _, said, _ = verify(root, "--fix", "--quiet", "--json", "-")
     assert json.loads(said)["verdict"] == "not-ready"

@@ -12,6 +12,7 @@ from healthcheck.errors import UsageError
 from healthcheck.fleet import jobs
 from healthcheck.fleet.records import Job
 from healthcheck.records import Stage
+from tests.support.rows import rows
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -89,7 +90,7 @@ def test_every_option_of_verify_is_a_key_but_those_that_the_fleet_sets(folder: P
         assert f"jobs.toml:1: `{key}` is not for a job" in said
 
 
-@pytest.mark.parametrize(
+@rows(
     ("row", "said"),
     [
         ('wieghts = "x"', "called `wieghts`; did you mean weights?"),
@@ -121,7 +122,7 @@ def test_all_wrong_rows_are_told_at_once(folder: Path) -> None:
     assert f"{folder / 'jobs.jsonl'}:2: there is no folder {folder / 'none'}" in second
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "text", "said"),
     [
         ("jobs.yaml", "", "ends in .toml, .jsonl or .csv"),

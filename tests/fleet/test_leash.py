@@ -12,6 +12,8 @@ import pytest
 
 from healthcheck.fleet import leash
 
+pytestmark = pytest.mark.process
+
 COMMAND = (
     "import sys, time\n"
     "try:\n"

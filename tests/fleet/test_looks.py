@@ -17,6 +17,7 @@ from healthcheck.records import Verdict
 from tests.fleet.conftest import ROOT, Place
 
 
+@pytest.mark.process
 def test_a_machine_without_npus_takes_no_jobs_and_says_why(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "healthcheck", "fleet", "runner", "--level", "1", "--out", tmp_path / "out"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -32,6 +33,7 @@ def test_a_machine_without_npus_takes_no_jobs_and_says_why(tmp_path: Path) -> No
     assert (tmp_path / "out" / machine["report"] / "report.html").is_file()
 
 
+@pytest.mark.process
 def test_no_job_runs_on_a_machine_whose_runner_fails(place: Place) -> None:
     place.jobs({"repository": place.adapter("good")})
     ran = place.run("--runner", "1")

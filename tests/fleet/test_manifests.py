@@ -86,6 +86,7 @@ def test_kubernetes_takes_them(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
 
 
+@pytest.mark.process
 def test_github_takes_the_workflow(tmp_path: Path) -> None:
     text = manifest(tmp_path, "github")
     found = yaml_text.load(text)["jobs"]
@@ -122,6 +123,7 @@ def test_more_than_a_matrix_has_room_for(tmp_path: Path) -> None:
         manifests.github(asked, ["npu"], manifests.Terms(limit_s=60, retries=0))
 
 
+@pytest.mark.process
 def test_what_pods_leave_becomes_one_run(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     rows = []
     for name, files in (("good", {}), ("bad", {"deploy.sh": "exit 1\r\n"}), ("unrun", {})):

@@ -25,6 +25,7 @@ from healthcheck.language import Language, phrases
 from healthcheck.runner.machine import Child, Output
 from healthcheck.runner.records import Software
 from tests.runner import torch_stubs
+from tests.support.rows import rows
 
 PROGRAM = str(Path(healthcheck.__file__).parent / "runner" / "children" / f"{Child.NODES.value}.py")
 HAS = {"torch": "2.9.0", "torch_npu": "2.9.0"}
@@ -80,6 +81,7 @@ def found(room: RoomOfStubs, *, npus: int = 8) -> Tried:
     return tried(room, dict.fromkeys(room.packages, npus), lambda pair: None)
 
 
+@pytest.mark.process
 def test_machines_that_work_with_each_other(tmp_path: Path) -> None:
     heard: list[Pair] = []
     room = RoomOfStubs(tmp_path, {"a": {}, "b": {}, "c": {}})
@@ -92,6 +94,7 @@ def test_machines_that_work_with_each_other(tmp_path: Path) -> None:
     assert done.exit_status is ExitStatus.READY
 
 
+@pytest.mark.process
 def test_a_machine_that_reaches_no_other_is_named(tmp_path: Path) -> None:
     done = found(RoomOfStubs(tmp_path, {"a": {}, "bad": {"lost_rank": "any"}, "c": {}}))
     assert {(pair.left, pair.right) for pair in done.pairs if pair.outcome is Outcome.WORKS} == {("a", "c")}
@@ -102,12 +105,14 @@ def test_a_machine_that_reaches_no_other_is_named(tmp_path: Path) -> None:
     assert done.exit_status is ExitStatus.NOT_READY
 
 
+@pytest.mark.process
 def test_a_machine_that_adds_wrong_is_named(tmp_path: Path) -> None:
     done = found(RoomOfStubs(tmp_path, {"a": {}, "b": {}, "bad": {"wrong_rank": "any"}}))
     assert set(done.at_fault) == {"bad"}
     assert "bad: 8 of 16777216 values of the sum are wrong" in done.remarks[0].said
 
 
+@pytest.mark.process
 def test_a_machine_without_torch_npu_or_without_a_free_npu_is_not_tried(tmp_path: Path) -> None:
     room = RoomOfStubs(tmp_path, {"a": {}, "b": {}, "bare": {}, "busy": {}})
     room.packages["bare"] = Software(packages={"torch": "2.9.0"})
@@ -185,7 +190,7 @@ def test_a_slow_pair_is_remarked_and_stops_nobody() -> None:
     assert (done.exit_status, done.at_fault) == (ExitStatus.READY, {})
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 7, 30])
+@rows("count", [0, 1, 2, 3, 4, 5, 6, 7, 30])
 def test_who_meets_whom(count: int) -> None:
     names = [f"node-{number}" for number in range(count)]
     found = [Meeting(left=left, right=right, over=HCCL) for left, right in chosen(names)]

@@ -9,6 +9,7 @@ import pytest
 from healthcheck.numerics.dialect import Dialect
 from healthcheck.numerics.records import Api, Prompt
 from healthcheck.records import JsonValue
+from tests.support.rows import rows
 
 COMPLETIONS = Dialect(model="m", api=Api.TOKEN_IDS, logprobs=2, extras=True)
 CHAT = Dialect(model="m", api=Api.CHAT, logprobs=2, extras=False)
@@ -65,7 +66,7 @@ def test_a_server_may_give_the_chosen_token_alone(said: JsonValue) -> None:
     assert dict(place.top) == {"a": -0.1}
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [
         whole(text="a", logprobs=None),

@@ -33,6 +33,7 @@ def failed(run: NumericsRun) -> set[str]:
     return {name for name, result in judged(run).items() if result.outcome is Outcome.FAIL}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "toy",
     [
@@ -63,6 +64,7 @@ def test_a_run_of_the_usual_size_needs_no_more_than_300_requests(salted: bool) -
     assert 4096 - 9 in {prompt.length for prompt, _ in run.alone}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("most", [7, *(pytest.param(most, marks=pytest.mark.slow) for most in (3, 12, 20, 50))])
 def test_as_many_log_probabilities_are_asked_for_as_the_server_gives(most: int) -> None:
     assert measure(Toy(most_logprobs=most)).server.logprobs == min(most, 20)
@@ -82,6 +84,7 @@ def test_log_probabilities_that_tell_no_prompts_apart_do_not_pass(fault: str, ou
     assert verdict_of(ledger.results) is not Verdict.READY
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("fault", "check"),
     [
@@ -112,6 +115,7 @@ def test_the_largest_batch_is_that_of_the_server(options: dict[str, str], most: 
     assert facts.largest_batch(options) == most
 
 
+@pytest.mark.process
 def test_a_large_batch_compares_each_prompt_once() -> None:
     run = measure(Toy(), settings=replace(FEW, max_batch=50))
     compared = [pair.prompt for pair in run.pairs if (pair.relation, pair.size) == (Relation.BATCH, 50)]
@@ -119,12 +123,14 @@ def test_a_large_batch_compares_each_prompt_once() -> None:
     assert len(compared) > 8
 
 
+@pytest.mark.process
 def test_a_fault_of_few_lengths_is_named_within_300_requests() -> None:
     run = measure(Toy(fault="edge"), settings=NumericsSettings(url=""))
     assert "length" in failed(run)
     assert run.requests <= 300
 
 
+@pytest.mark.process
 def test_a_wrong_prefix_cache_is_no_fault_of_anything_else() -> None:
     run = measure(Toy(fault="prefix"))
     assert failed(run) == {"prefix-cache"}
@@ -133,18 +139,21 @@ def test_a_wrong_prefix_cache_is_no_fault_of_anything_else() -> None:
     assert str(finding.evidence["reproduce"]).count("curl -s http://127.0.0.1:") == 3  # alone; cold, then warm
 
 
+@pytest.mark.process
 def test_a_fault_names_its_batch_size() -> None:
     seen = [finding.seen for finding in judged(measure(Toy(fault="batch")))["batch"].findings]
     assert any("a batch of 3" in text for text in seen)
     assert not any("a batch of 2" in text for text in seen)
 
 
+@pytest.mark.process
 def test_drift_is_a_warning_and_noise_of_repetition_is_not_blamed_on_batches() -> None:
     noisy = judged(measure(Toy(noise=0.2)))
     assert noisy["repeat"].outcome is Outcome.WARN
     assert noisy["batch"].outcome is Outcome.PASS
 
 
+@pytest.mark.process
 def test_words_are_compared_for_a_reason_of_the_form_that_is_used() -> None:
     server = measure(Toy(logprobs=False, salted=False)).server
     assert server.without.startswith("no log-probabilities")  # that vLLM's own fields are refused is not the reason
@@ -165,11 +174,13 @@ def test_words_that_part_late_leave_the_question_open() -> None:
     assert "log-probabilities" in results["batch"].findings[0].fix
 
 
+@pytest.mark.process
 def test_a_server_that_answers_nothing_is_not_judged() -> None:
     with pytest.raises(Blocked, match="answers no request"):
         measure(Toy(most_logprobs=-1))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("toy", "api"), [(Toy(), Api.TOKEN_IDS), (Toy(token_ids=False), Api.TEXT)])
 def test_the_most_exact_form_is_used(toy: Toy, api: Api) -> None:
     assert measure(toy).server.api is api
@@ -180,6 +191,7 @@ def kept(tmp_path: Path, toy: Toy) -> Reference:
     return reference.load(tmp_path)
 
 
+@pytest.mark.process
 def test_the_same_model_is_its_own_reference(tmp_path: Path) -> None:
     run = measure(Toy(noise=0.02), kept(tmp_path, Toy()))
     assert judged(run)["reference"].outcome is Outcome.PASS
@@ -194,6 +206,7 @@ def test_other_weights_differ_from_the_reference_alone(tmp_path: Path, scale: fl
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
 
 
+@pytest.mark.process
 def test_a_reference_of_another_tokenizer_is_refused(tmp_path: Path) -> None:
     against = kept(tmp_path, Toy())
     with pytest.raises(UsageError, match="tokenizer"):
@@ -208,6 +221,7 @@ def test_a_folder_that_is_no_reference_is_refused(tmp_path: Path) -> None:
         reference.load(tmp_path)
 
 
+@pytest.mark.process
 def test_the_command_writes_a_report_and_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     toy = Toy()
     with serving(toy) as url:
@@ -231,6 +245,7 @@ def test_the_seed_chooses_the_prompts() -> None:
     assert first == again != other
 
 
+@pytest.mark.process
 def test_verify_compares_on_request_between_the_endpoint_and_the_probe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ def objections(run: NumericsRun) -> dict[str, Outcome]:
     }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "dialect",
     [
@@ -83,6 +84,7 @@ def printed(script: str) -> list[list[object]]:
     return [[value for each in found for value in each] for found in lists]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "name",
     [
@@ -99,6 +101,7 @@ def test_the_commands_of_a_finding_show_what_is_wrong(name: str) -> None:
     assert len(script.splitlines()) == 4
 
 
+@pytest.mark.process
 def test_the_commands_show_the_token_that_is_decoded_and_prefilled() -> None:
     with Simulator(Behaviour(faults=("one-length-garbles",))) as broken:
         decoded, prefilled = printed(reproduction(broken, "one-length-garbles"))

@@ -80,6 +80,7 @@ def judged(run: NumericsRun) -> CheckResult:
     return reference.judge(run)
 
 
+@pytest.mark.process
 def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., Weights]) -> None:
     run = compared(measured(noise=0.02), weights())
     result = judged(run)
@@ -92,6 +93,7 @@ def test_a_server_that_rounds_as_its_weights_do_passes(weights: Callable[..., We
     assert shift.kl_99_interval.low <= shift.kl_99 <= shift.kl_99_interval.high
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
 def test_other_weights_are_named(weights: Callable[..., Weights], scale: float, outcome: Outcome) -> None:
     result = judged(compared(measured(scale=scale), weights()))
@@ -100,12 +102,14 @@ def test_other_weights_are_named(weights: Callable[..., Weights], scale: float, 
     assert "mean KL by tokens decoded" in result.findings[0].evidence
 
 
+@pytest.mark.process
 def test_a_server_that_rounds_more_roughly_than_bfloat16_is_warned_of(weights: Callable[..., Weights]) -> None:
     result = judged(compared(measured(noise=0.02), weights(rounding=0.004)))
     assert result.outcome is Outcome.WARN
     assert "what bfloat16 does to these weights" in result.findings[0].expected
 
 
+@pytest.mark.process
 def test_figures_are_told_by_tier_and_by_position(weights: Callable[..., Weights]) -> None:
     run = compared(measured(), weights())
     found = figures(shift_of([replace(step, tier=("easy", "hard")[step.prompt % 2]) for step in run.steps], 0))
@@ -113,6 +117,7 @@ def test_figures_are_told_by_tier_and_by_position(weights: Callable[..., Weights
     assert set(found["mean KL by tier"]) == {"easy", "hard"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("program", "said"),
     [
@@ -133,6 +138,7 @@ def test_weights_that_cannot_be_computed_settle_nothing(
     assert said in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_a_server_without_log_probabilities_is_not_compared(weights: Callable[..., Weights]) -> None:
     result = judged(compared(measured(logprobs=False), weights()))
     assert not result.settled
@@ -143,6 +149,7 @@ def test_a_python_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
         local.find_python(str(tmp_path))
 
 
+@pytest.mark.process
 def test_the_command_takes_weights_where_a_run_is_named(
     weights: Callable[..., Weights], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

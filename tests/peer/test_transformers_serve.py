@@ -52,7 +52,7 @@ def weights() -> Path:
 def talk(weights: Path, tmp_path_factory) -> Iterator[Interview]:
     """An interview of the server as it starts on a fresh machine: with no cache of downloaded models."""
     program = ENVIRONMENT / "bin" / "transformers"
-    assert program.is_file(), "there is no .venv-transformers: run `make test-slow`, which makes it"
+    assert program.is_file(), "there is no .venv-transformers: run `make test-engines`, which makes it"
     folder = tmp_path_factory.mktemp("server")
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**OFFLINE, "PATH": path, "HF_HOME": str(folder / "none")}

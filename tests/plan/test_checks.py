@@ -15,6 +15,7 @@ from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 
 
+@pytest.mark.process
 def test_a_port_is_named_with_its_line_and_its_repair(tmp_path: Path, weights: Path) -> None:
     deploy = sh('exec vllm serve "$MODEL_PATH" \\\n  --host 0.0.0.0 \\\n  --port 8001')
     _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
@@ -24,6 +25,7 @@ def test_a_port_is_named_with_its_line_and_its_repair(tmp_path: Path, weights: P
     assert "port 8000" in (results["plan/port"].rule.quote() if results["plan/port"].rule else "")
 
 
+@pytest.mark.process
 def test_missing_quotes_are_named_with_their_line(tmp_path: Path, weights: Path) -> None:
     deploy = sh('echo "weights: $MODEL_PATH"\n# $MODEL_PATH\nexec vllm serve $MODEL_PATH')
     _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
@@ -32,6 +34,7 @@ def test_missing_quotes_are_named_with_their_line(tmp_path: Path, weights: Path)
     assert '"$MODEL_PATH"' in finding.fix
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("name", "outcome"), [("w", Outcome.WARN), ("my weights", Outcome.FAIL)])
 def test_missing_quotes_fail_only_for_a_path_with_a_blank(
     name: str, outcome: Outcome, tmp_path: Path, weights: Path
@@ -41,6 +44,7 @@ def test_missing_quotes_fail_only_for_a_path_with_a_blank(
     assert results["plan/model-path"].outcome is outcome
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("options", "check"),
     [
@@ -60,12 +64,14 @@ def test_what_a_submission_makes_long_is_quoted_in_part(
         assert len(str(finding.evidence)) < 5000
 
 
+@pytest.mark.process
 def test_a_key_is_never_repeated(tmp_path: Path, weights: Path) -> None:
     deploy = sh('exec vllm serve "$MODEL_PATH" --api-key hunter2 --port 8001')
     _, results = judged(write(case("x", deploy), tmp_path / "repo"), weights)
     assert all("hunter2" not in finding.seen for result in results.values() for finding in result.findings)
 
 
+@pytest.mark.process
 def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) -> None:
     deploy = sh(
         'exec vllm serve "$MODEL_PATH" -tp=2 --max_model 4096 --trust-remote-code --config c.yaml --chat-template t.jinja'
@@ -84,6 +90,7 @@ def test_options_are_found_by_their_long_names(tmp_path: Path, weights: Path) ->
     assert server.cwd == plan.root
 
 
+@pytest.mark.process
 def test_changes_that_are_not_committed_do_not_count(tmp_path: Path, weights: Path) -> None:
     root = write(case("x", sh('exec vllm serve "$MODEL_PATH"'), untracked={"notes.txt": "x"}), tmp_path / "repo")
     (root / "deploy.sh").write_text(sh('exec vllm serve "$MODEL_PATH" --port 9000'))
@@ -92,6 +99,7 @@ def test_changes_that_are_not_committed_do_not_count(tmp_path: Path, weights: Pa
     assert plan.server.port == 8000
 
 
+@pytest.mark.process
 def test_what_cannot_be_told_leaves_the_verdict_open(tmp_path: Path, weights: Path) -> None:
     text = "import omegaconf, os\nif omegaconf.load('x').go == 'yes': os.system('vllm serve \"$MODEL_PATH\"')\n"
     _, results = judged(write(case("x", sh("python3 a.py"), files={"a.py": text}), tmp_path / "repo"), weights)

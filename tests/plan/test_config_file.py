@@ -11,6 +11,8 @@ from healthcheck.records import Outcome
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),

@@ -72,6 +72,7 @@ DAILY = _daily()
 LATER = [case for case in ALL if case not in DAILY]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "case", these(DAILY, (case for case in ALL if case.expected or case.says)), ids=lambda case: case.name
 )
@@ -86,6 +87,7 @@ def test_a_script_gets_the_findings_that_it_is_about(case: Case, verdict: Callab
 QUARTERS = [pytest.param(LATER[at::4], id=f"later-{at}", marks=pytest.mark.slow) for at in range(4)]
 
 
+@pytest.mark.process
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("cases", [pytest.param(DAILY, id="daily"), *QUARTERS])
 def test_no_other_check_fires(cases: list[Case], verdict: Callable[[Case], Verdict]) -> None:

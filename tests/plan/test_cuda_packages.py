@@ -15,6 +15,8 @@ from healthcheck.repo.facts import read_submission
 from tests.plan.conftest import judged, write
 from tests.plan.corpus import case, sh
 
+pytestmark = pytest.mark.process
+
 MODULES = sorted(module for modules in packages.cuda_only().values() for module in modules)
 IMPORT_ALL = f"""
 import importlib

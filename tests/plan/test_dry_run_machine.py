@@ -37,6 +37,7 @@ def dry_run(
     return planned(repository, weights, stack=stack, devices=devices)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("with_018", "otherwise", "stack", "outcome"),
     [
@@ -54,6 +55,7 @@ def test_a_script_that_asks_for_the_release_is_judged_by_that_of_the_stack(
     assert results["plan/port"].outcome.value == outcome
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("stack", "outcome"), [("0.23.0", "pass"), ("0.30.0rc2", "warn")])
 def test_a_variable_is_judged_by_what_the_release_reads(
     stack: str, outcome: str, tmp_path: Path, weights: Path
@@ -67,6 +69,7 @@ def test_a_variable_is_judged_by_what_the_release_reads(
         assert "weight_nz_mode" in result.findings[0].fix
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("stack", ["0.23.0", "0.18.0", "0.13.0"])
 def test_every_way_to_ask_for_a_version_gives_that_of_the_row(stack: str, tmp_path: Path, weights: Path) -> None:
     modules = ("vllm", "vllm_ascend", "torch", "torch_npu", "transformers")
@@ -94,6 +97,7 @@ def test_the_version_of_transformers_is_one_that_its_row_allows() -> None:
             assert stacks.in_range(version, statement.specifier), row.label()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", every(3, KINDS))
 def test_npu_smi_shows_the_named_devices_in_all_its_answers(name: str, tmp_path: Path, weights: Path) -> None:
     kind = hardware.find(name)[0]
@@ -130,6 +134,7 @@ def test_npu_smi_shows_the_named_devices_in_all_its_answers(name: str, tmp_path:
     assert "Chip Name" in answers["info -t board -i 0"]
 
 
+@pytest.mark.process
 def test_python_and_the_device_nodes_show_the_same_devices(tmp_path: Path, weights: Path) -> None:
     script = (
         "ls /dev | grep -c '^davinci[0-9]' || true\n"
@@ -145,6 +150,7 @@ def test_python_and_the_device_nodes_show_the_same_devices(tmp_path: Path, weigh
     assert counts == [f"{count} Ascend310P3 {usable}" for count in (4, 2, 1)]
 
 
+@pytest.mark.process
 def test_without_a_name_there_is_one_device(tmp_path: Path, weights: Path) -> None:
     plan = dry_run("npu-smi info", tmp_path / "repo", weights)
     assert [chip.name for chip in npu_smi.parse(plan.run.stdout).chips] == ["910B3"]

@@ -86,6 +86,7 @@ def ask(environment: Path, weights: Path, tmp_path: Path) -> Ask:
     return Ask(environment, weights, tmp_path)
 
 
+@pytest.mark.process
 def test_a_configuration_that_is_built_passes_and_says_what_was_built(ask: Ask):
     result = ask.result("--tensor-parallel-size", "2", "--max-model-len", "2048", npu="910B4", devices=2)
     assert result.outcome is Outcome.PASS
@@ -95,6 +96,7 @@ def test_a_configuration_that_is_built_passes_and_says_what_was_built(ask: Ask):
     assert "vllm 0.23.0+empty, vllm-ascend 0.23.0" in built.seen
 
 
+@pytest.mark.process
 def test_a_refusal_fails_in_the_engines_words_with_the_option(ask: Ask):
     result = ask.result("--tensor-parallel-size", "3", "--port", "8000")
     (finding,) = result.findings
@@ -105,6 +107,7 @@ def test_a_refusal_fails_in_the_engines_words_with_the_option(ask: Ask):
     assert finding.evidence["raised_in"].startswith("vllm/engine/arg_utils.py:")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -119,6 +122,7 @@ def test_other_ways_of_refusing(ask: Ask, argv: tuple[str, ...], words: str):
     assert words in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_what_the_parser_refuses_fails_unless_another_release_takes_it(ask: Ask):
     refused = ask.result("--max-num-seqs", "16")
     assert refused.outcome is Outcome.FAIL
@@ -127,6 +131,7 @@ def test_what_the_parser_refuses_fails_unless_another_release_takes_it(ask: Ask)
     assert newer.outcome is Outcome.FAIL
 
 
+@pytest.mark.process
 def test_an_option_of_another_release_warns(ask: Ask):
     from healthcheck.plan.vllm_cli.catalogue import Kind, catalogue
 
@@ -141,6 +146,7 @@ def test_an_option_of_another_release_warns(ask: Ask):
     assert "another release takes it" in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
     result = ask.result("--block-size", "16", "--disable-cascade-attn", "--max-model-len", "-1")
     assert result.outcome is Outcome.WARN
@@ -151,6 +157,7 @@ def test_only_options_that_were_given_are_said_to_be_reset(ask: Ask):
     assert ask.result("--block-size", "128").outcome is Outcome.PASS
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("scheme", "outcome", "words"),
     [
@@ -174,6 +181,7 @@ def test_the_registry_is_asked_for_each_scheme_of_the_weights(
         assert result.findings[0].evidence["raised_in"].startswith("ask_layers.py:")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -192,6 +200,7 @@ def test_what_is_no_refusal_stays_open(ask: Ask, fault: str, words: str):
     assert result.findings[0].fix
 
 
+@pytest.mark.process
 def test_a_deadline_ends_it_with_all_that_it_started(ask: Ask):
     result = ask.result("--quantization", "slow", deadline_s=4)
     assert not result.settled
@@ -204,10 +213,12 @@ def test_a_deadline_ends_it_with_all_that_it_started(ask: Ask):
     )
 
 
+@pytest.mark.process
 def test_what_libraries_print_is_no_answer(ask: Ask):
     assert ask.result("--quantization", "loud").outcome is Outcome.PASS
 
 
+@pytest.mark.process
 def test_the_engine_sees_the_npu_that_is_pretended_and_the_settings_of_the_submission(ask: Ask):
     seen = ask.result("--quantization", "build", npu="A3", devices=4, VLLM_ASCEND_ENABLE_NZ="2").findings[0].seen
     assert "built for A3, 4 of Ascend910C, 2" in seen
@@ -215,12 +226,14 @@ def test_the_engine_sees_the_npu_that_is_pretended_and_the_settings_of_the_submi
     assert "built for _310P, 1 of Ascend310P3, None" in seen
 
 
+@pytest.mark.process
 def test_neither_keys_nor_paths_of_the_submission_reach_the_engine(ask: Ask):
     result = ask.result("--api-key", "secret", "--chat-template", "./gone.jinja", VLLM_ASCEND_ENABLE_NZ="/etc")
     assert result.outcome is Outcome.PASS
     assert "None" in ask.result("--quantization", "build", VLLM_ASCEND_ENABLE_NZ="/etc").findings[0].seen
 
 
+@pytest.mark.process
 def test_an_environment_that_cannot_import_stays_open(tmp_path: Path, weights: Path):
     broken = small_engine.make(tmp_path / "env", vllm_platforms="import nothing_of_this_name")
     result = Ask(broken, weights, tmp_path).result()
@@ -232,6 +245,7 @@ def test_an_environment_that_cannot_import_stays_open(tmp_path: Path, weights: P
     assert "not with an NPU" in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_transformers_of_another_release_refuses_nothing(tmp_path: Path, weights: Path):
     unknown = small_engine.MODULES["vllm/engine/arg_utils.py"].replace(
         "bitsandbytes is not installed",
@@ -243,6 +257,7 @@ def test_transformers_of_another_release_refuses_nothing(tmp_path: Path, weights
         assert Ask(made, weights, tmp_path).result("--quantization", "missing").outcome is outcome
 
 
+@pytest.mark.process
 def test_versions_of_another_row_stay_open_and_name_both(tmp_path: Path, weights: Path):
     older = small_engine.make(tmp_path / "env", {**small_engine.VERSIONS, "vllm-ascend": "0.18.0"})
     result = Ask(older, weights, tmp_path).result()
@@ -253,6 +268,7 @@ def test_versions_of_another_row_stay_open_and_name_both(tmp_path: Path, weights
     assert "make_engine_config.py" in result.findings[0].fix
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "body",
     [
@@ -274,6 +290,7 @@ def test_an_environment_that_answers_nonsense_stays_open(tmp_path: Path, weights
     assert result.findings[0].fix
 
 
+@pytest.mark.process
 def test_an_environment_that_does_not_say_its_versions_stays_open(tmp_path: Path, weights: Path):
     environment = small_engine.executable(tmp_path / "env", "#!/bin/sh\nexit 1\n")
     result = Ask(environment, weights, tmp_path).result()
@@ -300,6 +317,7 @@ def test_the_question_does_not_always_arise(ask: Ask, weights: Path, tmp_path: P
     assert "no config.json" in because(plan_of())
 
 
+@pytest.mark.process
 def test_options_in_a_file_that_is_too_long_to_be_read_leave_it_open(ask: Ask, weights: Path, tmp_path: Path):
     plan = plan_of("--config", "c.yaml")
     plan = replace(plan, server=replace(plan.server, unread_config="c.yaml"))
@@ -309,12 +327,14 @@ def test_options_in_a_file_that_is_too_long_to_be_read_leave_it_open(ask: Ask, w
     assert "c.yaml is too long" in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_code_of_a_model_is_never_allowed_to_run(ask: Ask):
     assert ask.result("--trust-remote-code").outcome is Outcome.PASS
     assert ask.result("--quantization", "own").outcome is Outcome.FAIL
     assert not ask.result("--quantization", "own", "--trust-remote-code").settled
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("draft", "outcome"),
     [("org/draft", Outcome.SKIP), ("draft-8b", Outcome.SKIP), ("./draft", Outcome.FAIL), ("/data/x", Outcome.FAIL)],
@@ -351,6 +371,7 @@ def test_none_is_found_stays_open_with_the_command_that_makes_one(weights: Path,
     assert "make engine-config" in result.findings[0].fix
 
 
+@pytest.mark.process
 def test_verify_asks_only_where_it_was_asked_to(
     environment: Path, weights: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.repositories import GOOD_SCRIPT, repository
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "examples" / "simulated_engine" / "weights"
 

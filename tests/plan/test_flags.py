@@ -23,6 +23,7 @@ from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.plan.vllm_cli.values import judge
 from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.sandbox.job import EndedBy
+from tests.support.rows import rows
 
 ANSWERS = Path(__file__).with_name("vllm_parser_answers.json")
 BEYOND_THE_PARSER = {
@@ -158,7 +159,7 @@ RIGHT = (
 )
 
 
-@pytest.mark.parametrize("line", RIGHT)
+@rows("line", RIGHT)
 def test_right_command_lines_pass(line: str):
     result = judged(*shlex.split(line))
     assert result.outcome is Outcome.PASS, result.findings
@@ -214,7 +215,7 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(("line", "words", "fix"), WRONG)
+@rows(("line", "words", "fix"), WRONG)
 def test_wrong_command_lines_fail(line: str, words: str, fix: str):
     result = judged(*shlex.split(line))
     assert result.outcome is Outcome.FAIL, result.findings

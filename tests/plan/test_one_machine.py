@@ -14,6 +14,8 @@ from tests.plan.conftest import planned, write
 from tests.plan.corpus import bash, case
 from tests.support.daily import every
 
+pytestmark = pytest.mark.process
+
 SERVE = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 SGLANG = 'python3 -m sglang.launch_server --model-path "$MODEL_PATH" --host 0.0.0.0 --port 8000'
 PARTS = "--data-parallel-size {} --data-parallel-size-local {}"

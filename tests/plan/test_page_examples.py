@@ -22,6 +22,7 @@ COMMITTED = {
 PAGES = [page for page in catalogue.pages() if page.stage == "plan" and SCRIPT.search(page.body)]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", every(4, PAGES), ids=lambda page: page.id.removeprefix("plan/"))
 def test_a_check_objects_to_its_example_and_not_to_the_repaired_one(
     page: catalogue.Page, tmp_path: Path, weights: Path

@@ -34,6 +34,8 @@ from tests.plan.corpus_right_around import AROUND, ENGINES
 from tests.plan.corpus_right_python import PYTHON
 from tests.service.launching import alive, eventually
 
+pytestmark = pytest.mark.process
+
 SHORT = Limits(wall_s=1.5, output_bytes=4 * 1024**2, disk_bytes=64 * 1024**2)
 SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
 SANDBOXES = {

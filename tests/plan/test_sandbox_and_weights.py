@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.plan.corpus import sh
 from tests.plan.test_sandbox import plan_of
+
+pytestmark = pytest.mark.process
 
 
 def test_weights_of_a_download_cache_can_be_read(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import pytest
 from healthcheck import cli
 from tests.support.port import port_is_free, the_port
 
+pytestmark = pytest.mark.process
+
 ENGINE = Path(__file__).parents[2] / "examples" / "simulated_engine"
 SERVER = Path(__file__).parents[1] / "service" / "chat_server.py"
 

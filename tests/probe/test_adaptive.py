@@ -21,6 +21,8 @@ from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
 from tests.probe.conftest import Probe, behaviour, even
 
+pytestmark = pytest.mark.process
+
 N = 7
 
 

@@ -47,6 +47,7 @@ def test_a_server_that_keeps_only_the_easy_tier_is_degraded(tmp_path: Path) -> N
     assert compute_metrics(run)["verdict"]["problems"] == "all"
 
 
+@pytest.mark.process
 def test_the_command_rejects_the_server_that_keeps_only_the_easy_tier(tmp_path: Path) -> None:
     reference, out = str(recorded(tmp_path / "gpu", SOUND, settings=replace(MANY, seed=0))), str(tmp_path / "npu")
     with Simulator(behaviour(accuracy=FALLEN)) as server:
@@ -96,6 +97,7 @@ def test_a_reference_that_asked_something_else_is_refused(
         refuse_unlike(settings, bank(settings))
 
 
+@pytest.mark.process
 def test_the_command_refuses_another_reference_and_takes_no_sample(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,6 +151,7 @@ def test_a_weak_model_can_be_the_reference_of_itself(tmp_path: Path) -> None:
     assert accuracy_of(load(recorded(tmp_path / "dead", 0.02, settings=settings, seed=2))).outcome.value == "fail"
 
 
+@pytest.mark.process
 def test_a_threshold_gets_all_samples_beside_a_reference(tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(0.9))) as server:
         options = ["--problems", "60", "--reference", "0.85", "--margin", "30", "--threshold", ".6"]
@@ -158,6 +161,7 @@ def test_a_threshold_gets_all_samples_beside_a_reference(tmp_path: Path) -> None
     assert report["metrics"]["verdict"]["samples"] < 60
 
 
+@pytest.mark.process
 def test_what_the_samples_settle_is_said_before_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from healthcheck.probe.grading import golds, grade
 from healthcheck.probe.problems import AnswerKind
 from tests.support.answers import Labelled, labelled
+from tests.support.rows import rows
 
 KINDS = {
     "number": AnswerKind.NUMBER,
@@ -35,6 +36,7 @@ def test_the_corpus_is_large_and_has_two_languages() -> None:
     assert {answer.label for answer in answers} == {"right", "wrong", "none"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
     answers = [answer for answer in labelled() if answer.kind == kind]
@@ -44,7 +46,7 @@ def test_answers_are_graded_as_they_are_labelled(kind: str) -> None:
     assert not accepted
 
 
-@pytest.mark.parametrize("answer", {(one.kind, one.gold) for one in labelled() if one.kind != "choice"})
+@rows("answer", {(one.kind, one.gold) for one in labelled() if one.kind != "choice"})
 def test_the_kind_of_a_gold_is_seen(answer: tuple[str, str]) -> None:
     kind, gold = answer
     assert golds.kind_of(gold) is KINDS[kind]

@@ -16,6 +16,7 @@ def report(folder: Path) -> dict[str, object]:
     return json.loads((folder / "report.json").read_text())
 
 
+@pytest.mark.process
 def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     with Simulator(behaviour()) as server:
@@ -54,6 +55,7 @@ def test_a_probe_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("accuracy", "status", "verdict"), [(0.9, 0, "ready"), (0.1, 1, "not-ready")])
 def test_the_reference_can_be_a_run(tmp_path: Path, accuracy: float, status: int, verdict: str) -> None:
     with Simulator(behaviour(accuracy=even(0.9))) as server:
@@ -67,6 +69,7 @@ def test_the_reference_can_be_a_run(tmp_path: Path, accuracy: float, status: int
     assert written["metrics"]["verdict"]["samples"] <= 60
 
 
+@pytest.mark.process
 def test_the_verdict_needs_tens_of_samples(tmp_path: Path) -> None:
     counts = {}
     for name, accuracy in (("dead", 0.0), ("healthy", 0.8)):
@@ -79,6 +82,7 @@ def test_the_verdict_needs_tens_of_samples(tmp_path: Path) -> None:
     assert counts["healthy"] <= 60
 
 
+@pytest.mark.process
 def test_the_gate_can_be_set(tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(0.9))) as server:
         options = ["--reference", "0.9", "--gate", ".50,.10,.05", "--out", str(tmp_path / "run")]
@@ -88,6 +92,7 @@ def test_the_gate_can_be_set(tmp_path: Path) -> None:
     assert decided["decision"] == "healthy"
 
 
+@pytest.mark.process
 def test_a_data_set_is_measured(tmp_path: Path) -> None:
     rows = [{"question": f"What is {n} plus 1?", "answer": f"one more\n#### {n + 1}"} for n in range(20)]
     path = tmp_path / "plus.jsonl"
@@ -140,6 +145,7 @@ def test_what_cannot_work_is_said(
     assert not (tmp_path / "run" / "configs").exists()
 
 
+@pytest.mark.process
 def test_the_clients_misreading_is_said_out_loud(tmp_path: Path) -> None:
     path = tmp_path / "money.jsonl"
     path.write_text(
@@ -159,6 +165,7 @@ def test_the_clients_misreading_is_said_out_loud(tmp_path: Path) -> None:
     assert "'000'" in accuracy["detail"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/chat/completions"])
 def test_the_address_of_a_client_is_understood(tmp_path: Path, path: str) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:

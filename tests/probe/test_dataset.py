@@ -49,6 +49,7 @@ def test_the_rows_are_a_seeded_sample_of_the_whole_file(tmp_path: Path) -> None:
     assert len(draw(path, 5000, 3).problems) == 1000
 
 
+@pytest.mark.process
 def test_a_report_says_how_its_problems_were_drawn(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "plus.jsonl", sums(30))
     answers = {row["question"]: str(n + 1) for n, row in enumerate(sums(30))}
@@ -136,6 +137,7 @@ def test_a_question_with_two_answers_is_refused_with_both_rows(tmp_path: Path) -
     assert "x.jsonl:3: the question of row 1 again, but its answer is '3', and '2' there" in str(refused.value)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "row",
     [{"question": "Two and two?", "answer": "4"}, {"question": "Which?", "A": "4", "B": "5", "answer": "A"}],
@@ -153,6 +155,7 @@ def test_what_the_client_will_print_is_not_said_where_its_grader_is_unknown(
     assert "| avg@2 | not emulated |" in (tmp_path / "run" / "summary" / "side_by_side.md").read_text()
 
 
+@pytest.mark.process
 def test_wrong_answers_that_the_client_calls_right_are_remarked(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "x.jsonl", sums(4))
     answers = {row["question"]: f"-0.5. No: the answer is 900. Step {n + 1}" for n, row in enumerate(sums(4))}
@@ -164,6 +167,7 @@ def test_wrong_answers_that_the_client_calls_right_are_remarked(tmp_path: Path) 
     assert any(note.startswith(said) for note in notes(written))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("accuracy", "status"), [(0.015, 3), (0.2, 0)])
 def test_so_few_right_answers_that_guesses_reach_them_settle_nothing(
     tmp_path: Path, accuracy: float, status: int

@@ -15,6 +15,7 @@ from healthcheck.probe.grading.replies import soft_score
 from healthcheck.probe.problems import FAMILIES, TIERS, AnswerKind, Problem, generate, message
 from healthcheck.probe.problems.dataset import draw
 from healthcheck.probe.problems.pictures import SIDE_PIXELS
+from tests.support.rows import rows
 
 ALL = [(family, tier) for family in FAMILIES for tier in TIERS]
 
@@ -32,7 +33,7 @@ def test_every_family_is_deterministic_distinct_and_solved_by_its_worked_solutio
         assert problem.tier == tier
 
 
-@pytest.mark.parametrize(("family", "tier"), ALL)
+@rows(("family", "tier"), ALL)
 def test_the_answer_to_another_problem_is_wrong(family: str, tier: str) -> None:
     problems = generate(family, tier, 3, 30)
     pairs = [(a, b) for a, b in itertools.pairwise(problems) if a.answer != b.answer]
@@ -124,7 +125,7 @@ def test_the_soft_score_is_textvqas(matches: int, score: float) -> None:
     assert soft_score("Stop.", references) == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "reference", "same"),
     [
         ("The stop sign!", "stop sign", True), ("**Stop**", "stop", True), ("dont walk", "Don't walk", True),
@@ -136,7 +137,7 @@ def test_what_the_vqa_metric_holds_for_the_same_answer(answer: str, reference: s
     assert soft_score(answer, [reference] * 10) == float(same)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "correct", "strict"),
     [
         ("B", True, True), ("(B)", True, True), ("B.", True, True), ("The answer is B.", True, True),

@@ -11,6 +11,8 @@ from healthcheck.report.measured import measured
 from healthcheck.simulator import Simulator
 from tests.probe.conftest import Probe, behaviour, even
 
+pytestmark = pytest.mark.process
+
 
 def test_samples_that_all_agree_are_worth_one_however_many_are_taken(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.5), correlation=1.0)) as simulator:

@@ -16,6 +16,7 @@ from healthcheck.probe.problems.dataset import draw
 from healthcheck.simulator.behaviour import Behaviour
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import even
+from tests.support.rows import rows
 
 NUMBERS = (
     "18", "-5", "3/4", "1,234", "50%", "$18", "$70,000", "18 apples", "36个", "5 cm", "x = 5", r"\frac{3}{4}", "18元5角",
@@ -40,7 +41,7 @@ def problem(gold: str, question: str = "?") -> Problem:
     return Problem(id="x", family="qa", tier="", question=question, answer=gold, kind=golds.kind_of(gold))
 
 
-@pytest.mark.parametrize(("gold", "kind"), KINDS)
+@rows(("gold", "kind"), KINDS)
 def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(gold: str, kind: AnswerKind) -> None:
     assert golds.kind_of(gold) is kind
     for form in (
@@ -53,14 +54,14 @@ def test_a_gold_is_what_it_looks_like_and_right_when_it_is_given_back(gold: str,
         assert grade(problem(gold), form).correct, form
 
 
-@pytest.mark.parametrize("gold", [*NUMBERS, *EXPRESSIONS, *PHRASES])
+@rows("gold", [*NUMBERS, *EXPRESSIONS, *PHRASES])
 def test_the_first_number_of_a_gold_is_not_the_gold(gold: str) -> None:
     digits = next((part for part in gold.replace(",", " ").split() if part.strip("()[]{}$").isdigit()), "")
     if golds.kind_of(gold) is not AnswerKind.NUMBER and digits:
         assert not grade(problem(gold), f"The answer is {digits.strip('()[]{}$')}.").correct
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "answer"),
     [("x^2+2x+1", "2"), (r"\{1,2\}", "1"), ("July 20, 1969", "20"), ("Team 7", "Team 6, not Team 7"), ("(5, 2)", "(14, 3)"),
      ("[1, 3]", "(1, 3)"), ("e^{-20}", "e^{-30}"), ("(3, 14)", "3.14"), ("3:7", "3"), ("6:14", "14")],
@@ -86,6 +87,7 @@ def test_a_row_whose_own_gold_is_not_graded_right_is_refused(tmp_path: Path, gol
     assert repr(gold[:40])[1:-1] in str(refused.value)
 
 
+@pytest.mark.process
 def test_a_server_that_gives_the_golds_back_is_wholly_right(tmp_path: Path) -> None:
     path = written(tmp_path, *NUMBERS, *EXPRESSIONS, *PHRASES)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -141,6 +143,7 @@ def test_hostile_expressions_end_at_a_limit_and_the_next_one_is_judged(answer: s
     assert judge.compare("x^2+1", "1+x^2") is Verdict.EQUAL
 
 
+@pytest.mark.process
 def test_a_judge_that_gives_no_verdict_is_named(tmp_path: Path) -> None:
     graded = grade(problem("x^2+1"), r"\boxed{9^{9^{9^9}}}")
     assert not graded.correct

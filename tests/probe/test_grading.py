@@ -9,6 +9,7 @@ from healthcheck.probe.grading import golds, grade
 from healthcheck.probe.grading.numbers import read
 from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.reasoning import final_text
+from tests.support.rows import rows
 
 
 def number_problem(answer: str) -> Problem:
@@ -151,7 +152,7 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize(("answer", "text", "tier"), RIGHT)
+@rows(("answer", "text", "tier"), RIGHT)
 def test_right_answers_are_found(answer: str, text: str, tier: str) -> None:
     graded = grade(number_problem(answer), text)
     assert graded.correct, graded
@@ -159,7 +160,7 @@ def test_right_answers_are_found(answer: str, text: str, tier: str) -> None:
     assert graded.strict == (tier in {"boxed", "hashes", "cue"})
 
 
-@pytest.mark.parametrize(("answer", "text"), WRONG)
+@rows(("answer", "text"), WRONG)
 def test_wrong_answers_are_not_taken_for_right(answer: str, text: str) -> None:
     assert not grade(number_problem(answer), text).correct
 
@@ -230,7 +231,7 @@ def section(value: int) -> str:
 CAPITALS = "Which?\nA. Paris\nB. London\nC. Rome\nD. Berlin"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "text", "right"),
     [
         ("A", "A\n\nParis is the capital. London is option B.", True),

@@ -19,6 +19,8 @@ from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
 
+pytestmark = pytest.mark.process
+
 Change = Callable[[Sample], Sample]
 LOOP = "Anna has 15 apples. Then she picks some more of them, and so we add. " + "So we add them up. " * 60
 WORDS = [

@@ -15,6 +15,8 @@ from healthcheck.probe.facts import measure, stored_metrics
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Silent
 
+pytestmark = pytest.mark.process
+
 LOGPROB = -0.25
 
 

@@ -53,6 +53,7 @@ def written(folder: Path, name: str, text: str) -> str:
     return str(folder / name)
 
 
+@pytest.mark.process
 def test_a_file_says_what_is_sent(tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         assert probed(server.url, tmp_path / "run", "--config", written(tmp_path, "p.toml", FILE)) == 0
@@ -73,6 +74,7 @@ def test_a_file_says_what_is_sent(tmp_path: Path) -> None:
     assert all(each["x-team"] == "npu" for each in headers)
 
 
+@pytest.mark.process
 def test_what_is_nearer_to_the_user_counts_more(tmp_path: Path) -> None:
     path = written(tmp_path, "p.toml", FILE)
     words = [
@@ -91,6 +93,7 @@ def test_what_is_nearer_to_the_user_counts_more(tmp_path: Path) -> None:
     assert body["min_p"] == 0.05
 
 
+@pytest.mark.process
 def test_without_options_the_request_is_the_evaluation_clients(tmp_path: Path) -> None:
     with Simulator(behaviour()) as server:
         probed(server.url, tmp_path / "run", "--config", written(tmp_path, "p.toml", ""))
@@ -185,6 +188,7 @@ def test_a_margin_and_a_gate_exclude_each_other(tmp_path: Path, capsys: pytest.C
     assert "margin and gate both say" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_long_system_prompt_leaves_fewer_tokens_for_the_answer(tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(1.0), context_tokens=8192)) as server:
         assert probed(server.url, tmp_path / "run", "--set", f"system={'word ' * 5000}") == 0
@@ -196,6 +200,7 @@ def test_one_option_is_not_given_twice(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--samples and --set samples are the same option" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     with Simulator(behaviour()) as server:
@@ -215,6 +220,7 @@ def test_a_run_goes_on_with_its_own_options(tmp_path: Path, capsys: pytest.Captu
         assert "top_k was 20 and is 5" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_run_can_be_repeated_from_its_folder(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     with Simulator(behaviour()) as server:
@@ -226,6 +232,7 @@ def test_a_run_can_be_repeated_from_its_folder(tmp_path: Path) -> None:
     assert from_file(first / "configs" / "probe.toml") == from_file(second / "configs" / "probe.toml")
 
 
+@pytest.mark.process
 def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     weights.mkdir()
@@ -239,6 +246,7 @@ def test_the_report_says_what_was_sent_and_what_the_server_is(tmp_path: Path) ->
     assert report["server"]["generation_config"] == {"top_k": 20}
 
 
+@pytest.mark.process
 def test_a_server_need_not_tell_its_version(tmp_path: Path) -> None:
     with a_server_that_repeats_what_it_hears(tells_version=False) as url:
         probed(url, tmp_path / "run", "--set", "connect_timeout_s=0.5", "--set", "attempts=1")
@@ -246,6 +254,7 @@ def test_a_server_need_not_tell_its_version(tmp_path: Path) -> None:
     assert (server["model"], server["version"]) == ("m", "")
 
 
+@pytest.mark.process
 def test_compare_names_options_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Simulator(behaviour()) as server:
         for name, top_k in (("a", "5"), ("b", "20")):
@@ -312,6 +321,7 @@ def a_server_that_repeats_what_it_hears(root: str = "", *, tells_version: bool =
             thread.join()
 
 
+@pytest.mark.process
 def test_a_key_stays_in_its_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -344,6 +354,7 @@ def test_a_key_stays_in_its_variable(
         assert not [path for path, data in files.items() if secret[:8].encode() in data]
 
 
+@pytest.mark.process
 def test_a_server_that_wants_a_key_gets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,6 +366,7 @@ def test_a_server_that_wants_a_key_gets_it(
         assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.process
 def test_a_run_does_not_go_on_with_another_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = tmp_path / "run" / "configs" / "probe.json"
     with a_server_that_repeats_what_it_hears("/data/m") as url:
@@ -367,6 +379,7 @@ def test_a_run_does_not_go_on_with_another_engine(tmp_path: Path, capsys: pytest
             head.write_text(kept)
 
 
+@pytest.mark.process
 def test_verify_takes_what_the_service_could_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused = written(tmp_path, "p.toml", FILE)
     assert main(["verify", "--url", "http://127.0.0.1:9", "--probe-config", refused]) == 2

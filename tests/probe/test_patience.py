@@ -12,6 +12,8 @@ from healthcheck.simulator.server import Simulator
 from healthcheck.simulator.tokens import Words
 from tests.probe.conftest import QUICK, Probe, behaviour, even
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.slow
 def test_a_long_queue_that_moves_is_waited_for(probe: Probe) -> None:

@@ -55,6 +55,7 @@ def spread(run: ProbeRun, *, bad: str = "") -> ProbeRun:
     return replace(changed, settings=settings, server={"replicas": dict.fromkeys(NAMES, told)})
 
 
+@pytest.mark.process
 def test_three_servers_one_killed_and_the_run_killed_give_the_figures_of_one(tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     slow = behaviour(tokens_per_second=250)
@@ -91,6 +92,7 @@ def test_three_servers_one_killed_and_the_run_killed_give_the_figures_of_one(tmp
     assert "probe/replicas" in checks
 
 
+@pytest.mark.process
 def test_a_server_that_dies_is_taken_out_and_named(probe: Probe) -> None:
     slow = behaviour(tokens_per_second=250)
     with Simulator(slow) as one, Simulator(replace(slow, faults=("dies-after-15",))) as two:
@@ -107,6 +109,7 @@ def test_a_server_that_dies_is_taken_out_and_named(probe: Probe) -> None:
     assert one.url in run.again
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("fault", ["chat-500", "chat-404", "cut"])
 def test_a_server_that_answers_nothing_swallows_no_sample(probe: Probe, fault: str) -> None:
     with Simulator(behaviour()) as sound, Simulator(behaviour(faults=(fault,))) as broken:
@@ -115,6 +118,7 @@ def test_a_server_that_answers_nothing_swallows_no_sample(probe: Probe, fault: s
     assert {sample.server for sample in run.samples} == {sound.url}
 
 
+@pytest.mark.process
 def test_a_server_that_hangs_is_taken_out(probe: Probe) -> None:
     with Simulator(behaviour()) as sound, Simulator(behaviour(faults=("never-answers",))) as hung:
         run = probe(hung.url, replicas=(sound.url,), problems=20, samples=2, patience=replace(QUICK, silence_s=4))
@@ -144,6 +148,7 @@ def test_where_all_servers_die_the_run_ends_and_can_be_continued(tmp_path: Path)
     assert not load(tmp_path / "run").failed
 
 
+@pytest.mark.process
 def test_the_faster_server_answers_more(probe: Probe) -> None:
     with Simulator(behaviour()) as fast, Simulator(behaviour(tokens_per_second=30)) as slow:
         run = probe(slow.url, replicas=(fast.url,), problems=40, samples=3, concurrency=4)
@@ -161,6 +166,7 @@ class Heard(Silent):
         self.lines.append(text)
 
 
+@pytest.mark.process
 def test_each_server_has_so_many_requests_open_and_the_progress_says_so(tmp_path: Path) -> None:
     heard = Heard()
     slow = behaviour(tokens_per_second=20)
@@ -172,6 +178,7 @@ def test_each_server_has_so_many_requests_open_and_the_progress_says_so(tmp_path
     assert not any("9 in flight" in line for line in heard.lines)
 
 
+@pytest.mark.process
 def test_another_model_is_wrong_usage(probe: Probe) -> None:
     with Simulator(behaviour()) as one, Simulator(behaviour(model="another")) as two:
         with pytest.raises(UsageError) as raised:
@@ -184,6 +191,7 @@ def test_one_server_named_twice_is_wrong_usage(capsys: pytest.CaptureFixture[str
     assert "named twice" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_a_server_that_does_not_answer_at_the_start_is_named(probe: Probe) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
@@ -191,6 +199,7 @@ def test_a_server_that_does_not_answer_at_the_start_is_named(probe: Probe) -> No
         probe(one.url, replicas=(url,))
 
 
+@pytest.mark.process
 def test_another_context_length_is_said_and_the_shorter_one_counts(probe: Probe) -> None:
     with Simulator(behaviour()) as one, Simulator(behaviour(context_tokens=1000)) as two:
         run = probe(one.url, replicas=(two.url,))
@@ -224,6 +233,7 @@ def test_servers_that_are_alike_pass_and_the_report_says_what_was_seen(tmp_path:
     assert [share.samples for share in shares(run)] == [100, 100, 100]
 
 
+@pytest.mark.process
 def test_a_run_with_a_bad_server_is_not_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as good, Simulator(behaviour(accuracy=even(0.5))) as bad:
         options = ["--problems", "60", "--samples", "4", "--concurrency", "4", "--out", str(tmp_path / "run")]

@@ -69,6 +69,7 @@ def test_killed_and_continued_gives_the_same_numbers(tmp_path: Path, signals: tu
     assert metrics[0] == metrics[1]
 
 
+@pytest.mark.process
 def test_an_interrupted_run_is_inconclusive_and_keeps_its_samples(tmp_path: Path) -> None:
     with Simulator(behaviour(tokens_per_second=200)) as server:
         process = subprocess.Popen(

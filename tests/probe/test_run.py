@@ -34,6 +34,7 @@ def seen(result: CheckResult) -> str:
     return " ".join(finding.seen for finding in result.findings)
 
 
+@pytest.mark.process
 def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
@@ -51,6 +52,7 @@ def test_every_problem_gets_its_samples_once_and_in_rounds(probe: Probe) -> None
     assert outcomes(run) == {"completes": "pass", "degenerate": "pass", "truncated": "pass", "accuracy": "pass"}
 
 
+@pytest.mark.process
 def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
     with Simulator(behaviour(accuracy={"easy": 1.0, "medium": 0.5, "hard": 0.0})) as server:
         run = probe(server.url, problems=60, samples=5)
@@ -70,6 +72,7 @@ def test_the_figures_are_those_of_the_samples(probe: Probe) -> None:
     assert json.loads((run.folder / "results/metrics.json").read_text())["avg@5"] == figure["avg@5"]
 
 
+@pytest.mark.process
 def test_the_folder_holds_the_run(probe: Probe) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
@@ -78,6 +81,7 @@ def test_the_folder_holds_the_run(probe: Probe) -> None:
         measure(run.settings, Silent(), run.folder)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("fault", "text"),
     [("chat-500", "HTTP 500"), ("chat-404", "HTTP 404"), ("strict-fields", "HTTP 422"), ("cut", "connection"),
@@ -94,6 +98,7 @@ def test_failed_requests_are_named_and_never_silently_wrong(probe: Probe, fault:
     assert len(run.failed) == len(run.samples) <= 8 + 8, "it gives up on a server that fails in a row"
 
 
+@pytest.mark.process
 def test_a_server_that_refuses_some_requests_is_asked_again_and_warned_of(probe: Probe) -> None:
     with Simulator(behaviour(faults=("busy",), accuracy=even(1.0))) as server:
         run = probe(server.url, patience=replace(QUICK, attempts=30))
@@ -104,6 +109,7 @@ def test_a_server_that_refuses_some_requests_is_asked_again_and_warned_of(probe:
     assert compute_metrics(run)["avg@3"]["value"] == 1.0
 
 
+@pytest.mark.process
 def test_a_server_that_dies_ends_the_run_and_keeps_what_came(probe: Probe) -> None:
     with Simulator(behaviour(faults=("dies-after-20",))) as server:
         run = probe(server.url, samples=20)
@@ -114,6 +120,7 @@ def test_a_server_that_dies_ends_the_run_and_keeps_what_came(probe: Probe) -> No
     assert "requests failed" in run.stopped
 
 
+@pytest.mark.process
 def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
@@ -126,6 +133,7 @@ def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) 
     assert figure["failed requests"] == 1
 
 
+@pytest.mark.process
 def test_where_nothing_was_answered_no_answer_is_blamed(probe: Probe) -> None:
     with Simulator(behaviour(faults=("chat-500",))) as server:
         run = probe(server.url)
@@ -140,6 +148,7 @@ def test_where_nothing_was_answered_no_answer_is_blamed(probe: Probe) -> None:
     assert summary.read_text().splitlines()[1].endswith(",-")
 
 
+@pytest.mark.process
 def test_answers_that_are_all_reasoning_are_told_from_garbage(probe: Probe) -> None:
     with Simulator(behaviour(faults=("reasoning-only",))) as server:
         run = probe(server.url)
@@ -149,6 +158,7 @@ def test_answers_that_are_all_reasoning_are_told_from_garbage(probe: Probe) -> N
     assert "first is ''" not in seen(judged(run)["probe/accuracy"])
 
 
+@pytest.mark.process
 def test_max_tokens_leaves_room_for_the_prompt(probe: Probe) -> None:
     with Simulator(behaviour(context_tokens=1024)) as server:
         run = probe(server.url)
@@ -156,6 +166,7 @@ def test_max_tokens_leaves_room_for_the_prompt(probe: Probe) -> None:
     assert run.settings.max_tokens < 1024
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("faults", "check", "outcome", "text"),
     [(("says-nothing",), "degenerate", "fail", "empty"), (("cut-characters",), "degenerate", "pass", ""),
@@ -170,6 +181,7 @@ def test_malfunctions_are_seen(probe: Probe, faults: tuple[str, ...], check: str
     assert text in seen(result)
 
 
+@pytest.mark.process
 def test_answers_that_differ_at_temperature_zero_fail(probe: Probe) -> None:
     with Simulator(behaviour(faults=("unsteady",), accuracy=even(0.5))) as server:
         run = probe(server.url, temperature=0.0, problems=30)
@@ -178,6 +190,7 @@ def test_answers_that_differ_at_temperature_zero_fail(probe: Probe) -> None:
     assert "of 30 problems got different ones" in seen(result)
 
 
+@pytest.mark.process
 def test_answers_that_stay_at_temperature_zero_pass(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.5))) as server:
         run = probe(server.url, temperature=0.0, problems=30)
@@ -186,6 +199,7 @@ def test_answers_that_stay_at_temperature_zero_pass(probe: Probe) -> None:
     assert "at most" in seen(result)
 
 
+@pytest.mark.process
 def test_rules_of_dashes_and_round_numbers_in_right_answers_are_style(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
@@ -196,6 +210,7 @@ def test_rules_of_dashes_and_round_numbers_in_right_answers_are_style(probe: Pro
     assert judged(dead)["probe/degenerate"].outcome is Outcome.FAIL
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("text", "share", "outcome"),
     [
@@ -214,6 +229,7 @@ def test_answers_that_do_not_depend_on_the_question_are_seen(
     assert judged(deaf)["probe/degenerate"].outcome.value == outcome
 
 
+@pytest.mark.process
 def test_one_problem_says_nothing_about_others(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url, problems=1)
@@ -228,6 +244,7 @@ class Listener(Silent):
         self.lines.append((text, done, total))
 
 
+@pytest.mark.process
 def test_progress_says_how_far_it_is_and_what_it_sees(tmp_path: Path) -> None:
     listener = Listener()
     with Simulator(behaviour(accuracy=even(1.0), tokens_per_second=300)) as server:
@@ -243,6 +260,7 @@ def test_progress_says_how_far_it_is_and_what_it_sees(tmp_path: Path) -> None:
     assert "accuracy 100.0 %" in listener.lines[-1][0]
 
 
+@pytest.mark.process
 def test_answers_that_never_end_fail(probe: Probe) -> None:
     with Simulator(behaviour(answer_tokens=4000)) as server:
         run = probe(server.url, max_tokens=2000)
@@ -251,6 +269,7 @@ def test_answers_that_never_end_fail(probe: Probe) -> None:
     assert "36 of 36 were cut at max_tokens=2000" in seen(result)
 
 
+@pytest.mark.process
 def test_reasoning_that_does_not_fit_settles_nothing(probe: Probe) -> None:
     with Simulator(behaviour(dialect="reasoning", answer_tokens=60)) as server:
         run = probe(server.url, max_tokens=5)
@@ -260,6 +279,7 @@ def test_reasoning_that_does_not_fit_settles_nothing(probe: Probe) -> None:
     assert judged(run)["probe/degenerate"].outcome is Outcome.PASS, "an answer that had no room is not degenerate"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("accuracy", "outcome", "settled"), [(0.8, "pass", True), (0.05, "fail", True), (0.0, "fail", True)]
 )
@@ -274,6 +294,7 @@ def test_a_reference_gives_a_verdict_and_stops_early(
     assert judged(run)["probe/completes"].outcome is Outcome.PASS
 
 
+@pytest.mark.process
 def test_full_takes_every_sample_in_spite_of_a_clear_verdict(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.0))) as server:
         run = probe(server.url, problems=60, references={"all": 0.8}, full=True)
@@ -281,6 +302,7 @@ def test_full_takes_every_sample_in_spite_of_a_clear_verdict(probe: Probe) -> No
     assert judged(run)["probe/accuracy"].outcome is Outcome.FAIL
 
 
+@pytest.mark.process
 def test_failed_requests_are_wrong_answers_to_the_gate(probe: Probe) -> None:
     """A server that answers every third request, each of them right, is not healthy."""
     with Simulator(behaviour(accuracy=even(1.0))) as server:
@@ -292,6 +314,7 @@ def test_failed_requests_are_wrong_answers_to_the_gate(probe: Probe) -> None:
     assert "degraded" in seen(result)
 
 
+@pytest.mark.process
 def test_too_little_evidence_is_inconclusive_and_no_pass(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.6))) as server:
         few = probe(server.url, problems=6, references={"all": 0.8})
@@ -299,6 +322,7 @@ def test_too_little_evidence_is_inconclusive_and_no_pass(probe: Probe) -> None:
     assert (result.outcome, result.settled) == (Outcome.SKIP, False)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("threshold", "outcome"), [(0.2, "pass"), (0.9, "fail"), (0.5, "skip")])
 def test_a_threshold_is_judged_by_the_interval(probe: Probe, threshold: float, outcome: str) -> None:
     with Simulator(behaviour(accuracy=even(0.5))) as server:
@@ -306,6 +330,7 @@ def test_a_threshold_is_judged_by_the_interval(probe: Probe, threshold: float, o
     assert judged(run)["probe/accuracy"].outcome.value == outcome
 
 
+@pytest.mark.process
 def test_without_a_reference_nothing_is_judged_but_no_right_answer_is_told(probe: Probe) -> None:
     with Simulator(behaviour(accuracy=even(0.0))) as server:
         run = probe(server.url)
@@ -327,6 +352,7 @@ def test_settings_that_cannot_be_used_are_refused(tmp_path: Path, settings: dict
         measure(replace(ProbeSettings(url="http://127.0.0.1:9"), **settings), Silent(), tmp_path)  # type: ignore[arg-type]
 
 
+@pytest.mark.process
 def test_figures_of_a_run_that_ended_early_come_from_the_complete_stretch(probe: Probe) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
@@ -337,6 +363,7 @@ def test_figures_of_a_run_that_ended_early_come_from_the_complete_stretch(probe:
     assert len(figures.grid(rounds).flat) == 24
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "change", [{"samples": 4}, {"temperature": 0.1}, {"seed": 1}, {"problems": 15}, {"max_tokens": 77}]
 )
@@ -347,6 +374,7 @@ def test_a_run_is_not_continued_with_other_settings(probe: Probe, change: dict[s
             resume(replace(run.settings, url=server.url, **change), Silent(), run.folder)  # type: ignore[arg-type]
 
 
+@pytest.mark.process
 def test_a_run_is_not_continued_on_another_model(probe: Probe) -> None:
     with Simulator(behaviour()) as server:
         run = probe(server.url)
@@ -354,6 +382,7 @@ def test_a_run_is_not_continued_on_another_model(probe: Probe) -> None:
         resume(replace(run.settings, url=server.url), Silent(), run.folder)
 
 
+@pytest.mark.process
 def test_failed_requests_are_sent_again_on_resume(probe: Probe) -> None:
     with Simulator(behaviour(faults=("chat-500",))) as server:
         run = probe(server.url)
@@ -373,6 +402,7 @@ def test_a_sample_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert (tmp_path / "j").read_bytes().count(b"\n") == 1
 
 
+@pytest.mark.process
 def test_no_expression_is_graded_in_the_event_loop_that_reads_the_streams(
     probe: Probe, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

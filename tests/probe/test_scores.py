@@ -14,6 +14,8 @@ from healthcheck.probe.folder import figures, load
 from healthcheck.simulator import Simulator
 from tests.probe.conftest import behaviour, even
 
+pytestmark = pytest.mark.process
+
 ORACLE = """\
 import json, sys
 answers = json.load(open(sys.argv[1]))

@@ -10,6 +10,8 @@ import pytest
 from healthcheck.cli import main
 from tests.support.repositories import GOOD_SCRIPT, repository
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize(
     ("words", "said"),

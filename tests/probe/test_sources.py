@@ -15,6 +15,8 @@ from healthcheck.probe.problems import FAMILIES
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
 
+pytestmark = pytest.mark.process
+
 
 def rows(path: Path, *rows_: Mapping[str, object]) -> Path:
     path.parent.mkdir(exist_ok=True)

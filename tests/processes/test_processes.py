@@ -12,6 +12,8 @@ import pytest
 
 from healthcheck import processes
 
+pytestmark = pytest.mark.process
+
 ADDRESSES = [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0")]
 if socket.has_ipv6:
     ADDRESSES += [(socket.AF_INET6, "::1"), (socket.AF_INET6, "::")]

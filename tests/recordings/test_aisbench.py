@@ -14,6 +14,7 @@ from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction,
 from healthcheck.probe.aisbench.metrics import client_results
 from healthcheck.probe.aisbench.version import KNOWN, Release, infer_config, version_of
 from tests.support.recordings import recording
+from tests.support.rows import rows
 
 GOLDEN_TRUTH = {
     "v3.1-20260319_bimodal_n5": (50.0, 50.0, 50.0),
@@ -54,7 +55,7 @@ GOLDEN = (
 )
 
 
-@pytest.mark.parametrize("run", GOLDEN)
+@rows("run", GOLDEN)
 def test_golden_summaries_and_results_are_reproduced_byte_for_byte(run: str) -> None:
     folder = recording(f"aisbench-golden/{run}")
     last = max(folder.glob("summary/*.csv"))

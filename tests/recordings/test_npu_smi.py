@@ -11,6 +11,7 @@ from healthcheck.runner import npu_smi, npu_smi_queries
 from healthcheck.runner.npu_smi import SmiError
 from tests.recordings import as_read
 from tests.support.recordings import recording
+from tests.support.rows import rows
 from tests.support.systems import RecordedSystem
 
 FOLDER = "ascend/npu-smi"
@@ -22,7 +23,7 @@ def text(name: str) -> str:
     return "\n".join(line for line in lines if not line.startswith("#"))
 
 
-@pytest.mark.parametrize("name", as_read.TABLES)
+@rows("name", as_read.TABLES)
 def test_a_table_reads_as_a_person_reads_it(name):
     expected = as_read.TABLES[name]
     table = npu_smi.parse(text(name))
@@ -52,7 +53,7 @@ def test_the_mapping_of_chips(name):
     assert [dataclasses.astuple(row) for row in npu_smi_queries.mapping(text(name))] == as_read.MAPPINGS[name]
 
 
-@pytest.mark.parametrize("name", as_read.FIELDS)
+@rows("name", as_read.FIELDS)
 def test_answers_of_names_and_values(name):
     card, chips = as_read.FIELDS[name]
     found = npu_smi_queries.fields(text(name))
@@ -80,7 +81,7 @@ def test_no_recorded_file_is_left_out():
     assert {path.name for path in recording(FOLDER).iterdir()} == known
 
 
-@pytest.mark.parametrize(
+@rows(
     ("file", "devices", "chip", "hbm_mib"),
     [
         ("info_310P3_25.3.rc1_duo-4card-8chip_container_hot_procs-noname.txt", 8, "310P3", 43693),

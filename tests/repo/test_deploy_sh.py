@@ -12,6 +12,8 @@ from healthcheck.records import Level, Outcome
 from healthcheck.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, folder, git, judged, repository, seen
 
+pytestmark = pytest.mark.process
+
 PRESENT, SYNTAX, COMMITTED = "repo/deploy-sh-present", "repo/deploy-sh-syntax", "repo/committed"
 LAUNCH = 'exec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port 8000\n'
 needs_dash = pytest.mark.skipif(shutil.which("dash") is None, reason="needs dash")

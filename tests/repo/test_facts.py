@@ -22,6 +22,7 @@ def test_a_folder_that_is_none_is_wrong_usage(tmp_path: Path):
         read_submission(tmp_path, stack="nine")
 
 
+@pytest.mark.process
 def test_the_commit_counts_and_not_the_working_copy(tmp_path: Path):
     root = repository(tmp_path / "r ä", {"deploy.sh": GOOD_SCRIPT, "ü.txt": "old\n", ".gitignore": "*.bin\n"})
     (root / "ü.txt").write_text("new\n")
@@ -39,6 +40,7 @@ def test_the_commit_counts_and_not_the_working_copy(tmp_path: Path):
     assert not copy.exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["a\nb", 'q"u\\\no\te', "\n", "-n", "a:b", "#", '"quoted"'])
 def test_a_repository_may_be_called_anything(tmp_path: Path, name: str):
     root = repository(tmp_path / name / "r", {"deploy.sh": GOOD_SCRIPT})
@@ -46,6 +48,7 @@ def test_a_repository_may_be_called_anything(tmp_path: Path, name: str):
         assert (copy / "deploy.sh").read_text() == GOOD_SCRIPT
 
 
+@pytest.mark.process
 def test_pending_changes_are_those_of_commit_a(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexit 1\n", "gone.txt": "", "kept.txt": ""})
     (root / "deploy.sh").write_text(GOOD_SCRIPT)
@@ -60,6 +63,7 @@ def test_pending_changes_are_those_of_commit_a(tmp_path: Path):
     assert git(root, "diff", "--cached", "--name-only") == "", "the author's own index is left alone"
 
 
+@pytest.mark.process
 def test_line_ends_are_those_of_a_fresh_clone(tmp_path: Path):
     files = {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "*.bat eol=crlf\nsecret export-ignore\n", "secret": "s"}
     root = repository(tmp_path / "r", {**files, "a.bat": "one\ntwo\n"})
@@ -68,6 +72,7 @@ def test_line_ends_are_those_of_a_fresh_clone(tmp_path: Path):
         assert (copy / "secret").exists(), "git archive leaves it out, a clone does not"
 
 
+@pytest.mark.process
 def test_a_checkout_with_crlf_of_a_file_stored_with_lf_is_no_change(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
     (root / "deploy.sh").write_bytes(GOOD_SCRIPT.replace("\n", "\r\n").encode())
@@ -76,6 +81,7 @@ def test_a_checkout_with_crlf_of_a_file_stored_with_lf_is_no_change(tmp_path: Pa
     assert found.deploy_sh == GOOD_SCRIPT.encode()
 
 
+@pytest.mark.process
 def test_nothing_that_the_repository_configures_runs(tmp_path: Path):
     bait = tmp_path / "ran"
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, ".gitattributes": "* filter=evil diff=evil\n"})
@@ -102,6 +108,7 @@ def test_nothing_that_the_repository_configures_runs(tmp_path: Path):
     assert not bait.exists()
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
 def test_a_repository_of_another_owner_is_read(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
@@ -110,6 +117,7 @@ def test_a_repository_of_another_owner_is_read(tmp_path: Path):
     assert read_submission(root).deploy_sh == GOOD_SCRIPT.encode()
 
 
+@pytest.mark.process
 def test_a_worktree_a_detached_head_and_a_shallow_clone(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": "#!/bin/sh\nexit 1\n"})
     git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "w"))
@@ -122,6 +130,7 @@ def test_a_worktree_a_detached_head_and_a_shallow_clone(tmp_path: Path):
         assert git(copy, "log", "--oneline").count("\n") == 1
 
 
+@pytest.mark.process
 def test_a_subfolder_of_another_repository_is_a_plain_folder(tmp_path: Path):
     root = repository(tmp_path / "r", {"inner/deploy.sh": GOOD_SCRIPT})
     found = read_submission(root / "inner")
@@ -129,6 +138,7 @@ def test_a_subfolder_of_another_repository_is_a_plain_folder(tmp_path: Path):
     assert found.uncommitted is Uncommitted.NO_REPOSITORY
 
 
+@pytest.mark.process
 def test_a_plain_folder_is_copied_without_what_is_never_committed(tmp_path: Path):
     files = {
         "deploy.sh": GOOD_SCRIPT,
@@ -150,6 +160,7 @@ def test_a_plain_folder_is_copied_without_what_is_never_committed(tmp_path: Path
     assert not copy.exists()
 
 
+@pytest.mark.process
 def test_a_large_file_keeps_its_size_and_takes_no_room(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
     with (root / "weights.bin").open("wb") as file:
@@ -160,6 +171,7 @@ def test_a_large_file_keeps_its_size_and_takes_no_room(tmp_path: Path):
         assert facts.st_blocks * 512 < 1024**2
 
 
+@pytest.mark.process
 def test_large_files_of_the_working_copy_are_not_read(tmp_path: Path):
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 900000000000\n"
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "model.safetensors": pointer, "b.txt": "old"})
@@ -172,6 +184,7 @@ def test_large_files_of_the_working_copy_are_not_read(tmp_path: Path):
         assert (copy / "model.safetensors").read_text() == pointer
 
 
+@pytest.mark.process
 def test_a_copy_is_removed_even_if_a_script_took_its_permissions(tmp_path: Path):
     root = folder(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "a/b/c": ""})
     with export(read_submission(root)) as copy:
@@ -180,6 +193,7 @@ def test_a_copy_is_removed_even_if_a_script_took_its_permissions(tmp_path: Path)
     assert not copy.parent.exists()
 
 
+@pytest.mark.process
 def test_a_damaged_repository_is_named_and_no_traceback(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT})
     for path in (root / ".git" / "objects").rglob("*"):
@@ -193,6 +207,7 @@ def test_a_damaged_repository_is_named_and_no_traceback(tmp_path: Path):
         read_submission(root)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("files", "link", "kind"),
     [

@@ -14,6 +14,8 @@ from healthcheck.repo.facts import read_submission
 from tests.support.page_examples import Example, example, pages
 from tests.support.repositories import GOOD_SCRIPT, git, judged, repository
 
+pytestmark = pytest.mark.process
+
 COMMITS = "repo/committed"
 PAGES = [page for page in pages("repo") if page.id != COMMITS]
 

@@ -11,6 +11,8 @@ from healthcheck.repo.checks import CHECKS
 from healthcheck.repo.facts import read_submission
 from tests.support.repositories import GOOD_SCRIPT, judged, repository
 
+pytestmark = pytest.mark.process
+
 GOOD = {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "einops==0.8.0\n"}
 WRONG = {
     "repo/deploy-sh-present": ({"deploy.sh": "", "scripts/deploy.sh": GOOD_SCRIPT}, Outcome.FAIL),

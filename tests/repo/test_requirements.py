@@ -17,6 +17,7 @@ from healthcheck.repo import requirements
 from healthcheck.repo.facts import read_submission
 from healthcheck.repo.specifiers import satisfiable
 from tests.support.repositories import GOOD_SCRIPT, folder, judged, repository, seen
+from tests.support.rows import rows
 
 PARSE, PROVIDED, STACK = "repo/requirements-parse", "repo/requirements-provided", "repo/requirements-stack"
 P, W, F, S = Outcome.PASS, Outcome.WARN, Outcome.FAIL, Outcome.SKIP
@@ -111,6 +112,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_every_file_is_told_what_is_wrong_with_it(tmp_path: Path, case: Case):
     root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": case.text, **case.others})
@@ -144,6 +146,7 @@ print(json.dumps(answers))
 """
 
 
+@pytest.mark.process
 def test_pip_itself_refuses_what_is_refused(tmp_path: Path):
     pytest.importorskip("pip")
     asked = {name: case for name, case in CASES.items() if case.pip_refuses is not None}
@@ -158,6 +161,7 @@ def test_pip_itself_refuses_what_is_refused(tmp_path: Path):
     assert answers == {name: case.pip_refuses for name, case in asked.items()}
 
 
+@pytest.mark.process
 def test_no_file_is_right_and_a_near_name_is_not(tmp_path: Path):
     none = read_submission(folder(tmp_path / "a", {"deploy.sh": GOOD_SCRIPT}))
     assert [judged(none, each).outcome for each in (PARSE, PROVIDED, STACK)] == [P, S, S]
@@ -167,6 +171,7 @@ def test_no_file_is_right_and_a_near_name_is_not(tmp_path: Path):
     assert judged(read_submission(folder(tmp_path / "c", used)), PARSE).outcome is P
 
 
+@pytest.mark.process
 def test_a_folder_and_a_link_out(tmp_path: Path):
     assert judged(read_submission(folder(tmp_path / "a", {"requirements.txt/x": ""})), PARSE).outcome is F
     root = folder(tmp_path / "b", {"deploy.sh": GOOD_SCRIPT})
@@ -176,6 +181,7 @@ def test_a_folder_and_a_link_out(tmp_path: Path):
     assert submission.requirements is None
 
 
+@pytest.mark.process
 def test_an_include_that_is_a_link_out_is_not_read(tmp_path: Path):
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "-r a.txt\n"})
     (root / "a.txt").symlink_to("/etc/passwd")
@@ -183,6 +189,7 @@ def test_an_include_that_is_a_link_out_is_not_read(tmp_path: Path):
     assert [text.path for text in submission.texts] == ["requirements.txt"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "package"),
     [
@@ -197,6 +204,7 @@ def test_what_deploy_sh_installs_itself(tmp_path: Path, line: str, package: str)
     assert not package or result.findings[0].seen == f"pip install {package}"
 
 
+@pytest.mark.process
 def test_another_row_of_the_matrix(tmp_path: Path):
     root = folder(tmp_path, {"deploy.sh": GOOD_SCRIPT, "requirements.txt": "transformers==4.57.6\n"})
     assert judged(read_submission(root), STACK).outcome is W
@@ -226,7 +234,7 @@ def test_any_text_is_read_and_lines_grow(text: str):
     assert lines == sorted(set(lines))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("specifiers", "some"),
     [
         (["==1.0", ">=1.0"], True), (["==1.0", ">1.0"], False), (["<2", ">=2"], False), (["<2", ">1.9.9"], True),

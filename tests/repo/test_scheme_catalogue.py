@@ -14,6 +14,7 @@ from healthcheck import hardware, schemes, stacks
 from healthcheck.hardware import Family
 from healthcheck.schemes import CATALOGUE
 from healthcheck.weights.experts import has_experts
+from tests.support.rows import rows
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 PLATFORM = """
@@ -146,7 +147,7 @@ def test_a_row_takes_the_place_of_the_older_one(tmp_path: Path) -> None:
     assert [(each["vllm_ascend"], each["n"]) for each in written] == [("0.10.0rc1", 1), ("0.9.1", 2)]
 
 
-@pytest.mark.parametrize("release", [row.vllm_ascend for row in stacks.rows()])
+@rows("release", [row.vllm_ascend for row in stacks.rows()])
 def test_each_row_of_the_matrix_has_its_registry(release: str) -> None:
     found = schemes.registry(release)
     assert found
@@ -157,7 +158,7 @@ def test_the_planner_knows_the_methods_of_the_newest_release() -> None:
     assert set(schemes.registries()[0].methods) == RUNS_ON_ASCEND
 
 
-@pytest.mark.parametrize(
+@rows(
     ("release", "scheme", "chips"),
     [
         # read in the releases' own source

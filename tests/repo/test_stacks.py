@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from healthcheck import schemes, stacks
 from healthcheck.errors import UsageError
+from tests.support.rows import rows
 
 
 def test_every_row_can_be_used():
@@ -38,7 +39,7 @@ def test_the_default_row():
     assert stacks.statements(row, "transformers")[0].specifier == "==5.5.4"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "row", "known"),
     [
         ("", "0.23.0", True),
@@ -76,7 +77,7 @@ def test_several_releases_in_words():
     assert stacks.spans((), known) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("versions", "row", "differs"),
     [
         ({"vllm": "0.23.0+empty", "cann": "9.1.0", "python": "3.11.9"}, "0.23.0.post1", []),

@@ -15,6 +15,8 @@ from healthcheck.repo.facts import export, read_submission
 from tests.support.repositories import GOOD_SCRIPT, git, repository
 from tests.support.template import ROOT
 
+pytestmark = pytest.mark.process
+
 BAD_SCRIPT = GOOD_SCRIPT.replace("8000", "8001")
 
 

@@ -11,6 +11,8 @@ import pytest
 from healthcheck import cli
 from healthcheck.simulator import Behaviour, Simulator
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("command", ["probe", "verify"])
 def test_a_measured_report_has_its_page_and_says_that_it_was_simulated(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from healthcheck import cli
 from healthcheck.report.labels import labelled, text
 from healthcheck.simulator import Behaviour, Simulator
@@ -13,6 +15,7 @@ OF_THE_API = {"max_model_len", "max_tokens", "owned_by", "stop", "temperature", 
 DATA = {"commit", "simulated", "X-Team"}
 
 
+@pytest.mark.process
 def test_every_key_of_a_report_has_a_label(tmp_path: Path) -> None:
     settings = (
         "system=Look.",

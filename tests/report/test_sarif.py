@@ -26,6 +26,7 @@ def read_back(text: bytes) -> dict:
     return log
 
 
+@pytest.mark.process
 def test_the_wrong_port_is_on_its_line(tmp_path: Path) -> None:
     script = GOOD_SCRIPT.replace("8000", "8001")
     root = repository(tmp_path / "r", {"deploy.sh": script})

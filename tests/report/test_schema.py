@@ -32,6 +32,7 @@ def strict() -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
+@pytest.mark.process
 def test_the_published_schema_is_that_of_the_records() -> None:
     script = [sys.executable, "scripts/make_report_schema.py", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -51,6 +52,7 @@ def written(tmp_path: Path, *words: str) -> dict:
     return json.loads(file.read_bytes())
 
 
+@pytest.mark.process
 def test_reports_of_repositories_keep_to_it(tmp_path: Path) -> None:
     for name, script in (("good", GOOD_SCRIPT), ("bad", GOOD_SCRIPT.replace("8000", "8001"))):
         root = repository(tmp_path / name, {"deploy.sh": script})
@@ -59,10 +61,12 @@ def test_reports_of_repositories_keep_to_it(tmp_path: Path) -> None:
         strict().validate(report)
 
 
+@pytest.mark.process
 def test_a_report_of_a_machine_keeps_to_it(tmp_path: Path) -> None:
     strict().validate(written(tmp_path, "runner", "--allow-none", "--level", "1"))
 
 
+@pytest.mark.process
 def test_a_report_of_a_server_keeps_to_it(tmp_path: Path) -> None:
     with Simulator(Behaviour()) as server:
         out = str(tmp_path / "out")

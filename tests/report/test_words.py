@@ -20,6 +20,7 @@ from healthcheck.records import (
 )
 from healthcheck.report import words
 from healthcheck.report.lines import brief
+from tests.support.rows import rows
 
 
 def result(outcome: Outcome, *findings: Finding, because: str = "", settled: bool = True) -> CheckResult:
@@ -43,7 +44,7 @@ OPEN = result(
 )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("results", "fields", "says"),
     [
         pytest.param((PASSED,), {}, "submit", id="ready"),

@@ -14,6 +14,7 @@ from tests.runner import test_deeper
 from tests.runner.answers import complete
 from tests.runner.replaying import changed, edit, plain, results, seen
 from tests.runner.tables import LAYOUTS, Row, info
+from tests.support.rows import rows
 
 HOST, CONTAINER = "healthy-910b3-x8", "one-910b4-in-a-container"
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
@@ -164,7 +165,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "change", "check", "outcome", "words"), CASES)
+@rows(("name", "change", "check", "outcome", "words"), CASES)
 def test_one_thing_changed(name, change, check, outcome, words):
     result = changed(name, change)[f"runner/{check}"]
     assert result.outcome is outcome, seen(result)
@@ -217,8 +218,8 @@ def test_ranks_that_write_on_one_line_are_all_heard():
     assert changed(HOST, change)["runner/hccl"].outcome is PASS
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
+@rows("layout", LAYOUTS)
+@rows(
     ("health", "outcome"),
     [
         ("OK", PASS),

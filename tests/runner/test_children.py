@@ -13,6 +13,8 @@ from healthcheck.runner.real import RealMachine
 from healthcheck.runner.trial_records import TrialStep
 from tests.runner import torch_stubs
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):

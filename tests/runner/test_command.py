@@ -29,6 +29,7 @@ def command(*arguments, **environment):
     )  # fmt: skip
 
 
+@pytest.mark.process
 def test_a_machine_without_npu_is_told_so_in_one_sentence(tmp_path):
     done = command("--json", tmp_path / "report.json", "--replay", MACHINES / "no-npu.json")
     assert done.returncode == 1
@@ -38,6 +39,7 @@ def test_a_machine_without_npu_is_told_so_in_one_sentence(tmp_path):
     assert [check["id"] for check in report["checks"] if check["outcome"] == "fail"] == ["runner/device-nodes"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("missing", "status"), [("", 0), ("hccl_probe 8", 3), ("versions", 1)])
 def test_the_exit_status_is_that_of_the_verdict(tmp_path, missing, status):
     machine = plain("healthy-910b3-x8")
@@ -49,6 +51,7 @@ def test_the_exit_status_is_that_of_the_verdict(tmp_path, missing, status):
     assert {check["stage"] for check in report["checks"]} == {"runner"}
 
 
+@pytest.mark.process
 def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
     """A npu-smi of ours and stubs for torch: the whole way, with real processes."""
     (tmp_path / "bin").mkdir()
@@ -77,6 +80,7 @@ def test_a_machine_with_an_npu_is_recorded_and_replayed(tmp_path):
     assert computed.items() <= outcomes[0].items()
 
 
+@pytest.mark.process
 def test_junit_and_github(tmp_path):
     done = command(
         "--junit", tmp_path / "junit.xml", "--replay", MACHINES / "hbm-taken-by-a-stale-process.json",
@@ -91,10 +95,12 @@ def test_junit_and_github(tmp_path):
     assert "runner/memory failed" in (tmp_path / "summary.md").read_text().replace("\\", "")
 
 
+@pytest.mark.process
 def test_elsewhere_nothing_is_annotated():
     assert "::" not in command("--replay", MACHINES / "no-npu.json").stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -20,6 +20,7 @@ from tests.runner import answers
 from tests.runner.answers import DIAGNOSIS, GOVERNORS, SOAK, complete, counters, diagnosis, said, step
 from tests.runner.replaying import edit, report, results, seen
 from tests.runner.tables import Row, info
+from tests.support.rows import rows
 
 FAIL, WARN, PASS, SKIP = Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIP
 HEALTH = DIAGNOSIS.format("healthCheck")
@@ -176,7 +177,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "check", "outcome", "words"), CASES)
+@rows(("change", "check", "outcome", "words"), CASES)
 def test_one_thing_changed(change, check, outcome, words):
     machine = complete()
     change(machine)

@@ -93,6 +93,7 @@ def outcomes(path):
     return {check["id"]: check["outcome"] for check in json.loads(path.read_text())["checks"]}
 
 
+@pytest.mark.process
 def test_the_soak_is_drawn_in_the_report(machine, tmp_path):
     run(machine, "--npus", 2, "--soak", "0.04", "--out", tmp_path / "out")
     found = outcomes(tmp_path / "out/report.json")
@@ -111,6 +112,7 @@ def test_the_soak_is_drawn_in_the_report(machine, tmp_path):
     ]
 
 
+@pytest.mark.process
 def test_the_first_level_asks_no_device_and_no_diagnosis(machine, tmp_path):
     run(machine, "--level", 1, "--out", tmp_path / "out")
     found = outcomes(tmp_path / "out/report.json")
@@ -118,6 +120,7 @@ def test_the_first_level_asks_no_device_and_no_diagnosis(machine, tmp_path):
     assert not (tmp_path / "asked").exists()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -141,6 +144,7 @@ def test_what_ascend_dmi_may_print(tmp_path, answer, outcome):
     assert results(machine, depth=Depth.MINUTES)["runner/ascend-dmi"].outcome.value == outcome
 
 
+@pytest.mark.process
 def test_a_changed_machine_is_told_with_old_and_new(machine, tmp_path):
     run(machine, "--level", 1, "--out", tmp_path / "before")
     (tmp_path / "ecc").write_text("\n".join(answers.counters(0, HBM_Double_Bit_Error_Count=3)["stdout"]))
@@ -188,6 +192,7 @@ def test_wrong_usage(capsys, arguments, words):
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_an_interrupted_soak_keeps_what_was_measured(machine, tmp_path):
     process = started(machine, "--npus", 2, "--soak", 0.6, "--scenes", "none", "--out", tmp_path / "out")
     looked, end = tmp_path / "looked", time.monotonic() + PATIENCE_S

@@ -6,6 +6,7 @@ import pytest
 
 from healthcheck.records import Outcome, Verdict
 from tests.runner.replaying import NAMES, plain, report, results, seen
+from tests.support.rows import rows
 
 NPU_CHECKS = {
     "npu-smi", "health", "driver", "supported", "cann", "stack", "torch-npu", "compute", "memory", "busy", "hccl",
@@ -64,7 +65,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@rows("name", NAMES)
 def test_a_machine(name):
     verdict, failed, warned, skipped = EXPECTED[name]
     found = report(plain(name))

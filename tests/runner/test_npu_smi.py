@@ -12,6 +12,7 @@ from healthcheck.errors import KitError
 from healthcheck.runner import npu_smi, npu_smi_queries
 from healthcheck.runner.npu_smi import HEALTHS
 from tests.runner.tables import LAYOUTS, Row, info
+from tests.support.rows import rows
 
 HOLDERS = [(0, 0, 4711, "VLLMEngineCor", 56313)]
 ROWS = [Row(npu=0, used=41697), Row(npu=5, health="Warning"), Row(npu=224, chip=1, name="310P3", total=43693)]
@@ -20,8 +21,8 @@ MAPPING = "NPU ID    Chip ID    Chip Logic ID    Chip Name\n0   0   0   Ascend 9
 BOARD = "  NPU ID : 0\n  Compatibility : NOK\n\n  Chip ID : 0\n  Health : OK\n\n  Chip Name : MCU\n"
 
 
-@pytest.mark.parametrize("health", HEALTHS)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@rows("health", HEALTHS)
+@rows("layout", LAYOUTS)
 def test_every_layout_with_every_health(layout, health):
     rows = [Row(npu=0), Row(npu=5, health=health, used=61125), Row(npu=32896, name="Ascend910", total=43693)]
     table = npu_smi.parse(info(layout, rows, HOLDERS))

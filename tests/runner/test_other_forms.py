@@ -11,6 +11,7 @@ from healthcheck.records import Outcome, Verdict
 from healthcheck.runner import npu_smi
 from tests.runner.replaying import plain, report, seen
 from tests.runner.tables import LAYOUTS, Row, info
+from tests.support.rows import rows
 
 HOST, CONTAINER = "healthy-910b3-x8", "one-910b4-in-a-container"
 READY, NOT_READY, INCONCLUSIVE = Verdict.READY, Verdict.NOT_READY, Verdict.INCONCLUSIVE
@@ -25,8 +26,8 @@ def coloured(line):
     return "\x1b[32m" + line.replace(" Critical ", " \x1b[1;31mCritical\x1b[0m ") + "\x1b[0m"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
+@rows("layout", LAYOUTS)
+@rows(
     "form",
     [
         lambda line: line + "\r",
@@ -44,8 +45,8 @@ def test_a_table_in_another_dress_has_the_same_chips(layout, form):
     assert npu_smi.parse(dressed).chips[3].health == "Critical"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("health", ["NA", "-", "", "正常", "Minor Alarm", "ok"])
+@rows("layout", LAYOUTS)
+@rows("health", ["NA", "-", "", "正常", "Minor Alarm", "ok"])
 def test_no_word_of_health_loses_a_chip(layout, health):
     chips = npu_smi.parse(info(layout, with_health(health))).chips
     assert [chip.npu for chip in chips] == list(range(8))
@@ -68,7 +69,7 @@ def test_a_code_in_other_words(text):
     assert npu_smi.error_codes(text) == (-8005,)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "kind"),
     [
         ("910B3-vir10_3c_32g", "910B3"), ("Ascend310P3vir04", "310P3"), ("Ascend950PR_9599", "950PR"),
@@ -223,7 +224,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@rows("name", CASES)
 def test_a_machine_of_another_form(name):
     base, changes, wanted, verdict, failed, warned = CASES[name]
     machine = plain(base)

@@ -17,28 +17,33 @@ from healthcheck.runner.real import RealMachine
 MACHINE = RealMachine()
 
 
+@pytest.mark.process
 def test_a_command_with_its_status_and_both_streams():
     output = MACHINE.run("sh", "-c", "echo out; echo err >&2; exit 3")
     assert (output.status, output.stdout, output.stderr) == (3, "out\n", "err\n")
     assert output.text == "out\nerr"
 
 
+@pytest.mark.process
 def test_a_command_speaks_english_and_reads_nothing(monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert MACHINE.run("sh", "-c", "cat; printenv LC_ALL").stdout == "C\n"
 
 
+@pytest.mark.process
 def test_a_program_that_is_not_there():
     output = MACHINE.run("no-such-program-of-mine")
     assert output.trouble == NO_PROGRAM
     assert output.missing
 
 
+@pytest.mark.process
 def test_a_program_that_may_not_run(tmp_path):
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     assert "cannot be run" in MACHINE.run(str(tmp_path / "tool")).trouble
 
 
+@pytest.mark.process
 def test_a_flood_is_drained_and_cut():
     output = MACHINE.run(
         sys.executable, "-c", "import sys; sys.stdout.write('x' * 5_000_000); print('end', file=sys.stderr)"
@@ -48,6 +53,7 @@ def test_a_flood_is_drained_and_cut():
     assert output.stderr == "end\n"
 
 
+@pytest.mark.process
 def test_a_hang_ends_with_all_that_it_started(tmp_path):
     pids = tmp_path / "pids"
     output = MACHINE.run("sh", "-c", f"echo begun; sleep 77 & echo $! $$ > {pids}; wait", timeout_s=1)
@@ -57,6 +63,7 @@ def test_a_hang_ends_with_all_that_it_started(tmp_path):
     assert not [pid for pid in map(int, pids.read_text().split()) if processes.process(pid)]
 
 
+@pytest.mark.process
 def test_what_a_command_leaves_behind_is_ended(tmp_path):
     pids = tmp_path / "pids"
     assert MACHINE.run("sh", "-c", f"sleep 77 >/dev/null 2>&1 & echo $! > {pids}").status == 0
@@ -160,6 +167,7 @@ def test_the_size_of_a_folder(tmp_path):
     assert MACHINE.size(str(tmp_path / "absent")) is None
 
 
+@pytest.mark.process
 def test_who_holds_a_port():
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -168,6 +176,7 @@ def test_who_holds_a_port():
         assert holder.process.pid == os.getpid()
 
 
+@pytest.mark.process
 def test_the_python_of_vllm_is_the_one_that_is_asked(tmp_path, monkeypatch):
     for name, text in (
         ("vllm", f"#!{tmp_path}/python-of-vllm\n"),
@@ -182,6 +191,7 @@ def test_the_python_of_vllm_is_the_one_that_is_asked(tmp_path, monkeypatch):
     assert MACHINE.python(Child.VERSIONS).stdout == "other\n"
 
 
+@pytest.mark.process
 def test_environment_scripts_are_sourced_before_the_python_runs(tmp_path, monkeypatch):
     (tmp_path / "a b.sh").write_text("export FROM_A=1; echo noise; false\n")
     (tmp_path / "atb.sh").write_text('export FROM_ATB="$FROM_A-$NEVER_SET"\n')

@@ -23,8 +23,10 @@ from healthcheck.runner.redact import redactor
 from healthcheck.runner.snapshot import Snapshot
 from tests.runner.answers import complete
 from tests.runner.replaying import MACHINES, NAMES, plain, report
+from tests.support.rows import rows
 
 
+@pytest.mark.process
 def test_a_recorded_machine_is_the_machine(tmp_path):
     recorder = Recorder(RealMachine())
     real = facts.gather(recorder, Wanted(allow_none=True), Silent())
@@ -46,7 +48,7 @@ def test_what_was_not_asked_is_unknown():
     assert machine.port_holders(8000) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("private", "kept"),
     [
         ("vllm serve /m --api-key s3cr3tvalue --port 8000", "vllm serve /m --api-key removed --port 8000"),
@@ -83,6 +85,7 @@ def test_names_of_the_host_are_removed_wherever_they_stand(monkeypatch):
     assert redact("box70 and sandbox7") == "box70 and sandbox7"
 
 
+@pytest.mark.process
 def test_a_recorder_removes_it_from_every_answer(tmp_path, monkeypatch):
     secret = "hf_AbCdEfGhIjKlMnOpQrStUvWx"
     (tmp_path / secret).write_text(secret)
@@ -103,6 +106,7 @@ def test_a_recorder_removes_it_from_every_answer(tmp_path, monkeypatch):
     assert secret not in (tmp_path / "saved.json").read_text()
 
 
+@pytest.mark.process
 def test_only_the_variables_that_were_asked_for_are_kept(monkeypatch):
     monkeypatch.setenv("SOMETHING_PRIVATE", "s3cr3tvalue")
     recorder = Recorder(RealMachine())

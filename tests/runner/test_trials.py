@@ -15,6 +15,8 @@ from healthcheck.runner.trial_records import Soak
 from tests.runner import torch_stubs
 from tests.runner.tables import Row, info
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def told(tmp_path, monkeypatch):

@@ -37,6 +37,7 @@ def adopt(tmp_path, capsys):
     return run
 
 
+@pytest.mark.process
 def test_it_adds_what_is_missing_and_shows_what_differs(mine, adopt):
     status, said = adopt(mine)
     assert status == 0, said.err
@@ -49,12 +50,14 @@ def test_it_adds_what_is_missing_and_shows_what_differs(mine, adopt):
     assert git(mine, "rev-list", "--all", "--count").strip() == "0"
 
 
+@pytest.mark.process
 def test_this_folder_is_the_default(mine, adopt, monkeypatch):
     monkeypatch.chdir(mine)
     assert adopt()[0] == 0
     assert (mine / "adapter.toml").is_file()
 
 
+@pytest.mark.process
 def test_an_adopted_repository_can_be_updated(mine, adopt, tmp_path, capsys):
     template = tmp_path / "template"
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "one"), ("tag", "1.0.0")):
@@ -70,6 +73,7 @@ def test_an_adopted_repository_can_be_updated(mine, adopt, tmp_path, capsys):
     assert (mine / "deploy.sh").read_text() == DEPLOY
 
 
+@pytest.mark.process
 def test_nothing_is_written_through_a_link_or_in_the_place_of_something_else(mine, adopt, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -82,6 +86,7 @@ def test_nothing_is_written_through_a_link_or_in_the_place_of_something_else(min
     assert "not added, something else has its place: adapter/plan.py\n" in said.out
 
 
+@pytest.mark.process
 def test_a_folder_without_git_is_refused(tmp_path, adopt):
     place = tmp_path / "plain"
     place.mkdir()
@@ -91,6 +96,7 @@ def test_a_folder_without_git_is_refused(tmp_path, adopt):
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.process
 def test_what_new_made_is_not_adopted_again(mine, adopt):
     assert adopt(mine)[0] == 0
     status, said = adopt(mine)

@@ -55,6 +55,7 @@ def files(folder):
     }
 
 
+@pytest.mark.process
 def test_the_reference_adapter_is_the_default_rendering(new):
     status, place, _ = new("--defaults")
     assert status == 0
@@ -82,6 +83,7 @@ def test_nothing_exists_twice():
     assert (repository / "deploy.sh.jinja").read_text() == '{% include "deploy.sh" %}'
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("task", [task.value for task in contract.Task])
 def test_a_generated_repository_passes_its_own_tests(new, task):
     status, place, _ = new("--defaults", "--task", task)
@@ -97,6 +99,7 @@ def test_a_generated_repository_passes_its_own_tests(new, task):
     assert "2 passed" in done.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_row_renders(new, stack):
     status, place, _ = new("--defaults", "--data", f"stack={stack}")
@@ -114,6 +117,7 @@ def test_every_stack_row_renders(new, stack):
     assert f"vllm-ascend:v{stack}" in (place / ".github/workflows/adapter.yml").read_text()
 
 
+@pytest.mark.process
 def test_a_dockerfile_only_if_asked_for(new):
     _, place, _ = new("--defaults")
     assert not (place / "Dockerfile").exists()
@@ -123,6 +127,7 @@ def test_a_dockerfile_only_if_asked_for(new):
     assert "adapter.ready" in text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("task", [task.value for task in contract.Task])
 def test_the_workflow_is_what_github_reads(new, task):
     _, place, _ = new("--defaults", "--task", task)
@@ -156,6 +161,7 @@ def test_the_cpu_job_runs_green_here(new, task):
     assert git(place, "status", "--porcelain") == ""
 
 
+@pytest.mark.process
 def test_the_first_commit_has_everything(new):
     _, place, _ = new("--defaults")
     assert git(place, "status", "--porcelain") == ""
@@ -164,6 +170,7 @@ def test_the_first_commit_has_everything(new):
     assert git(place, "ls-files", "--stage", "deploy.sh").startswith("100755")
 
 
+@pytest.mark.process
 def test_it_commits_where_nobody_told_git_who_commits(anonymous, new):
     status, place, error = new("--defaults")
     assert status == 0, error
@@ -172,17 +179,20 @@ def test_it_commits_where_nobody_told_git_who_commits(anonymous, new):
         git(place, "config", "user.email")
 
 
+@pytest.mark.process
 def test_it_leaves_the_users_identity_alone(anonymous, new, tmp_path):
     (tmp_path / ".gitconfig").write_text("[user]\nname = An Author\nemail = author@example.org\n")
     _, place, _ = new("--defaults")
     assert git(place, "log", "--format=%an %ae %cn").strip() == "An Author author@example.org An Author"
 
 
+@pytest.mark.process
 def test_the_repository_is_called_like_its_folder(new):
     _, place, _ = new("--defaults", destination="qwen3-on-npu")
     assert "# qwen3-on-npu\n" in (place / "README.md").read_text()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("folder", "title"),
     [("模型适配", "模型适配"), ("a b", "a b"), ("我的&模型", "我的 模型"), ("&&", "my-adapter")],
@@ -194,11 +204,13 @@ def test_the_title_is_the_name_of_the_folder(new, folder, title):
     assert yaml_text.load((place / ".copier-answers.yml").read_text("utf-8"))["name"] == title
 
 
+@pytest.mark.process
 def test_an_empty_folder_will_do(new, tmp_path):
     (tmp_path / "adapter-of-mine").mkdir()
     assert new("--defaults")[0] == 0
 
 
+@pytest.mark.process
 def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
     (tmp_path / "adapter-of-mine").mkdir()
     (tmp_path / "adapter-of-mine" / "mine").write_text("mine")
@@ -208,6 +220,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
     assert set(files(place)) == {"mine"}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -229,6 +242,7 @@ def test_wrong_answers_are_refused_with_what_would_do(tmp_path, capsys, argument
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.process
 def test_without_a_terminal_it_names_what_it_would_ask(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert cli.main(["new", str(tmp_path / "x"), "--task", "text-generation"]) == 2
@@ -238,6 +252,7 @@ def test_without_a_terminal_it_names_what_it_would_ask(tmp_path, capsys, monkeyp
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.process
 def test_without_copier_it_says_how_to_get_it(tmp_path):
     program = "import sys; sys.modules['copier'] = None; from healthcheck.cli import main; sys.exit(main())"
     done = subprocess.run(
@@ -254,6 +269,7 @@ def test_without_copier_it_says_how_to_get_it(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 def test_an_empty_clone_is_filled_and_keeps_its_branch_and_origin(new, tmp_path):
     git(tmp_path, "init", "-q", "--bare", "--initial-branch", "trunk", "origin.git")
     git(tmp_path, "clone", "-q", str(tmp_path / "origin.git"), "adapter-of-mine")
@@ -263,6 +279,7 @@ def test_an_empty_clone_is_filled_and_keeps_its_branch_and_origin(new, tmp_path)
     assert "deploy.sh" in git(tmp_path / "origin.git", "ls-tree", "--name-only", "trunk").split()
 
 
+@pytest.mark.process
 def test_a_clone_whose_files_were_removed_is_not_taken_for_empty(new):
     _, place, _ = new("--defaults")
     git(place, "rm", "-qr", ".")
@@ -272,6 +289,7 @@ def test_a_clone_whose_files_were_removed_is_not_taken_for_empty(new):
     assert git(place, "rev-list", "--count", "HEAD").strip() == "1"
 
 
+@pytest.mark.process
 def test_ctrl_c_at_a_question_is_one_line(tmp_path):
     """At a terminal: the question is awaited, then Ctrl-C is typed."""
     terminal, other = pty.openpty()

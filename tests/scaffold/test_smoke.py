@@ -11,6 +11,8 @@ import pytest
 from healthcheck import cli
 from tests.support.template import KIT, template_in
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory):

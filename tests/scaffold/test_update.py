@@ -58,6 +58,7 @@ def release(template, tag):
     git(template, "tag", tag)
 
 
+@pytest.mark.process
 def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, made, capsys):
     edit(made / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
     git(made, "commit", "-qam", "mine")
@@ -73,6 +74,7 @@ def test_an_update_brings_the_templates_change_and_keeps_the_authors(template, m
     assert git(made, "ls-files", "--stage", "deploy.sh").startswith("100755")
 
 
+@pytest.mark.process
 def test_a_conflict_is_called_one_and_names_its_files(template, made, capsys):
     edit(made / "deploy.sh", "exec vllm", "# mine\nexec vllm")
     (made / "requirements.txt").unlink()
@@ -97,12 +99,14 @@ def test_a_conflict_is_called_one_and_names_its_files(template, made, capsys):
     assert "# mine\nexec vllm" in (made / "deploy.sh").read_text()
 
 
+@pytest.mark.process
 def test_what_is_up_to_date_stays_as_it_is(made, capsys):
     assert cli.main(["update", str(made)]) == 0
     assert re.search(r"already up to date with the template at .*, 1\.0\.0\n", capsys.readouterr().out)
     assert git(made, "status", "--short") == ""
 
 
+@pytest.mark.process
 def test_uncommitted_changes_are_not_touched(made, capsys):
     (made / "README.md").write_text("mine")
     assert cli.main(["update", str(made)]) == 2
@@ -110,6 +114,7 @@ def test_uncommitted_changes_are_not_touched(made, capsys):
     assert (made / "README.md").read_text() == "mine"
 
 
+@pytest.mark.process
 def test_a_template_without_tags_is_followed_by_its_commits(template, tmp_path, capsys):
     git(template, "tag", "-d", "1.0.0")
     place = tmp_path / "mine"
@@ -133,6 +138,7 @@ def from_a_folder(tmp_path):
     return folder, place
 
 
+@pytest.mark.process
 def test_a_plain_folder_is_compared_with_what_it_made(from_a_folder, capsys):
     folder, place = from_a_folder
     edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
@@ -144,6 +150,7 @@ def test_a_plain_folder_is_compared_with_what_it_made(from_a_folder, capsys):
     assert "# new\nexec vllm" in text
 
 
+@pytest.mark.process
 def test_an_amended_first_commit_is_not_taken_for_what_the_template_made(from_a_folder, tmp_path, capsys):
     folder, place = from_a_folder
     edit(place / "deploy.sh", "set -eu\n", "set -eu\n# mine\n")
@@ -198,6 +205,7 @@ def both_changes_are_there(place):
     return "# mine\n" in text and "# new\nexec vllm" in text
 
 
+@pytest.mark.process
 def test_a_kept_template_outlives_the_history_of_the_repository(kit, tmp_path):
     place = tmp_path / "mine"
     kit.keep()

@@ -82,6 +82,7 @@ def world(setup: Setup, turn: None) -> Iterator[Host]:
         shutil.rmtree(base, ignore_errors=True)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("setup", "each"), RUNS)
 def test_the_host_is_as_it_was(
     setup: Setup, each: Attack, world: Host, packages: dict[bool, tuple[str, Path]]

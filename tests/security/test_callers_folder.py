@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.repositories import GOOD_SCRIPT, repository
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 NAMES = (
     "json", "healthcheck", "sitecustomize", "usercustomize", "re", "os", "runpy", "subprocess", "tempfile", "socket",

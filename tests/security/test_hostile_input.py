@@ -70,6 +70,7 @@ REPOSITORIES: dict[str, tuple[Callable[[Path], None], set[int]]] = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", REPOSITORIES)
 def test_a_hostile_repository_gets_an_answer_in_time(name: str, tmp_path: Path) -> None:
     make, statuses = REPOSITORIES[name]
@@ -82,6 +83,7 @@ def test_a_hostile_repository_gets_an_answer_in_time(name: str, tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("place", ["/dev/zero", "fifo", "folder"])
 def test_a_log_that_is_none_is_told_at_once(place: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
@@ -107,6 +109,7 @@ def test_a_journal_that_is_none_is_not_continued(kind: str, tmp_path: Path) -> N
     assert other.read_text() == "untouched"
 
 
+@pytest.mark.process
 def test_a_zip_of_a_later_version_is_refused_in_words(tmp_path: Path) -> None:
     place = tmp_path / "report.zip"
     with zipfile.ZipFile(place, "w") as archive:
@@ -161,6 +164,7 @@ def claims(place: Path, *, long: bool) -> Path:
     return place
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("long", [True, False])
 def test_a_zip_is_not_believed_how_long_its_directory_is(long: bool, tmp_path: Path) -> None:
     place = claims(tmp_path / "pytorch_model.bin", long=long)

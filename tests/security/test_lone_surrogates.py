@@ -14,6 +14,8 @@ import pytest
 
 from tests.support.repositories import GOOD_SCRIPT, repository
 
+pytestmark = pytest.mark.process
+
 WEIGHTS = Path(__file__).parents[2] / "examples/simulated_engine/weights"
 EACH = "{% for m in messages %}{{ m.content }}%s{% endfor %}"
 TEMPLATES = {

@@ -40,6 +40,7 @@ def verified(tmp_path: Path, lacks: str, *words: str, **variables: str) -> tuple
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("lacks", "words", "variables", "mode"),
     [
@@ -58,6 +59,7 @@ def test_the_mode_stands_beside_the_verdict(
     assert f"the dry run was {mode}" in str(report["headline"])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("refusal", ["", "0", "false"])
 def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(
     refusal: str, tmp_path: Path
@@ -69,6 +71,7 @@ def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_na
     assert all(each in started["detail"] for each in ("docker run", "--unconfined", "stage service"))
 
 
+@pytest.mark.process
 def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, weights: Path) -> None:
     mark = tmp_path / "mark"
     files = {"deploy.sh": f"#!/bin/sh\n: > {mark}\n{GOOD_SCRIPT}", **{f"f/{n}": "" for n in range(60)}}
@@ -83,6 +86,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     assert "more than 50 files" in ledger.result("plan/starts-server").findings[0].seen
 
 
+@pytest.mark.process
 def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
     plan = facts.gather(read_submission(repository(tmp_path / "r", files)), weights, limits=Limits(wall_s=60))
@@ -107,6 +111,7 @@ def weights(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user's file takes root")
 def test_no_link_of_the_weights_is_followed(tmp_path: Path, weights: Path) -> None:
     """As root, weights that others may not read are copied; a link in them may lead anywhere or nowhere."""
@@ -133,6 +138,7 @@ def starved(setting: box.Setting, mode: Mode) -> tuple[Job, Recording]:
 REAL_RUN = box.run
 
 
+@pytest.mark.process
 def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Mode] = []
 
@@ -146,6 +152,7 @@ def test_a_trial_that_a_busy_machine_ends_leads_to_no_weaker_mode(monkeypatch: p
     assert set(tried) == {Mode.ISOLATED}
 
 
+@pytest.mark.process
 def test_a_trial_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, weights: Path) -> None:
     trials = iter((starved,))
 

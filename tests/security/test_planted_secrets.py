@@ -28,6 +28,7 @@ from healthcheck.secret_shapes import REMOVED
 from tests.security.planted import ORDINARY, PLANTED, Planted
 from tests.support import reports
 from tests.support.repositories import repository
+from tests.support.rows import rows
 
 Item = TypeVar("Item")
 OTHERS = ("because", "expected", "fix", "where", "evidence")
@@ -48,7 +49,7 @@ def parts(secret: str) -> Iterator[str]:
     return (secret[begin : begin + size] for begin in range(len(secret) - size + 1))
 
 
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.rule)
+@rows("planted", PLANTED, ids=lambda planted: planted.rule)
 def test_no_planted_secret_stays(planted: Planted) -> None:
     shown = without_secrets(f"before\n{planted.line}")
     assert REMOVED in shown
@@ -247,6 +248,7 @@ def judge_a_run(chunk: Sequence[Planted], place: Path) -> None:
     )
 
 
+@pytest.mark.process
 def test_a_whole_run_that_says_many_secrets_passes_none_on(tmp_path: Path) -> None:
     judge_a_run(PLANTED[5::31], tmp_path)
 
@@ -293,6 +295,7 @@ def telling_server() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", [("verify", "--url"), pytest.param(("probe",), marks=pytest.mark.slow)])
 def test_what_a_server_says_of_secrets_is_not_passed_on(
     command: tuple[str, ...], telling_server: str, tmp_path: Path
@@ -305,7 +308,7 @@ def test_what_a_server_says_of_secrets_is_not_passed_on(
         assert "letmein" not in text, name
 
 
-@pytest.mark.parametrize("planted", PLANTED[::7], ids=lambda planted: planted.rule)
+@rows("planted", PLANTED[::7], ids=lambda planted: planted.rule)
 def test_a_key_of_a_probe_is_not_passed_on_whatever_its_shape(planted: Planted) -> None:
     """The variable has any name, the server repeats the value, whole or cut off."""
     key, other = planted.secret.split("\n")[0], "another-horse"
@@ -319,6 +322,7 @@ def test_a_key_of_a_probe_is_not_passed_on_whatever_its_shape(planted: Planted) 
         assert hiding(request, environment)(f"it began with {key[:-1]}") == f"it began with {REMOVED}"
 
 
+@pytest.mark.process
 def test_an_error_of_usage_has_none() -> None:
     done = run_kit("verify", "--url", "http://me:letmein-address@127.0.0.1:1", env={})
     assert done.returncode == 2

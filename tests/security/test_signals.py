@@ -16,6 +16,8 @@ import pytest
 from tests.service.launching import eventually
 from tests.support.repositories import repository
 
+pytestmark = pytest.mark.process
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SLEEPS = "#!/bin/bash\nsetsid sleep 7{token} & (setsid sleep 8{token} &)\ntrap '' TERM HUP INT\n: > mark\nwhile :; do :; done\n"

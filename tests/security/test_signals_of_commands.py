@@ -21,6 +21,8 @@ from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour
 from tests.service.launching import alive, eventually
 
+pytestmark = pytest.mark.process
+
 PATIENCE_S = 90.0
 SIGNALS = [
     signal.SIGTERM,

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from healthcheck.cli.outlets import Uncommanding
 from tests.security.runner import commands
 from tests.support.repositories import repository
+from tests.support.rows import rows
 
 SAID = (
     "::error file=a::x", "  ::set-output name=verdict::ready", "x ::add-mask::y", "##[error]x", "a ##[set-env name=A]b",
@@ -32,7 +33,7 @@ OWN = re.compile(
 )
 
 
-@pytest.mark.parametrize("said", SAID)
+@rows("said", SAID)
 def test_the_forms_are_commands_or_look_like_one(said: str) -> None:
     """Some are none for today's runner: what it ignores may change."""
     assert "error" in said or list(commands(said)) or re.search("[:\uff1a]{2}|##", said)
@@ -65,6 +66,7 @@ def judge(done: subprocess.CompletedProcess[bytes]) -> None:
         assert not [line for line in left if "##[" in line]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", HOW)
 def test_no_command_of_a_submission_leaves(how: tuple[str, ...], tmp_path: Path) -> None:
     body = "\n".join(f"cat >&2 <<'END'\n{line}\nEND" for line in SAID if "\0" not in line)
@@ -82,6 +84,7 @@ def test_no_command_of_a_submission_leaves(how: tuple[str, ...], tmp_path: Path)
         assert "error" in own_gone
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [pytest.param((), marks=pytest.mark.slow), ("--json", "-")])
 def test_no_command_of_a_log_leaves(how: tuple[str, ...]) -> None:
     log = "\n".join(("Traceback (most recent call last):", *SAID, "RuntimeError: ::error::x ##[error]y")).encode()
@@ -97,6 +100,7 @@ ARGUMENTS = (
 )  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "words", [*ARGUMENTS[:2], *(pytest.param(words, marks=pytest.mark.slow) for words in ARGUMENTS[2:])]
 )
@@ -129,6 +133,7 @@ def test_no_command_is_put_together_from_several_writes(parts: list[str]) -> Non
     assert text.replace("\u2060", "") == "".join(parts).replace("\u2060", ""), "nothing else is changed"
 
 
+@pytest.mark.process
 def test_no_command_of_a_check_leaves_through_pytest(tmp_path: Path) -> None:
     body = "\n".join(f"cat >&2 <<'END'\n{line}\nEND" for line in SAID if "\0" not in line)
     root = repository(tmp_path / "r", {"deploy.sh": f"#!/bin/sh\n{body}\nexit 3\n"})

@@ -16,6 +16,8 @@ from healthcheck.service.memory import MemoryWatch
 from tests.runner.tables import LAYOUTS, Row, info
 from tests.service.launching import service
 
+pytestmark = pytest.mark.process
+
 _, stops = END_CHECKS
 # The table is that of the running server while its process lives; then those that are laid out, one a call.
 NPU_SMI = """#!/bin/sh

@@ -70,6 +70,7 @@ def test_the_fix_names_the_settings_of_the_repository_and_no_variable_that_is_se
     assert "PYTORCH_NPU_ALLOC_CONF" not in printed
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 @pytest.mark.parametrize("prefix", ["", "exec ", "nohup "])
 def test_a_program_that_no_shell_finds_is_known(tmp_path, capsys, shell, prefix):

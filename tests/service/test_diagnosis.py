@@ -21,6 +21,7 @@ else:
 from healthcheck.service.catalogue import Severity, catalogue
 from healthcheck.service.diagnosis import OVERLAP_BYTES, WINDOW_BYTES, Diagnosis, diagnose_stream
 from healthcheck.service.patterns import needle
+from tests.support.rows import rows
 
 KNOWN = catalogue().failures
 PATTERNS = [pattern for failure in KNOWN for pattern in failure.patterns] + list(catalogue().benign)
@@ -60,7 +61,7 @@ def test_what_is_quoted_has_no_secret_in_it():
     assert "hf_abc" not in said
 
 
-@pytest.mark.parametrize("failure", KNOWN, ids=lambda failure: failure.id)
+@rows("failure", KNOWN, ids=lambda failure: failure.id)
 def test_each_example_is_its_own_failure_and_no_other(failure):
     assert failure.examples
     assert failure.sources
@@ -72,7 +73,7 @@ def test_each_example_is_its_own_failure_and_no_other(failure):
         assert bool(found.kind) == (failure.severity in {Severity.SYMPTOM, Severity.KIND})
 
 
-@pytest.mark.parametrize("failure", SPECIFIC, ids=lambda failure: failure.id)
+@rows("failure", SPECIFIC, ids=lambda failure: failure.id)
 def test_the_prefixes_of_vllm_hide_nothing(failure):
     for prefix in PREFIXES:
         for example in failure.examples:
@@ -222,6 +223,7 @@ def test_one_line_without_end_is_no_trouble():
     assert max(len(line.text) for line in found.cause.lines) < 1000
 
 
+@pytest.mark.process
 def test_the_shells_own_words_are_understood(tmp_path):
     """What real shells print for a missing program, a missing variable and Windows line ends."""
     import shutil
@@ -265,7 +267,7 @@ def ends_a_line(body):
     return (operation, argument) == (_constants.LITERAL, ord("\n"))
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.expression.pattern[:40])
+@rows("pattern", PATTERNS, ids=lambda pattern: pattern.expression.pattern[:40])
 def test_the_work_of_a_pattern_is_bounded(pattern):
     """A submission writes its log: no pattern may repeat without an end, nor repeat what itself varies within a line."""
     for greatest, _, inside in repetitions(_parser.parse(pattern.expression.pattern, re.MULTILINE)):
@@ -310,14 +312,14 @@ def test_a_log_full_of_noise_is_read():
     assert found.cause.lines[0].number == 40_001
 
 
-@pytest.mark.parametrize("failure", KNOWN, ids=lambda failure: failure.id)
+@rows("failure", KNOWN, ids=lambda failure: failure.id)
 def test_the_shortcut_never_passes_over_a_match(failure):
     for pattern in failure.patterns:
         for example in failure.examples:
             assert not pattern.expression.search(example) or pattern.needle in example
 
 
-@pytest.mark.parametrize(
+@rows(
     ("expression", "expected"),
     [
         (r"abcdef", "abcdef"),

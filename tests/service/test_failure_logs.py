@@ -12,6 +12,7 @@ import pytest
 
 from healthcheck.service.catalogue import catalogue
 from healthcheck.service.diagnosis import diagnose_stream
+from tests.support.rows import rows
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -101,7 +102,7 @@ def test_no_fresh_log_says_what_another_says():
     assert [lines for lines, times in said.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("log", [*LOGS, *MORE], ids=lambda log: log["issue"])
+@rows("log", [*LOGS, *MORE], ids=lambda log: log["issue"])
 def test_a_log_is_facts_with_a_source(log):
     repository, number = log["issue"].split("#")
     assert repository.count("/") == 1

@@ -30,6 +30,7 @@ def text(result) -> str:
     return "\n".join(f"{found.seen} {found.fix}" for found in result.findings)
 
 
+@pytest.mark.process
 def test_a_server_in_the_foreground_is_ready_serves_and_stops(tmp_path):
     with service(tmp_path, "exec SERVER PORT") as running:
         launch = running.launch
@@ -47,6 +48,7 @@ def test_a_server_in_the_foreground_is_ready_serves_and_stops(tmp_path):
     assert running.stop() is running.stop()
 
 
+@pytest.mark.process
 def test_loading_answers_are_waited_for(tmp_path):
     with service(tmp_path, "exec SERVER PORT loading") as running:
         assert running.launch.outcome is LaunchOutcome.READY
@@ -73,6 +75,7 @@ def test_a_gateway_in_front_of_a_model_that_loads_is_waited_for(tmp_path, script
         assert starts.judge(running.launch).outcome is Outcome.PASS
 
 
+@pytest.mark.process
 def test_a_first_answer_of_nothing_but_thoughts_is_an_answer(tmp_path):
     with service(tmp_path, "exec SERVER PORT thoughts") as running:
         assert running.launch.outcome is LaunchOutcome.READY
@@ -117,6 +120,7 @@ CASES = {
 UNSAID = {LaunchOutcome.SILENT, LaunchOutcome.OTHER_PORT}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("case", every(3, CASES))
 def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
     script, outcome, said = CASES[case]
@@ -131,6 +135,7 @@ def test_a_failed_launch_is_named_for_what_it_is(tmp_path, case):
     assert not running.stop().survivors
 
 
+@pytest.mark.process
 def test_a_deadline_ends_the_wait_for_a_server_that_is_busy(tmp_path):
     busy = Patience(deadline_s=2, silence_s=30, tick_s=0.1)
     with service(tmp_path, "while :; do echo still loading; sleep 0.2; done", patience=busy) as running:
@@ -139,6 +144,7 @@ def test_a_deadline_ends_the_wait_for_a_server_that_is_busy(tmp_path):
     assert "raise --deadline" in text(starts.judge(launch))
 
 
+@pytest.mark.process
 def test_a_cause_in_a_file_of_deploy_sh_s_own_is_found(tmp_path):
     """`nohup … > server.log` leaves the kit's log empty."""
     said, looked_at = tmp_path / "said", tmp_path / "looked at"
@@ -161,6 +167,7 @@ def test_a_cause_in_a_file_of_deploy_sh_s_own_is_found(tmp_path):
     assert "server.log:1: RuntimeError: Cannot find" in text(starts.judge(launch))
 
 
+@pytest.mark.process
 def test_a_missing_deploy_sh_is_said(tmp_path):
     unlaunched = service(tmp_path, "exit 0")
     (tmp_path / "export" / "deploy.sh").unlink()
@@ -169,6 +176,7 @@ def test_a_missing_deploy_sh_is_said(tmp_path):
     assert "deploy.sh cannot be read" in text(starts.judge(running.launch))
 
 
+@pytest.mark.process
 def test_a_script_that_polls_while_its_server_loads_is_no_restart_loop(tmp_path):
     loader = (
         "import os, sys, time\n"
@@ -253,6 +261,7 @@ def test_work_in_earnest_is_told_from_answering_the_kit(moves, busy):
     assert (longest_s < 30) is busy
 
 
+@pytest.mark.process
 def test_progress_says_what_is_waited_for_and_until_when(tmp_path):
     class SaidError(Exception):
         pass
@@ -270,6 +279,7 @@ def test_progress_says_what_is_waited_for_and_until_when(tmp_path):
         pass
 
 
+@pytest.mark.process
 def test_silence_ends_the_wait(tmp_path):
     quiet = Patience(deadline_s=600, silence_s=1, tick_s=0.1)
     with service(tmp_path, "sleep 600", patience=quiet) as running:
@@ -277,6 +287,7 @@ def test_silence_ends_the_wait(tmp_path):
     assert "no process has done anything" in text(starts.judge(running.launch))
 
 
+@pytest.mark.process
 def test_a_background_server_answers_and_fails_all_the_same_and_is_stopped(tmp_path):
     script = "setsid nohup SERVER PORT answers 127.0.0.1 >/dev/null 2>&1 &\nexit 0"
     with service(tmp_path, script) as running:
@@ -289,6 +300,7 @@ def test_a_background_server_answers_and_fails_all_the_same_and_is_stopped(tmp_p
     assert stops.judge(ended).outcome is Outcome.PASS
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6 here")
 def test_a_server_on_ipv6_only_is_reached(tmp_path):
     with service(tmp_path, "exec SERVER PORT answers ::1") as running:
@@ -296,6 +308,7 @@ def test_a_server_on_ipv6_only_is_reached(tmp_path):
         assert "[::1]" in running.url
 
 
+@pytest.mark.process
 def test_a_server_that_was_not_started_by_deploy_sh_is_not_taken_for_it(tmp_path):
     """The port is free before the launch, and somebody else is there first."""
     port = free_port()
@@ -319,6 +332,7 @@ def test_a_server_that_was_not_started_by_deploy_sh_is_not_taken_for_it(tmp_path
         stranger.wait()
 
 
+@pytest.mark.process
 def test_a_taken_port_is_named_and_nothing_is_launched(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -334,10 +348,12 @@ def test_a_taken_port_is_named_and_nothing_is_launched(tmp_path):
     assert not starts.judge(running.launch).settled
 
 
+@pytest.mark.process
 def test_a_free_port_passes():
     assert port_free.judge(gather_port(free_port())).outcome is Outcome.PASS
 
 
+@pytest.mark.process
 def test_deploy_sh_sees_the_weights_the_folder_and_little_else(tmp_path, monkeypatch):
     monkeypatch.setenv("VLLM_PLUGINS", "mine")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
@@ -358,6 +374,7 @@ print(json.dumps({{"env": dict(os.environ), "cwd": os.getcwd(), "tty": sys.stdou
     assert {"VLLM_PLUGINS", "http_proxy"} <= set(launch.withheld)
 
 
+@pytest.mark.process
 def test_a_server_that_dies_after_the_first_answer_is_reported_with_its_cause(tmp_path):
     dies = "echo 'OSError: [Errno 28] No space left on device'; kill -9 $server; exit 1"
     with service(tmp_path, f"SERVER PORT & server=$!; until [ -e full ]; do sleep 0.1; done; {dies}") as running:
@@ -370,6 +387,7 @@ def test_a_server_that_dies_after_the_first_answer_is_reported_with_its_cause(tm
     assert "No space left on device" in text(result)
 
 
+@pytest.mark.process
 def test_a_server_that_is_replaced_is_no_longer_the_one_that_answered(tmp_path):
     script = "while :; do SERVER PORT & echo $! > pid; wait; sleep 0.2; done"
     with service(tmp_path, script) as running:

@@ -12,6 +12,8 @@ from healthcheck.service.checks import START_CHECKS
 from healthcheck.service.records import Launch
 from tests.service.launching import free_port, service
 
+pytestmark = pytest.mark.process
+
 STARTS: Check[Launch] = START_CHECKS[0]
 PLAIN = "/usr/bin:/bin"
 NOT_HERE = {

@@ -11,6 +11,7 @@ import pytest
 from healthcheck.language import Language, phrases
 from healthcheck.service.catalogue import Failure, catalogue
 from healthcheck.service.repairs import UNKNOWN, repair, setup_of
+from tests.support.rows import rows
 
 ENGLISH = re.compile(r"(?:\\b[a-z]{2,} ){4}")
 QUOTED = re.compile(r"`[^`]*`|“[^”]*”|\"[^\"]*\"")
@@ -63,7 +64,7 @@ def test_a_variable_in_a_comment_is_not_set(tmp_path):
     assert "PYTORCH_NPU_ALLOC_CONF" in repair(KNOWN["npu-oom"], setup_of(repository(tmp_path, deploy=deploy)))
 
 
-@pytest.mark.parametrize("failure", KNOWN.values(), ids=KNOWN)
+@rows("failure", KNOWN.values(), ids=KNOWN)
 def test_the_reference_adapter_is_never_told_what_it_does_already(failure: Failure):
     said = repair(failure, REFERENCE)
     set_by_it = [variable for variable in failure.variables if variable.name in REFERENCE.variables]

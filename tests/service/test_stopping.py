@@ -16,6 +16,8 @@ from healthcheck.service.checks import END_CHECKS
 from healthcheck.service.facts import LaunchOutcome
 from tests.service.launching import SERVER, alive, eventually, free_port, service, with_word
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 stays_up, stops = END_CHECKS
 ESCAPES = {

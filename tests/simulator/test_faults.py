@@ -13,6 +13,8 @@ from healthcheck.simulator import Behaviour, Simulator
 from healthcheck.wire.chat import Completion, Message, request_body, user
 from healthcheck.wire.client import Client, Limits
 
+pytestmark = pytest.mark.process
+
 Ask = Callable[..., Completion]
 RECALL = "What is the code word?"
 TOLD = "The code word is kelp77. Remember it."

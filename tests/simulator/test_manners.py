@@ -15,6 +15,8 @@ from healthcheck.simulator import DIALECTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import Completion, request_body, user
 from healthcheck.wire.client import Client
 
+pytestmark = pytest.mark.process
+
 Ask = Callable[..., Completion]
 STORY = "Write a long story about a lighthouse keeper who finds an old map."
 LINE = "zorn quab milo terf dax"

@@ -11,6 +11,8 @@ import pytest
 
 from healthcheck.wire.client import Client
 
+pytestmark = pytest.mark.process
+
 BIN = Path(__file__).parents[2] / "examples" / "simulated_engine" / "bin"
 KIT = Path(sys.executable).parent / "npu-adapter"
 

@@ -17,6 +17,8 @@ from healthcheck.simulator import FAULTS, Behaviour, Manner, Simulator
 from healthcheck.wire.chat import request_body, user
 from healthcheck.wire.client import Client
 
+pytestmark = pytest.mark.process
+
 ANSWERS = {f"What is {n} and {n}?": str(2 * n) for n in range(200)}
 LABELS = {question: ("easy", "hard")[index % 2] for index, question in enumerate(ANSWERS)}
 

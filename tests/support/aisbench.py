@@ -88,7 +88,9 @@ class AISBench:
     """The client, set up for one list of problems in one working directory."""
 
     def __init__(self, folder: Path, problems: Sequence[Problem], *, samples: int, concurrency: int = 1) -> None:
-        assert (ENVIRONMENT / "ready").is_file(), "there is no .venv-aisbench: run `make test-slow`, which makes it"
+        assert (ENVIRONMENT / "ready").is_file(), (
+            "there is no .venv-aisbench: run `make test-engines`, which makes it"
+        )
         self.folder, self.samples, self.concurrency = folder, samples, concurrency
         data = folder / "data"
         data.mkdir(parents=True)

@@ -41,6 +41,7 @@ def said(check: dict) -> str:
     return json.dumps(check, ensure_ascii=False)
 
 
+@pytest.mark.process
 def test_hardware_and_task_are_judged_by_the_configuration_and_the_index(adapter, config, tmp_path):
     status, checks, report = judged(
         adapter,
@@ -69,6 +70,7 @@ def test_enough_devices_are_enough(adapter, config, tmp_path):
     assert checks["plan/fits-hardware"]["outcome"] == "pass"
 
 
+@pytest.mark.process
 def test_without_an_index_the_hardware_is_not_settled(adapter, config, tmp_path):
     config.with_name("model.safetensors.index.json").unlink()
     status, checks, _ = judged(adapter, tmp_path, "--weights-config", config)
@@ -132,6 +134,7 @@ def test_a_models_name_is_enough_where_a_client_is_installed(adapter, config, tm
     assert "configuration alone" in done.stdout
 
 
+@pytest.mark.process
 def test_what_the_hub_does_not_give_is_in_the_way(adapter, tmp_path):
     done = with_client(tmp_path, CLIENT, "verify", adapter, "--quiet", "--model-id", "Qwen/nosuch")
     assert done.returncode == 3
@@ -140,6 +143,7 @@ def test_what_the_hub_does_not_give_is_in_the_way(adapter, tmp_path):
     ]
 
 
+@pytest.mark.process
 def test_a_report_of_its_own_goes_where_git_does_not_look(adapter, monkeypatch, capsys):
     monkeypatch.chdir(adapter)
     assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--quiet"]) != 2

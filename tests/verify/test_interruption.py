@@ -12,6 +12,8 @@ import pytest
 
 from tests.verify.conftest import kit, simulated_path
 
+pytestmark = pytest.mark.process
+
 
 def start(adapter: Path, weights: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(

@@ -5,7 +5,11 @@ from __future__ import annotations
 import socket
 import threading
 
+import pytest
+
 from tests.support.port import PORT, port_is_free, turn, wait_until_free
+
+pytestmark = pytest.mark.process
 
 
 def test_a_taken_port_is_no_obstacle_where_it_comes_free_in_time(port) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.verify.conftest import Verdict, commit
 
+pytestmark = pytest.mark.process
+
 Verify = Callable[..., Verdict]
 MUTE_SERVER = f"""exec {sys.executable} -c '
 import socket, time

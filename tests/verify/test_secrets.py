@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.verify.test_interruption import slow_engine
+
+pytestmark = pytest.mark.process
 
 PLANTED = {
     "a token by its shape": "hf_AbCdEfGhIjKlMnOpQrStUvWxYzabcdefgh",

@@ -33,6 +33,7 @@ def verified(root: Path, tmp_path: Path, *words: str) -> tuple[int, dict]:
     return main([*command, *words]), json.loads(file.read_bytes())
 
 
+@pytest.mark.process
 def test_a_check_is_left_out_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": WRONG_PORT, "pyproject.toml": SETTINGS})
     status, report = verified(root, tmp_path)
@@ -49,6 +50,7 @@ def test_a_check_is_left_out_with_its_reason(tmp_path: Path, capsys: pytest.Capt
     assert "settings" not in report["provenance"]
 
 
+@pytest.mark.process
 def test_options_win(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "adapter.toml": '[npu-adapter]\nstack = "nine"\n'})
     command = ["verify", str(root), "--weights", str(WEIGHTS), "--until", "repo", "--quiet"]
@@ -93,6 +95,7 @@ def test_a_check_that_does_not_exist_is_wrong_usage(tmp_path: Path, capsys: pyte
     assert "did you mean plan/port" in capsys.readouterr().err
 
 
+@pytest.mark.process
 def test_the_adapter_leaves_the_table_to_the_verifier(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "adapter", tmp_path / "adapter", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "adapter.toml").write_text('max_model_len = 512\n[npu-adapter]\nstack = "0.23.0"\n')

@@ -12,6 +12,8 @@ import pytest
 from tests.support.repositories import repository
 from tests.verify.conftest import WEIGHTS, kit
 
+pytestmark = pytest.mark.process
+
 GOOD = '#!/bin/bash\nexec vllm serve "$MODEL_PATH" --host 0.0.0.0 --port {port} {more}\n'
 BY_ROW = {"plan/options-suit-weights", "repo/requirements-stack", "plan/flags", "plan/fits-hardware"}
 DOUBT = "the version matrix has no row of vllm-ascend 0.99.0: judged as 0.30.0rc2, the nearest of"

@@ -304,6 +304,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], dict[str, object], dict[str, str]
 }  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", CASES)
 def test_findings_of(name: str, tmp_path: Path) -> None:
     make, facts, expected = CASES[name]
@@ -315,6 +316,7 @@ def test_findings_of(name: str, tmp_path: Path) -> None:
         assert finding.level is Level.NOTE or (finding.expected and finding.fix)
 
 
+@pytest.mark.process
 def test_each_check_fires_in_a_case_and_passes_on_sound_weights(tmp_path: Path) -> None:
     fired = {id_ for _, _, expected in CASES.values() for id_ in expected}
     sound = [(make, facts) for make, facts, expected in CASES.values() if expected == SOUND]
@@ -333,6 +335,7 @@ def test_between_the_two_readings_of_the_limit_the_message_says_that_the_unit_is
     assert f"{size:,} bytes" in said(results, "weights/size-limit")
 
 
+@pytest.mark.process
 def test_what_can_go_is_named_where_that_would_do(tmp_path: Path) -> None:
     folder = sparse(tmp_path / "w", 60 * 10**9)
     with (folder / "pytorch_model.bin").open("wb") as file:

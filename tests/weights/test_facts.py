@@ -18,18 +18,21 @@ from healthcheck.weights.nature import Family, architecture_nature
 from healthcheck.weights.render import render
 from healthcheck.weights.task import task_of
 from tests.support import repositories
+from tests.support.rows import rows
 from tests.weights.folders import CHATML, OMNI, QWEN3, VISION, findings, judge, model, plan, said, write_json
 
 PEER = Path(__file__).parents[2] / ".venv-vllm" / "bin" / "python"
 BROKEN = "{{ raise_exception('wrong template') }}"
 
 
+@pytest.mark.process
 def test_the_jinja_file_is_preferred_to_the_configuration(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "chat_template.jinja").write_text(BROKEN)
     assert "chat_template.jinja raises" in said(judge(folder), "weights/tokenizer")
 
 
+@pytest.mark.process
 def test_a_processors_template_counts_for_models_with_a_processor(tmp_path: Path) -> None:
     folder = model(tmp_path / "w", VISION)
     (folder / "tokenizer_config.json").write_text("{}")
@@ -66,6 +69,7 @@ def repository(folder: Path, **files: str) -> Path:
     return folder
 
 
+@pytest.mark.process
 def test_a_template_by_flag_from_the_repository(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "tokenizer_config.json").write_text("{}")
@@ -80,6 +84,7 @@ def test_a_template_by_flag_from_the_repository(tmp_path: Path) -> None:
         assert findings(results).get("weights/tokenizer") == outcome, said(results, "weights/tokenizer")
 
 
+@pytest.mark.process
 def test_a_template_by_flag_from_the_weights_or_as_text(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "tokenizer_config.json").write_text("{}")
@@ -99,6 +104,7 @@ def test_a_template_by_flag_that_is_nowhere_is_left_open(tmp_path: Path) -> None
     assert not results["weights/tokenizer"].settled
 
 
+@pytest.mark.process
 def test_deploy_sh_can_set_the_templates_variables(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "chat_template.jinja").write_text(
@@ -111,6 +117,7 @@ def test_deploy_sh_can_set_the_templates_variables(tmp_path: Path) -> None:
 CARD = "---\npipeline_tag: {}\n---\n"
 
 
+@pytest.mark.process
 def test_the_order_in_which_a_task_is_looked_for(tmp_path: Path) -> None:
     folder = model(tmp_path / "w", VISION)
     submission = read_submission(repository(tmp_path / "r", README__md=CARD.format("any-to-any")))
@@ -170,7 +177,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("architecture", FAMILIES)
+@rows("architecture", FAMILIES)
 def test_what_an_architecture_is_for(architecture: str) -> None:
     newest_first = registry.releases()[::-1]
     assert architecture_nature({"architectures": [architecture]}, newest_first).family is FAMILIES[architecture]
@@ -236,7 +243,7 @@ def test_templates_render_as_transformers_renders_them(template: str) -> None:
     assert ours.text == json.loads(run.stdout.strip().splitlines()[-1])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "kind", "gib"),
     [("910B4", "910B4", 32), ("Ascend910B3", "910B3", 64), ("ascend 910b4-1", "910B4-1", 64), ("Ascend910_9391", "910C", 64),
      ("910B", "910B4", 32), ("Atlas 800T A2", "910B4", 32), ("310P Duo", "310P3-Duo", 42), ("Atlas 800I A3", "910C", 64), ("A3", "910C", 64), ("310P3vir08", "310P3", 21), ("910B2C", "910B2C", 64)],

@@ -20,6 +20,7 @@ def truncate(path: Path, size: int) -> None:
         file.truncate(size)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "generation_config.json", "modules.json"])
 def test_a_document_of_two_gigabytes_is_not_read(name: str, tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
@@ -31,6 +32,7 @@ def test_a_document_of_two_gigabytes_is_not_read(name: str, tmp_path: Path) -> N
         assert "2,000,000,000 bytes" in said(results, "weights/config") + said(results, "weights/tokenizer")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "text", ["[" * 500_000, '{"a":' * 200_000, "1" * 5_000_000, '{"architectures":' + "9" * 20_000 + "}"]
 )
@@ -70,6 +72,7 @@ def test_any_value_of_a_key_never_breaks_the_kit(key: str, value: object, tmp_pa
 LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% for k in range(99999) %}{% endfor %}{% endfor %}{% endfor %}"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("template", "text"),
     [
@@ -95,6 +98,7 @@ def test_a_chat_template_is_held_in_its_limits(template: str, text: str, tmp_pat
     assert re.search(text, said(results, "weights/tokenizer"))
 
 
+@pytest.mark.process
 def test_names_with_control_characters_are_shown_harmless(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     nasty = b"a\x1b[2J\nb\xff.safetensors"
@@ -105,6 +109,7 @@ def test_names_with_control_characters_are_shown_harmless(tmp_path: Path) -> Non
     text.encode("utf-8")
 
 
+@pytest.mark.process
 def test_pipes_and_devices_are_named_and_never_opened(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     (folder / "config.json").unlink()
@@ -115,6 +120,7 @@ def test_pipes_and_devices_are_named_and_never_opened(tmp_path: Path) -> None:
     assert "is not followed" in said(results, "weights/complete")
 
 
+@pytest.mark.process
 def test_links_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     write_json(secret, {"architectures": ["SecretForCausalLM"]})
@@ -126,6 +132,7 @@ def test_links_out_of_the_folder_are_not_read(tmp_path: Path) -> None:
     assert "SecretForCausalLM" not in "".join(said(results, check) for check in results)
 
 
+@pytest.mark.process
 def test_a_snapshot_may_lead_to_its_own_blobs_and_no_further(tmp_path: Path) -> None:
     folder = model(tmp_path / "models--a--b" / "snapshots" / "1")
     other = tmp_path / "models--a--b" / "refs"
@@ -154,6 +161,7 @@ def test_only_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> Non
             survey(path)
 
 
+@pytest.mark.process
 def test_the_code_of_the_weights_is_never_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model(tmp_path / "w", {**QWEN3, "auto_map": {"AutoConfig": "configuration_x.X"}})
     for name in ("configuration_x.py", "json.py", "jinja2.py", "healthcheck.py", "sitecustomize.py"):
@@ -163,6 +171,7 @@ def test_the_code_of_the_weights_is_never_run(tmp_path: Path, monkeypatch: pytes
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.process
 def test_a_template_with_every_character_is_passed_on_whole(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     text = {"chat_template": CHATML + "{# \U0001f600 \ud800 ü #}"}

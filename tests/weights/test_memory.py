@@ -11,6 +11,7 @@ import pytest
 
 from healthcheck.weights.memory import Layout, cache_per_sequence, longest_sequence, weights_per_device
 from healthcheck.weights.shape import read_shape
+from tests.support.rows import rows
 from tests.weights import folders
 from tests.weights.folders import QWEN3, findings, model, plan, said
 
@@ -77,7 +78,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("name", BY_HAND)
+@rows("name", BY_HAND)
 def test_the_cache_of_a_real_model(name: str) -> None:
     config, tokens, tensor, expected = BY_HAND[name]
     shape = read_shape(config)
@@ -273,6 +274,7 @@ def test_sglang_has_quantization_methods_of_its_own(tmp_path: Path) -> None:
     assert "plan/fits-hardware" not in findings(results)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("row", "outcome", "says"),
     [

@@ -102,6 +102,7 @@ def test_a_model_whose_mtp_a_later_release_has(tmp_path: Path) -> None:
     assert outcomes == {"": "warn", "0.20.2rc1": "fail", "0.30.0rc2": None}
 
 
+@pytest.mark.process
 def test_the_repair_names_the_key_of_adapter_toml(tmp_path: Path) -> None:
     launch = replace(plan(enable_expert_parallel=""), settings="a = 1\nenable_expert_parallel = true\n")
     assert "leave enable_expert_parallel out of adapter.toml:2" in said(

@@ -15,6 +15,8 @@ from healthcheck.records import Outcome
 from tests.support.page_examples import example, pages
 from tests.weights.folders import CHATML, QWEN3, header, judge, plan
 
+pytestmark = pytest.mark.process
+
 PAGES = pages("weights")
 FILES, HEADER, SCRIPT = "files", "header of ", "deploy.sh"
 USUAL = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")

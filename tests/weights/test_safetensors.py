@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.weights.safetensors import BITS, FormatError, header_length, parse_header
+from tests.support.rows import rows
 from tests.weights.folders import findings, header, judge, model, safetensors, said
 
 NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.booleans(), st.none(), st.text(max_size=3))
@@ -84,7 +85,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@rows("name", FAULTS)
 def test_a_fault_is_found_and_named(name: str) -> None:
     value, data_bytes, text = FAULTS[name]
     data = json.dumps(value).encode()
@@ -98,6 +99,7 @@ def test_a_name_that_is_given_twice_is_a_fault() -> None:
     assert "'a' twice" in " ".join(parse_header(data, 8 + len(data) + 1).faults)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("claimed", [2**63, 2**64 - 1, 100_000_001])
 def test_a_header_that_claims_more_than_the_format_allows_is_not_read(claimed: int, tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
@@ -107,6 +109,7 @@ def test_a_header_that_claims_more_than_the_format_allows_is_not_read(claimed: i
     assert f"{claimed:,}" in said(results, "weights/safetensors")
 
 
+@pytest.mark.process
 def test_a_header_above_what_is_read_here_is_a_warning(tmp_path: Path) -> None:
     folder = model(tmp_path / "w")
     with (folder / "model.safetensors").open("wb") as file:

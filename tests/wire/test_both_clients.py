@@ -73,6 +73,7 @@ RESPONSES = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", RESPONSES)
 def test_both_read_the_same(name: str) -> None:
     with server(says(RESPONSES[name])) as url:
@@ -89,6 +90,7 @@ REFUSED_BY_AIOHTTP = {
 """Tried with aiohttp 3.14.5, as the evaluation client uses it."""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", sorted(REFUSED_BY_AIOHTTP))
 def test_what_the_evaluation_client_refuses_is_refused(name: str) -> None:
     with server(says(RESPONSES[name])) as url:
@@ -103,6 +105,7 @@ def told(reply: Reply | None) -> tuple[object, ...]:
     return (reply.status, reply.reason, dict(reply.headers), said)
 
 
+@pytest.mark.process
 def test_both_send_the_same() -> None:
     heard: list[bytes] = []
 

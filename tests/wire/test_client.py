@@ -24,6 +24,7 @@ BODY = request_body([user("hello 你好")], model="m", max_tokens=40, temperatur
 T = TypeVar("T")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_the_same(dialect: str) -> None:
     with Simulator(Behaviour(model="m")) as plain, Simulator(Behaviour(model="m", dialect=dialect)) as other:
@@ -40,6 +41,7 @@ def trickle(data: bytes) -> Talk:
     return says(*(bytes([byte]) for byte in data), pause_s=0.05)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "data", [OK + b"x-slow: " + b"a" * 200, OK + b"\r\n" + b"x" * 200], ids=["in the headers", "in the body"]
 )
@@ -49,12 +51,14 @@ def test_the_total_deadline_holds_while_bytes_trickle(data: bytes) -> None:
     assert exchange.error == "not finished after 0.6 s"
 
 
+@pytest.mark.process
 def test_the_deadline_to_the_first_event_holds_while_comments_come() -> None:
     with server(says(OK + b"\r\n", *[b": wait\n\n"] * 50, pause_s=0.05)) as url:
         exchange = Client(url, Limits(first_event_s=0.4)).chat(BODY)
     assert exchange.error == "no event within 0.4 s"
 
 
+@pytest.mark.process
 def test_the_deadline_between_events_holds() -> None:
     with Simulator(Behaviour(model="m", faults=("stalls",))) as simulator:
         exchange = Client(simulator.url, Limits(between_events_s=0.4)).chat(BODY)
@@ -63,12 +67,14 @@ def test_the_deadline_between_events_holds() -> None:
     assert exchange.completion.deltas > 0
 
 
+@pytest.mark.process
 def test_a_server_that_never_answers_meets_the_deadline() -> None:
     with server(listens) as url:
         exchange = Client(url, Limits(first_event_s=0.3)).chat(BODY)
     assert (exchange.status, exchange.error) == (0, "no event within 0.3 s")
 
 
+@pytest.mark.process
 def test_time_in_which_this_process_got_no_processor_does_not_count() -> None:
     """An answer comes to a process that was stopped for longer than it would wait."""
     asks = (
@@ -92,6 +98,7 @@ def test_time_in_which_this_process_got_no_processor_does_not_count() -> None:
     assert said == "200 \n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "bare deflate"])
 def test_a_compressed_bomb_is_opened_up_to_the_bound_only(encoding: str) -> None:
     wbits = {"gzip": 31, "deflate": 15, "bare deflate": -15}[encoding]
@@ -104,6 +111,7 @@ def test_a_compressed_bomb_is_opened_up_to_the_bound_only(encoding: str) -> None
     assert exchange.error == "more than 65536 bytes in one answer"
 
 
+@pytest.mark.process
 def test_a_compressed_stream_is_read() -> None:
     data = gzip.compress(b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n') + gzip.compress(
         b"data: [DONE]\n\n"
@@ -114,6 +122,7 @@ def test_a_compressed_stream_is_read() -> None:
     assert (exchange.completion.text, exchange.completion.done, exchange.error) == ("a", True, "")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("head", "words"),
     [
@@ -131,6 +140,7 @@ def test_a_broken_body_is_an_error_in_words(head: bytes, words: str) -> None:
     assert words in exchange.error
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("answer", [b"", b"garbage\r\n\r\n", OK + b"a: b\r\n" * 200 + b"\r\n", b"\0" * 1000])
 def test_what_is_no_http_is_an_error_in_words(answer: bytes) -> None:
     with server(says(answer)) as url:
@@ -139,6 +149,7 @@ def test_what_is_no_http_is_an_error_in_words(answer: bytes) -> None:
     assert exchange.error
 
 
+@pytest.mark.process
 def test_nothing_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -147,6 +158,7 @@ def test_nothing_listens() -> None:
     assert "refused" in exchange.error
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("address", [b"http://[bad", b"/\xff\xfe"])
 def test_a_redirect_to_no_address_is_reported(address: bytes) -> None:
     redirect = b"HTTP/1.1 307 Elsewhere\r\ncontent-length: 0\r\nlocation: " + address + b"\r\n\r\n"
@@ -156,6 +168,7 @@ def test_a_redirect_to_no_address_is_reported(address: bytes) -> None:
     assert exchange.headers["location"] == address.decode("latin-1")
 
 
+@pytest.mark.process
 def test_a_redirect_is_reported_and_not_followed() -> None:
     with Simulator(Behaviour(model="m", faults=("redirect",))) as simulator:
         exchange = Client(simulator.url).chat(BODY)
@@ -163,12 +176,14 @@ def test_a_redirect_is_reported_and_not_followed() -> None:
     assert exchange.headers["location"]
 
 
+@pytest.mark.process
 def test_events_are_bounded() -> None:
     with Simulator(Behaviour(model="m", dialect="split")) as simulator:
         exchange = Client(simulator.url, Limits(max_events=5)).chat(BODY)
     assert exchange.error == "more than 5 events in one answer"
 
 
+@pytest.mark.process
 def test_a_stream_is_left_after_its_first_text() -> None:
     with Simulator(Behaviour(model="m", tokens_per_second=50)) as simulator:
         exchange = Client(simulator.url).abandon(BODY)
@@ -177,6 +192,7 @@ def test_a_stream_is_left_after_its_first_text() -> None:
     assert exchange.completion.deltas == 1
 
 
+@pytest.mark.process
 def test_a_proxy_is_not_used_on_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*os.environ]:
         if name.lower() in {"no_proxy", "all_proxy"}:
@@ -188,6 +204,7 @@ def test_a_proxy_is_not_used_on_this_host(monkeypatch: pytest.MonkeyPatch) -> No
         assert Client(simulator.url).models().status == 200
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_says_nothing_meets_the_deadlines(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*os.environ]:

@@ -39,6 +39,7 @@ def streamed(url: str, waits: Waits = WAITS) -> Timed:
     return with_connections(url, lambda server: server.stream(CHAT, DATA), waits)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_reads_as_the_other_client_reads_it(dialect: str) -> None:
     with Simulator(Behaviour(model="m", dialect=dialect)) as simulator:
@@ -52,6 +53,7 @@ def _told(completion: Completion | None) -> tuple[str, tuple[str, ...]]:
     return (completion.prediction, completion.faults) if completion else ("", ())
 
 
+@pytest.mark.process
 def test_requests_in_a_row_share_a_connection_and_those_at_a_time_do_not() -> None:
     async def talk(connections: Connections) -> None:
         for _ in range(3):
@@ -64,6 +66,7 @@ def test_requests_in_a_row_share_a_connection_and_those_at_a_time_do_not() -> No
     assert 4 <= counting.accepted < 7, "a machine that stands still for seconds costs a connection"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("turns", range(12))
 def test_a_request_can_be_cancelled_at_any_moment(turns: int) -> None:
     async def talk(connections: Connections) -> bool:
@@ -78,11 +81,13 @@ def test_a_request_can_be_cancelled_at_any_moment(turns: int) -> None:
         assert with_connections(simulator.url, talk)
 
 
+@pytest.mark.process
 def test_silence_ends_an_answer() -> None:
     with server(listens) as url, pytest.raises(TimeoutError, match=r"nothing came for 0\.3 s"):
         streamed(url, Waits(connect_s=30, silence_s=0.3, answer_s=60))
 
 
+@pytest.mark.process
 def test_an_answer_that_trickles_ends_too() -> None:
     head = OK + b"\r\n"
     with (
@@ -92,6 +97,7 @@ def test_an_answer_that_trickles_ends_too() -> None:
         streamed(url, Waits(connect_s=30, silence_s=30, answer_s=1))
 
 
+@pytest.mark.process
 def test_nothing_is_waited_for_after_done() -> None:
     """The evaluation client reads no further: a server that never ends its response is not a fault."""
     event = b'data: {"choices": [{"delta": {"content": "a"}}]}\n\ndata: [DONE]\n\n'
@@ -106,6 +112,7 @@ def test_nothing_is_waited_for_after_done() -> None:
     assert (completion.text, completion.done) == ("a", True)
 
 
+@pytest.mark.process
 def test_signs_of_life_after_done_do_not_keep_an_answer_open() -> None:
     def pings(connection: socket.socket) -> None:
         connection.sendall(OK + b"\r\ndata: [DONE]\n\n")
@@ -119,6 +126,7 @@ def test_signs_of_life_after_done_do_not_keep_an_answer_open() -> None:
     assert timed.reply.completion.done
 
 
+@pytest.mark.process
 def test_nobody_there_is_the_systems_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -205,6 +213,7 @@ def test_a_stall_costs_no_request(pauses: list[float]) -> None:
         assert with_connections(url, talk) == [b"yes"] * 8
 
 
+@pytest.mark.process
 def test_a_request_that_crosses_the_end_of_an_idle_connection_is_sent_on_a_new_one() -> None:
     async def talk(connections: Connections) -> list[bytes]:
         return [(await connections.get("/once")).reply.body for _ in range(3)]
@@ -215,6 +224,7 @@ def test_a_request_that_crosses_the_end_of_an_idle_connection_is_sent_on_a_new_o
     assert counting.accepted == 3
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("path", "accepted"), [("/never", 2), ("/half", 1)])
 def test_a_request_that_a_server_took_is_not_sent_again_in_silence(path: str, accepted: int) -> None:
     """A new connection that ends is a fault, and so is an answer that began."""
@@ -229,6 +239,7 @@ def test_a_request_that_a_server_took_is_not_sent_again_in_silence(path: str, ac
     assert counting.accepted == accepted
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("url", "header"),
     [("http://127.0.0.1:{port}", "127.0.0.1:{port}"), ("http://localhost:{port}/", "localhost:{port}")],

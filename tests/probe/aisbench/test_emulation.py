@@ -21,6 +21,7 @@ from healthcheck.probe.export import client_reading
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import Sample
 from healthcheck.probe.statistics.summary import summarize
+from tests.support.rows import rows
 
 matrices = st.integers(1, 6).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
@@ -92,7 +93,7 @@ def test_uneven_rows_and_nothing_at_all_are_refused() -> None:
         client_results([])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "gold", "extracted", "correct"),
     [
         ("The answer is 18", "... #### 18", "18", True),

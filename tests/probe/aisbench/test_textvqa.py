@@ -21,6 +21,7 @@ from healthcheck.probe.journal import Journal
 from healthcheck.probe.records import ProbeSettings, Sample
 from tests.probe.aisbench.made_reports import made, reading_of, said
 from tests.support.aisbench import ENVIRONMENT
+from tests.support.rows import rows
 
 PREDICTIONS = "predictions/vllm-api-stream-chat/gsm8k.jsonl"
 SCORE = (
@@ -42,7 +43,7 @@ def test_the_scores_of_the_reference(matches: int, score: float) -> None:
     assert client_soft("Stop\n", persons(*["stop"] * matches, *others))[1] == pytest.approx(score)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "references", "score"),
     [
         ("the two dogs!", ["2 dogs", "2 dogs", "2 dogs", "2 dogs", "cat"], 1.0),  # articles, numbers, punctuation

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from healthcheck.probe.statistics.adaptive import Stopping, worst_error
 from healthcheck.probe.statistics.voting import maj_at_k
+from tests.support.rows import rows
 
 REPLICATES = 3000
 MIXES = {
@@ -93,8 +94,8 @@ def test_for_no_answers_there_can_be_is_the_error_larger(error: float) -> None:
     assert (worst > 0) == bool(rule.region)
 
 
-@pytest.mark.parametrize("error", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("n", [5, 20, 40])
+@rows("error", [0.01, 0.05, 0.2])
+@rows("n", [5, 20, 40])
 def test_regions_keep_their_error_and_do_not_waste_it(n: int, error: float) -> None:
     region = Stopping(n=n, error=error).region
     assert worst_error(region, n) <= error

@@ -1,0 +1,66 @@
+# ruff: noqa: INP001 - scripts are no package
+"""Which tests of real engines and other tools a change asks for, and the environments that they need.
+
+    python3 scripts/touched_tests.py BASE            one line: the environments, a colon, the files of tests
+    python3 scripts/touched_tests.py --all
+
+The main job on the real vLLM is in every run of CI and not listed here; `make test-all` runs everything.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """Tests, the environments of the Makefile that they need, and the paths whose change asks for them."""
+
+    tests: str
+    environments: str
+    paths: str
+
+
+TABLE = (
+    Row(
+        "tests/engine/test_real_servers.py tests/engine/test_fronts.py",
+        "vllm vllm-0.23 litellm",
+        "healthcheck/wire healthcheck/endpoint",
+    ),
+    Row("tests/engine/test_launch_failures.py", "vllm", "healthcheck/service healthcheck/data/failures.yaml"),
+    Row("tests/engine/test_numerics.py", "vllm", "healthcheck/numerics"),
+    Row(
+        "tests/engine/test_engine_config.py",
+        "engine-config",
+        "healthcheck/plan/engine_config scripts/make_engine_config.py",
+    ),
+    Row("tests/plan/test_flags.py", "vllm vllm-0.23", "healthcheck/plan/vllm_cli healthcheck/data/vllm-"),
+    Row("tests/weights", "vllm", "healthcheck/weights healthcheck/data/architectures.json"),
+    Row("tests/peer", "vllm transformers", "healthcheck/wire healthcheck/endpoint/checks"),
+    Row("tests/probe/aisbench tests/wire", "aisbench", "healthcheck/probe/aisbench healthcheck/wire"),
+    Row("tests/fleet", "vllm fleet", "healthcheck/fleet"),
+)
+
+
+def asked_for(changed: Iterable[str]) -> list[Row]:
+    """The rows that a change of these paths asks for."""
+    return [row for row in TABLE if any(path.startswith(tuple(row.paths.split())) for path in changed)]
+
+
+def changed_since(base: str) -> list[str]:
+    """The paths that differ from a commit."""
+    command = ["git", "diff", "--name-only", base, "HEAD"]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def main(base: str) -> None:
+    rows = TABLE if base == "--all" else asked_for(changed_since(base))
+    environments = dict.fromkeys(name for row in rows for name in row.environments.split())
+    tests = dict.fromkeys(path for row in rows for path in row.tests.split())
+    print(*environments, ":", *tests)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
