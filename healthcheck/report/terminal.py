@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.padding import Padding
 from rich.status import Status
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -22,13 +22,13 @@ from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
 MARKS = {
-    Outcome.PASS: "[green]✓[/]",
-    Outcome.WARN: "[yellow]![/]",
-    Outcome.SKIP: "[dim]–[/]",
-    Outcome.FAIL: "[red]✗[/]",
-    Outcome.ERROR: "[magenta]?[/]",
+    Outcome.PASS: ("✓", "green"),
+    Outcome.WARN: ("!", "yellow"),
+    Outcome.SKIP: ("–", "dim"),
+    Outcome.FAIL: ("✗", "red"),
+    Outcome.ERROR: ("?", "magenta"),
 }
-OPEN = "[yellow]?[/]"
+OPEN = ("?", "yellow")
 COLOURS = {Verdict.READY: "green", Verdict.NOT_READY: "red", Verdict.INCONCLUSIVE: "yellow"}
 MOST_FINDINGS = 8
 MOST_LINES = 9
@@ -45,29 +45,29 @@ class TerminalProgress:
         self._live: Status | None = None
         self._began = time.monotonic()
         self._said = self._began
-        self._unsaid = ""
+        self._unsaid = Text()
 
     def stage(self, stage: Stage, title: str) -> None:
         self.close()
-        self._unsaid = f"[bold]{stage.value:<9}[/] {escape(words.plain(self._say(without_secrets(title))))}"
+        self._unsaid = Text.assemble((f"{stage.value:<9}", "bold"), f" {self._plain(title)}")
         if self._console.is_terminal:
             self._live = self._console.status(self._unsaid)
             self._live.start()
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
         share = f" {100 * done // total:3d} %" if total else ""
-        line = f"{time.monotonic() - self._began:6.0f} s{share}  {words.plain(self._say(without_secrets(text)))}"
+        line = f"{time.monotonic() - self._began:6.0f} s{share}  {self._plain(text)}"
         if self._live:
-            self._live.update(escape(line[: self._console.width - 4]))
+            self._live.update(Text(line[: self._console.width - 4]))
         elif time.monotonic() - self._said >= LOG_EVERY_S:
             self._said = time.monotonic()
             if self._unsaid:
                 self._console.print(self._unsaid)
-                self._unsaid = ""
-            self._console.print(escape(line))
+                self._unsaid = Text()
+            self._console.print(Text(line))
 
     def note(self, text: str) -> None:
-        self._console.print(escape(words.plain(self._say(without_secrets(text)))))
+        self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
         self.update(f"{result.id}: {words.SAID[result.outcome]}")
@@ -77,6 +77,9 @@ class TerminalProgress:
         if self._live:
             self._live.stop()
             self._live = None
+
+    def _plain(self, text: str) -> str:
+        return words.plain(self._say(without_secrets(text)))
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,7 @@ def show(report: Report, phrases: Phrases = ENGLISH) -> None:
     screen = _Screen(Console(highlight=False, width=_width()), phrases.say, phrases.labelled)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
     for stage in stages:
-        line = f"[bold]{stage.value:<9}[/] {escape(screen.say(words.counted_of(report, stage)))}"
-        _print(screen, line)
+        _print(screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}")
     if Stage.REPO not in stages:
         for result in report.results:
             if result.outcome in {Outcome.PASS, Outcome.SKIP} and result.findings and result.settled:
@@ -114,14 +116,11 @@ def show_everything(report: Report, phrases: Phrases = ENGLISH) -> None:
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
-            screen.console.print(f"\n[bold]{stage.value}[/]")
+            screen.console.print(Text(f"\n{stage.value}", style="bold"))
         for alike in _with_one_reason(results):
             _result(screen, alike[0], others=len(alike) - 1)
             if words.is_wrong(alike[0]):
-                _print(
-                    screen,
-                    Padding(f"[dim]{screen.say('why'):<10}{escape(screen.say(alike[0].why))}[/]", (0, 0, 0, 6)),
-                )
+                _print_below(screen, Text(f"{screen.say('why'):<10}{screen.say(alike[0].why)}", style="dim"))
     _metrics(screen, report, most=len(report.metrics))
     _verdict(screen, report)
 
@@ -131,9 +130,9 @@ def _verdict(screen: _Screen, report: Report) -> None:
     screen.console.print()
     colour = COLOURS[report.verdict]
     verdict = screen.labelled("Verdict", screen.say(words.headline(report)))
-    _print(screen, f"[bold {colour}]{escape(verdict)}[/]{escape(warned)}")
-    _print(screen, f"[dim]{escape(screen.say(words.counted(report)))}[/]")
-    _print(screen, escape(screen.labelled("Next", screen.say(words.next_step(report)))))
+    _print(screen, (verdict, Style(color=colour, bold=True)), warned)
+    _print(screen, (screen.say(words.counted(report)), "dim"))
+    _print(screen, screen.labelled("Next", screen.say(words.next_step(report))))
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
@@ -145,7 +144,17 @@ def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResu
     return map(tuple, groups.values())
 
 
-def _print(screen: _Screen, shown: RenderableType) -> None:
+def _print(screen: _Screen, *parts: str | tuple[str, str | Style]) -> None:
+    """Print texts, those in pairs in their style. None is read as markup: a repair has to stay what it is."""
+    _render(screen, Text.assemble(*parts))
+
+
+def _print_below(screen: _Screen, shown: RenderableType) -> None:
+    """Print indented, below the line of its check."""
+    _render(screen, Padding(shown, (0, 0, 0, 6)))
+
+
+def _render(screen: _Screen, shown: RenderableType) -> None:
     """Print without the blanks that fill the lines up."""
     for line in screen.console.render_lines(shown, pad=False):
         text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
@@ -163,20 +172,20 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     title = wrapped(
         screen.say(f"and {others} more" if others else result.title), max(screen.console.width - left, 12)
     )
-    hung = f"\n{'':<{left}}".join(map(escape, title))
-    _print(screen, f"  {mark} {result.id:<28} {hung}")
+    hung = f"\n{'':<{left}}".join(title)
+    _print(screen, "  ", mark, f" {result.id:<28} {hung}")
     if result.because:
-        _print(screen, Padding(f"[dim]{escape(words.plain(screen.say(result.because)))}[/]", (0, 0, 0, 6)))
+        _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        _print(screen, Padding(_finding(screen, result, finding), (0, 0, 0, 6)))
+        _print_below(screen, _finding(screen, result, finding))
     if len(found) > MOST_FINDINGS:
         _print(
             screen,
             "      " + screen.say(f"and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report"),
         )
     if words.is_wrong(result) and found:
-        _print(screen, f"      [dim]{screen.labelled('more', f'npu-adapter explain {result.id}')}[/]")
+        _print(screen, "      ", (screen.labelled("more", f"npu-adapter explain {result.id}"), "dim"))
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
@@ -192,7 +201,7 @@ def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
         ("fix", screen.say(finding.fix) if grave else ""),
     ):
         if text:
-            table.add_row(screen.say(name), escape(words.plain(text)))
+            table.add_row(Text(screen.say(name)), Text(words.plain(text)))
     return table
 
 
@@ -201,7 +210,7 @@ def _metrics(screen: _Screen, report: Report, most: int) -> None:
     shown: dict[object, str] = {}
     for name, value in report.metrics.items():
         if isinstance(value, dict) and "value" in value:
-            shown.setdefault(value["value"], f"  {escape(name):<26} {escape(screen.say(_estimate(value)))}")
+            shown.setdefault(value["value"], f"  {name:<26} {screen.say(_estimate(value))}")
     for line in list(shown.values())[:most]:
         _print(screen, line)
 
