@@ -32,12 +32,8 @@ RENAMED = re.compile(r"(?:did you mean|write) (?P<new>--[a-z][\w-]*)\??")
 REMOVED = ("remove it", "take it out")
 
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
-REPAIRED = {
-    SYNTAX_CHECK: "line ends, byte order mark, executable bit",
-    REQUIREMENTS_CHECK: "remove packages that the environment provides",
-    **{check: title for check, title, _ in LAUNCH_REPAIRS},
-}
-"""The titles of the repairs, by check."""
+REPAIRED = frozenset({SYNTAX_CHECK, REQUIREMENTS_CHECK, *(check for check, _, _ in LAUNCH_REPAIRS)})
+"""The checks of which some findings can be repaired."""
 
 
 def proposals(
@@ -65,7 +61,7 @@ def left_alone(results: Iterable[CheckResult], changed: Collection[str] = ()) ->
     `changed` are the paths whose working copy differs from the commit.
     """
     return tuple(
-        f"not repaired for {result.id} ({REPAIRED[result.id]}): {_why_not(result, changed)}"
+        _not_repaired(result, changed)
         for result in results
         if result.outcome in {Outcome.FAIL, Outcome.WARN} and result.id in REPAIRED
     )
@@ -83,16 +79,14 @@ def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
     return tuple(check for check in wrong if check in REPAIRED)
 
 
-def _why_not(result: CheckResult, changed: Collection[str]) -> str:
+def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
     path = contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
     if path in changed:
-        return f"{path} has uncommitted changes: commit or stash them first"
-    only = (
-        ""
-        if result.id in {SYNTAX_CHECK, REQUIREMENTS_CHECK}
-        else f"only plain words of the vllm command in {NAME} are; "
-    )
-    return only + next((f"by hand: {finding.fix}" for finding in result.findings if finding.fix), "see the check")
+        return f"not repaired for {result.id}: {path} has uncommitted changes: commit or stash them first"
+    by_hand = next((finding.fix for finding in result.findings if finding.fix), "")
+    if by_hand:
+        return f"not repaired for {result.id}; by hand: {by_hand}"
+    return f"not repaired for {result.id}: npu-adapter explain {result.id} says how"
 
 
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:

@@ -84,6 +84,11 @@ def no_tls(server: ServerCommand) -> str:
     return "remove --ssl-certfile and --ssl-keyfile"
 
 
+def own_model_path(number: int) -> str:
+    """What to do about a line of deploy.sh that gives MODEL_PATH another value."""
+    return f"take line {number} out: it puts another value into the MODEL_PATH that the service sets"
+
+
 def _in_python(server: ServerCommand) -> bool:
     return bool(server.argv) and server.argv[0].startswith(calls.CALL)
 

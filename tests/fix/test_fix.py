@@ -203,10 +203,17 @@ def test_names_end_where_the_run_saw_them_end(tmp_path: Path, rest: str):
 def test_what_is_left_alone_is_said() -> None:
     wrong = [result("plan/port"), result("plan/served-name", Outcome.WARN)]
     said = left_alone([*wrong, result("plan/flags"), result("plan/host", Outcome.PASS)])
-    assert ["plan/port" in said[0], "plan/served-name" in said[1], "plan/flags" in said[2], len(said)] == [
-        *(True, True, True),
-        3,
-    ]
+    assert said == tuple(
+        f"not repaired for {id_}: npu-adapter explain {id_} says how"
+        for id_ in ("plan/port", "plan/served-name", "plan/flags")
+    )
+
+
+@pytest.mark.parametrize(
+    "by_hand", ["write --dtype float16", "write a number from 0 to 1", "add --tool-call-parser NAME"]
+)
+def test_a_repair_by_hand_is_given_without_a_reason_that_is_not_its_own(by_hand: str) -> None:
+    assert left_alone([flags(x=by_hand)]) == (f"not repaired for plan/flags; by hand: {by_hand}",)
 
 
 def test_uncommitted_changes_are_the_reason_where_there_are_any() -> None:

@@ -10,6 +10,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.plan.records import LaunchPlan, ServerCommand
+from healthcheck.plan.repairs import own_model_path
 from healthcheck.plan.script import deploy_sh, quotes
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.servers.served import STARTED, is_within, line_of, served, unresolved
@@ -90,6 +91,7 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     shown = quoted(model) if model else "empty"
     seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
+    fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         yield unresolved(
             plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, QUOTED_CHARACTERS)} are"
@@ -98,16 +100,27 @@ def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> 
         yield fail(
             expected="the weights in $MODEL_PATH",
             seen=seen,
-            fix='name "$MODEL_PATH" as the model',
-            where=line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
+            fix=fix,
+            where=where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
         )
     elif model != plan.model_path and server.engine != "llama.cpp":
         yield warn(
             expected="the weights in $MODEL_PATH itself",
             seen=seen,
-            fix='name "$MODEL_PATH" as the model, unless the weights are uploaded in that subfolder',
+            fix=f"{fix}, unless the weights are uploaded in that subfolder",
             where=line_of(plan, "MODEL_PATH"),
         )
+
+
+def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, str]:
+    """How the weights become the model, and where; they are named already if MODEL_PATH was given another value."""
+    given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
+    if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
+        return 'name "$MODEL_PATH" as the model', ""
+    number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
+    if number:
+        return own_model_path(number), deploy_sh.place(number)
+    return f"leave MODEL_PATH as the service sets it; here it became {quoted(given)}", ""
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:

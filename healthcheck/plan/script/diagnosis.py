@@ -10,7 +10,7 @@ from healthcheck import contract
 from healthcheck.plan.dry_run.stubbed_machine import IMAGE_PACKAGES
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
-from healthcheck.plan.repairs import is_of_the_image, remedy
+from healthcheck.plan.repairs import is_of_the_image, own_model_path, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
@@ -199,7 +199,7 @@ def _overwritten(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not plan.run.exit_status or not number or number > stop.line or not trace.asks(plan, _MODEL_PATH):
         return None
     return Ending(
-        fix=f"take line {number} out: it puts another value into the MODEL_PATH that the service sets",
+        fix=own_model_path(number),
         where=deploy_sh.place(number),
     )
 
