@@ -14,7 +14,7 @@ from healthcheck.errors import UsageError
 from healthcheck.language import phrases_of_the_process
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Reference, Weights
 from healthcheck.progress import Progress
-from healthcheck.records import Report, Stage, verdict_of
+from healthcheck.records import Report, Stage, Verdict, verdict_of
 
 _DEFAULT = NumericsSettings(url="")
 
@@ -69,8 +69,12 @@ def run(options: argparse.Namespace) -> int:
         reference.keep(folder, measured)
         reproduction.keep(folder, report.results)
         if not (options.quiet or options.json == output.STDOUT):
-            say = phrases_of_the_process().say
-            print(say(f"Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})"))
+            phrases = phrases_of_the_process()
+            if report.verdict is Verdict.READY:
+                offer = f"Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})"
+                print(phrases.say(offer))
+            else:
+                print(phrases.labelled("Run folder", str(folder)))
     return published.status
 
 

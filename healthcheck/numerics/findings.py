@@ -11,6 +11,8 @@ from healthcheck.numerics.records import Api, NumericsRun, Relation
 from healthcheck.numerics.reproduction import EVIDENCE, place
 from healthcheck.records import JsonValue
 
+LAUNCH_LINE = "the command that launches the server (the vllm serve line of deploy.sh)"
+"""Where an option goes that a repair names."""
 _AGAIN = "npu-adapter numerics URL --pairs 40 asks four times as many"
 
 

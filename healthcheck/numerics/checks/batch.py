@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
-from healthcheck.numerics.findings import judged
+from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
 
@@ -41,5 +41,5 @@ def batch(run: NumericsRun) -> Findings:
     in a batch of 3: -0.12
     ```
     """
-    fix = "try --enforce-eager; if that is sound, leave this size out of cudagraph_capture_sizes"
+    fix = f"try --enforce-eager in {LAUNCH_LINE}; if that is sound, leave this size out of cudagraph_capture_sizes"
     yield from judged(run, {Relation.BATCH, Relation.MIXED_LENGTHS}, fix=fix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, unsettled
-from healthcheck.numerics.findings import judged
+from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import Api, NumericsRun, Relation
 from healthcheck.records import Finding, Stage
 
@@ -48,7 +48,7 @@ def length(run: NumericsRun) -> Findings:
         yield from judged(
             run,
             {Relation.AT_EDGE},
-            fix="try --enforce-eager; then a --max-model-len below the length that goes wrong",
+            fix=f"try --enforce-eager in {LAUNCH_LINE}; then a --max-model-len below the length that goes wrong",
         )
 
 

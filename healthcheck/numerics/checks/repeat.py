@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
-from healthcheck.numerics.findings import judged
+from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
 
@@ -40,5 +40,5 @@ def repeat(run: NumericsRun) -> Findings:
     alone, again: -0.11
     ```
     """
-    fix = "try --enforce-eager; then compare the two requests of the evidence"
+    fix = f"try --enforce-eager in {LAUNCH_LINE}; then compare the two requests of the evidence"
     yield from judged(run, {Relation.AGAIN, Relation.AFTER_ABORT}, fix=fix)
