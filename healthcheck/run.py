@@ -43,6 +43,7 @@ class Request:
         staged: what is staged is judged in place of the commit, as `git commit` would take it in.
         waived: ids of checks that are not to run, each with who asked for that and why; a report names them.
         settings: the repository's file whose settings were taken, "" if it has none.
+        own_settings: whether the repository's settings count, and so whether they can be read.
         out: the report folder.
         environment: variables that the launch gets beside those that every launch gets.
         deadline_s: how long a launch may take to answer; the service's own deadline is unknown.
@@ -65,6 +66,7 @@ class Request:
     ahead: str = ""
     waived: Mapping[str, str] = field(default_factory=dict)
     settings: str = ""
+    own_settings: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     deadline_s: float = 1800.0
     weight_limit_bytes: int = contract.MAX_WEIGHT_BYTES

@@ -102,6 +102,8 @@ class Verification:
         submission = read_submission(
             asked.root, stack=asked.stack or None, pending=asked.pending, staged=asked.staged
         )
+        if not asked.own_settings:
+            submission = replace(submission, unread_settings=())
         self._run.provenance |= {"repository": str(submission.root), "commit": submission.commit}
         self._run.uncommitted = UNCOMMITTED if submission.pending else ""
         self._changed = () if submission.pending else submission.changed

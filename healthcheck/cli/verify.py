@@ -236,6 +236,7 @@ def requested(options: argparse.Namespace) -> Request:
         staged=options.staged,
         waived=_waived(options.skip, settings),
         settings=settings.file,
+        own_settings=not options.no_settings,
         environment=dict(map(variable, options.env)),
         deadline_s=options.deadline,
         weight_limit_bytes=limit,

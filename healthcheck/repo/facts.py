@@ -16,6 +16,7 @@ from healthcheck import contract, files, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.model_card import Card, read_card
+from healthcheck.repo.settings import Problem, problems
 from healthcheck.repo.shells import Parse
 from healthcheck.repo.tree import read_inside
 
@@ -78,6 +79,7 @@ class Submission:
         texts: requirements.txt and the files of the repository that it includes.
         stack: the chosen row of the version matrix.
         parses: the results of the shells' own parsers for deploy.sh.
+        unread_settings: the files of settings in the folder itself that are not TOML.
     """
 
     root: Path
@@ -101,6 +103,7 @@ class Submission:
     parses: tuple[Parse, ...]
     stack: str
     card: Card
+    unread_settings: tuple[Problem, ...]
 
     def text(self, path: str) -> Text | None:
         """One of the gathered text files."""
@@ -213,6 +216,7 @@ def _submission(root: Path, files: _Files, found: _Found, stack: str | None) -> 
         parses=shells.parse(deploy_sh.data) if deploy_sh.data else (),
         stack=stack or _generated_for(files),
         card=read_card(_entry(files, "README.md").data),
+        unread_settings=problems(root),
     )
 
 

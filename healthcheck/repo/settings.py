@@ -5,8 +5,10 @@ They stand in pyproject.toml, as `[tool.npu-adapter]`, or in adapter.toml, as `[
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +26,8 @@ PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapt
 MAX_BYTES = 1024**2
 TEXTS = ("task", "stack", "npu")
 KEYS = (*TEXTS, "npus", "skip")
+_CONFLICT = "<<<<<<<"
+_LINE = re.compile(r"at line (\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +47,30 @@ class Settings:
     skip: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A file that is not TOML.
+
+    Attributes:
+        line: where that shows, and `text` what stands there.
+        reason: what the parser says.
+        conflict: the line is a marker of git, between two versions of the lines after it.
+    """
+
+    file: str
+    line: int
+    text: str
+    reason: str
+    conflict: bool
+
+
 def read_settings(root: Path) -> Settings:
-    """The settings of the repository in a folder.
+    """The settings of the repository in a folder, without those of a file that is not TOML.
+
+    repo/settings-parse fails for such a file.
 
     Raises:
-        UsageError: a file is not TOML, both files have settings, or one is not known or of the wrong kind.
+        UsageError: both files have settings, or one is not known or of the wrong kind.
     """
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
@@ -61,13 +84,39 @@ def _table(file: Path, path: tuple[str, ...]) -> object:
     """The table in the file, None if there is none."""
     if not file.is_file():
         return None
-    try:
-        found: object = tomllib.loads(read_bounded(file, MAX_BYTES).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{file.name} is not TOML: {error}") from error
+    found: object = _loaded(read_bounded(file, MAX_BYTES))
     for word in path:
         found = found.get(word) if isinstance(found, dict) else None
     return found
+
+
+def problems(root: Path) -> tuple[Problem, ...]:
+    """The files of a folder that may have settings and are not TOML."""
+    found = []
+    for name in PLACES:
+        with suppress(UsageError):  # read_settings raises it
+            data = read_bounded(root / name, MAX_BYTES) if (root / name).is_file() else b""
+            reason = _loaded(data)
+            found += [_problem(name, data, reason)] if isinstance(reason, str) else []
+    return tuple(found)
+
+
+def _problem(file: str, data: bytes, reason: str) -> Problem:
+    lines = data.decode("utf-8", "replace").split("\n")
+    marked = next((number for number, line in enumerate(lines, 1) if line.startswith(_CONFLICT)), 0)
+    named = _LINE.search(reason)
+    line = marked or (int(named[1]) if named else len("\n".join(lines).rstrip().split("\n")))
+    return Problem(file=file, line=line, text=lines[line - 1], reason=reason, conflict=bool(marked))
+
+
+def _loaded(data: bytes) -> dict[str, object] | str:
+    """The tables of a file, or why it is not TOML."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 (at line {data[: error.start].count(10) + 1})"
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return str(error)
 
 
 def _settings(file: str, table: object) -> Settings:

@@ -73,13 +73,64 @@ def test_without_a_file_there_are_none(tmp_path: Path) -> None:
         ("[tool.npu-adapter]\nskip = ['plan/port']", "skip is a table of checks with their reasons"),
         ("[tool.npu-adapter.skip]\n'plan/port' = ' '", "plan/port is left out without a reason"),
         ("[tool]\nnpu-adapter = 1", "is not a table"),
-        ("[tool", "pyproject.toml is not TOML"),
     ],
 )
 def test_a_slip_is_named(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(UsageError, match=said):
         read_settings(tmp_path)
+
+
+CONFLICT = """dtype = "float16"
+<<<<<<< HEAD
+max_model_len = 512
+=======
+max_model_len = 1024
+>>>>>>> the template 0.2.0
+
+[npu-adapter]
+task = "rerank"
+"""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize(
+    ("name", "text", "line", "quoted", "fix"),
+    [
+        ("adapter.toml", CONFLICT, 2, "<<<<<<< HEAD", "<<<<<<<"),
+        ("adapter.toml", "dtype = \nnpus = 2\n", 1, "dtype =", "adapter.toml"),
+        ("adapter.toml", "# ok\nextra_args = [\n", 2, "extra_args = [", "adapter.toml"),
+        ("pyproject.toml", "[tool.npu-adapter]\nstack = ‘0.18.0’\n", 2, "‘0.18.0’", "pyproject.toml"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_a_finding_with_its_line(
+    name: str, text: str, line: int, quoted: str, fix: str, committed: bool, language: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("NPU_ADAPTER_LANG", language)
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, **({name: text} if committed else {})})
+    (root / name).write_text(text, encoding="utf-8")
+    status, report = verified(root, tmp_path, "--until", "repo")
+    assert status == 1
+    (check,) = (check for check in report["checks"] if check["outcome"] == "fail")
+    assert check["id"] == "repo/settings-parse"
+    assert f"({name}:{line})" in check["detail"]
+    assert quoted in check["detail"]
+    assert "unknown" in check["detail"], "what the file would have set is unknown"
+    assert fix in check["fix"]
+    said = capsys.readouterr().out
+    assert f"{name}:{line}" in said
+    assert quoted in said
+    assert verified(root, tmp_path, "--until", "repo", "--no-settings")[0] == 0
+
+
+def test_the_conflict_of_an_update_is_named_as_one(tmp_path: Path) -> None:
+    root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "adapter.toml": CONFLICT})
+    _, report = verified(root, tmp_path, "--until", "repo")
+    (check,) = (check for check in report["checks"] if check["outcome"] == "fail")
+    assert "conflict" in check["detail"]
+    assert "task" in check["detail"]
 
 
 def test_two_files_are_one_too_many(tmp_path: Path) -> None:

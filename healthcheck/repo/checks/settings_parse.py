@@ -1,0 +1,53 @@
+"""repo/settings-parse: the files of settings are TOML."""
+
+from __future__ import annotations
+
+from healthcheck.check import Findings, check, fail
+from healthcheck.processes import shortened
+from healthcheck.records import Stage
+from healthcheck.repo.facts import Submission
+
+
+@check(
+    "repo/settings-parse",
+    "adapter.toml and pyproject.toml are TOML",
+    stage=Stage.REPO,
+    why="The template's adapter starts no server from an adapter.toml that it cannot read.",
+)
+def settings_parse(submission: Submission) -> Findings:
+    """The template's adapter reads adapter.toml at every start. A verification reads its own settings from that
+    file or from pyproject.toml: task, stack, NPUs, checks to leave out. The files of the folder are read, whether
+    they are committed or not; `--no-settings` ignores both.
+
+    The check fails for a file that is not TOML, and names the line. Where `npu-adapter update` left a conflict,
+    that is the line with `<<<<<<<`. What the file sets is then unknown, and the other checks run without it.
+
+    Repair: correct that line. Of a conflict, keep one of the versions, and delete the lines that git added.
+
+    Example:
+    ```toml adapter.toml
+    <<<<<<< HEAD
+    max_model_len = 8192
+    =======
+    max_model_len = 16384
+    >>>>>>> the template 0.2.0
+    ```
+
+    Use instead:
+
+    ```toml adapter.toml
+    max_model_len = 8192
+    ```
+    """
+    for found in submission.unread_settings:
+        wrong = "a conflict of a merge begins there" if found.conflict else found.reason
+        yield fail(
+            expected="a file that is TOML",
+            seen=f"{wrong}: {shortened(found.text)}; what the file sets, such as task, stack, npu and skip, is "
+            "unknown, and was not taken",
+            fix="keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
+            "and with ======="
+            if found.conflict
+            else f"correct line {found.line} of {found.file}",
+            where=f"{found.file}:{found.line}",
+        )
