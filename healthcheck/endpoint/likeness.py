@@ -55,9 +55,7 @@ def _matcher(one: str, other: str) -> SequenceMatcher[str]:
 
 
 def loses(text: str, whole: str) -> str:
-    """The characters that `text` lacks, if it is `whole` with some left out; "" if it is not, or only shorter."""
-    if whole.startswith(text):
-        return ""
+    """The characters that `text` lacks, if it is `whole` with some left out; "" if it is not."""
     lost, place = [], 0
     for character in whole:
         if place < len(text) and text[place] == character:

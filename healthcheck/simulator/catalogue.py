@@ -79,6 +79,8 @@ _ALL = (
     _fault("mojibake", "unicode", "UTF-8 taken for Latin-1", on_stream=streams.mojibake),
     _fault("drops-characters", "unicode", "characters that are split between two tokens are dropped from streams",
            on_stream=streams.dropped_characters),
+    _fault("drops-non-ascii", "unicode", "characters of several bytes are dropped from streams",
+           on_stream=streams.ascii_only),
     _fault("ignores-max-tokens", "max-tokens", "max_tokens is ignored",
            on_request=lambda r: with_fields(r, max_tokens=max(200, int(r.number_of("max_tokens", 0))))),
     _fault("caps-output", "max-tokens", "answers are cut at 100 tokens whatever max_tokens is",

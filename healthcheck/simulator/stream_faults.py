@@ -114,6 +114,10 @@ def dropped_characters(stream: Stream) -> Stream:
     return edited_text(stream, lambda text: "".join(char for char in text if not _in_two_tokens(char)))
 
 
+def ascii_only(stream: Stream) -> Stream:
+    return edited_text(stream, lambda text: "".join(filter(str.isascii, text)))
+
+
 def _in_two_tokens(char: str) -> bool:
     """Whether a character is a rare one: emoji, and each third Chinese one."""
     return ord(char) > 0xFFFF or (ord(char) > 0x2000 and ord(char) % 3 == 0)

@@ -313,6 +313,44 @@ def test_replaced_characters_are_those_of_the_plain_answer(text: str, whole: str
     assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
 
 
+CHINESE = "他的哥哥记得灯塔。\n地图在桌子上。"
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "outcome"),
+    [
+        ("", CHINESE, Outcome.FAIL),
+        ("\n", CHINESE, Outcome.FAIL),
+        ("Sure:", f"Sure: {CHINESE}", Outcome.FAIL),
+        ("1. \n2.", "1. 你好\n2. 世界", Outcome.FAIL),
+        (" lamp and map", "灯塔 lamp and map", Outcome.FAIL),
+        ("他的哥哥", CHINESE, Outcome.PASS),
+        ("", f"Sure: {CHINESE}", Outcome.PASS),
+        ("He says: ", "He says: 你\ufffd", Outcome.PASS),
+        ("", "", Outcome.SKIP),
+        ("Nothing foreign.", "Nothing foreign at all.", Outcome.SKIP),
+    ],
+)
+def test_characters_are_lost_though_nothing_else_is_left(text: str, whole: str, outcome: Outcome) -> None:
+    foreign = Foreign(streams=(streamed(text),) * 2, plains=(plain({"content": whole}),) * 2)
+    assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("second", "whole_again"),
+    [
+        (streamed(CHINESE), CHINESE),
+        (streamed(""), "灯塔在海边。"),
+        (Exchange(error="no event within 30 s", sent={"stream": True, "max_tokens": 32}), CHINESE),
+    ],
+    ids=["the second stream has them", "the second plain answer is another", "the second stream never came"],
+)
+def test_characters_are_lost_only_if_they_are_lost_each_time(second: Exchange, whole_again: str) -> None:
+    plains = (plain({"content": CHINESE}), plain({"content": whole_again}))
+    foreign = Foreign(streams=(streamed(""), second), plains=plains)
+    assert checks.unicode.judge(interview(streamed(), foreign=foreign)).outcome is Outcome.PASS
+
+
 def test_blanks_are_no_text() -> None:
     assert checks.stream.judge(interview(streamed(" \n ", deltas=3))).outcome is Outcome.FAIL
 
