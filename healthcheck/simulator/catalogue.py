@@ -87,6 +87,8 @@ _ALL = (
            on_generation=outputs.capped),
     _fault("hides-truncation", "max-tokens", "a truncated answer says finish_reason stop",
            on_generation=outputs.never_cut),
+    _fault("always-length", "max-tokens", "every answer says finish_reason length",
+           on_generation=outputs.always_cut),
     _fault("limit-counts-prompt", "max-tokens", "max_tokens counts the prompt too, which usage hides",
            on_generation=outputs.less_the_prompt),
     _fault("special-tokens", "stop-or-eos", "the end-of-turn token is in the text", on_generation=outputs.runs_on),

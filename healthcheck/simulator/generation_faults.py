@@ -25,6 +25,10 @@ def never_cut(generation: Generation, _: Request) -> Generation:
     return replace(generation, finish="stop")
 
 
+def always_cut(generation: Generation, _: Request) -> Generation:
+    return replace(generation, finish="length")
+
+
 def only_reasoning(generation: Generation, _: Request) -> Generation:
     return replace(generation, tokens=(), reasoning=generation.reasoning + generation.tokens)
 

@@ -109,6 +109,60 @@ def test_truncation_by_the_servers_own_limit_and_by_the_end_of_the_context() -> 
         assert checks.max_tokens.judge(facts).outcome is outcome
 
 
+def cut_at(made: int, *, limit: int, prompt: int = 40, text: str = "15 + 2 = 17. The answer is 17.") -> Exchange:
+    usage = Usage(prompt_tokens=prompt, completion_tokens=made)
+    return replace(streamed(text, finish_reason="length", usage=usage), sent={"stream": True, "max_tokens": limit})
+
+
+FULL = cut_at(264, limit=264, text="word " * 264)
+
+
+@pytest.mark.parametrize(
+    ("solved", "long", "outcome"),
+    [
+        (cut_at(15, limit=264), FULL, Outcome.FAIL),
+        (cut_at(264, limit=264), FULL, Outcome.PASS),
+        (cut_at(15, limit=264, text="数学 " * 80), FULL, Outcome.PASS),
+        (cut_at(15, limit=264, prompt=497), cut_at(242, limit=264, prompt=270), Outcome.PASS),
+        (
+            replace(cut_at(15, limit=264), completion=streamed(finish_reason="length", usage=None).completion),
+            FULL,
+            Outcome.PASS,
+        ),
+    ],
+    ids=[
+        "ended by itself",
+        "filled",
+        "counted by words",
+        "the end of the context",
+        "not counted",
+    ],
+)
+def test_an_answer_that_nothing_cut_does_not_say_length(solved: Exchange, long: Exchange, outcome: Outcome) -> None:
+    facts = interview(
+        streamed(), streams=(streamed(),), limited=streamed("one two"), long=long, stories=(streamed(), solved)
+    )
+    result = checks.max_tokens.judge(facts)
+    assert result.outcome is outcome
+    assert all("17." in finding.seen and "15 of max_tokens=264" in finding.seen for finding in result.findings)
+
+
+def test_a_limit_of_the_servers_own_is_told_from_an_answer_that_nothing_cut() -> None:
+    capped = cut_at(15, limit=264)
+    facts = interview(
+        streamed(), streams=(streamed(),), limited=streamed("one two"), long=capped, stories=(capped,)
+    )
+    assert "which seems to be 15" in checks.max_tokens.judge(facts).findings[0].fix
+
+
+def test_thoughts_that_are_kept_back_and_not_counted_fill_max_tokens() -> None:
+    thoughts = cut_at(0, limit=16, text="")
+    facts = interview(
+        streamed(), streams=(thoughts,), limited=thoughts, long=FULL, stories=(streamed(), cut_at(15, limit=264))
+    )
+    assert checks.max_tokens.judge(facts).outcome is Outcome.PASS
+
+
 def test_a_stop_string_at_the_end_of_the_text_was_obeyed() -> None:
     for text, outcome in (("one two", Outcome.PASS), ("one two three", Outcome.PASS), (WORDS, Outcome.WARN)):
         facts = interview(streamed(), stopped=streamed(text), stop_word="three")

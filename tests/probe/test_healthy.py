@@ -230,6 +230,26 @@ def test_an_answer_that_is_cut_says_why(run: ProbeRun, change: Change, outcome: 
     assert named in result.findings[0].seen
 
 
+def test_answers_that_nothing_cut_are_not_told_to_reason_less(run: ProbeRun) -> None:
+    def says_length(each: Sample) -> Sample:
+        return replace(each, text="2+15=17. The answer is 17.", finish_reason="length", completion_tokens=15)
+
+    always = judged(rewritten(run, says_length), "truncated")
+    assert told(always) == "skip, open"
+    (finding,) = always.findings
+    assert '120 of 120 have finish_reason "length" after fewer tokens; one after 15,' in finding.seen
+    assert "The answer is 17." in finding.seen
+    assert "reasoning" not in finding.fix
+    assert "endpoint/max-tokens" in finding.fix
+
+
+@pytest.mark.parametrize(("tokens", "text"), [(4096, "so"), (None, "so"), (900, LOOP)])
+def test_answers_that_may_go_on_are_told_to_have_been_cut(run: ProbeRun, tokens: int | None, text: str) -> None:
+    cut = rewritten(run, lambda each: replace(says(text, "length")(each), completion_tokens=tokens))
+    (finding,) = judged(cut, "truncated").findings
+    assert "were cut at max_tokens=4096" in finding.seen
+
+
 def test_thoughts_that_end_in_other_answers_show_what_the_cut_ones_are(run: ProbeRun) -> None:
     """A template that opens `<think>` in the prompt: only `</think>` is ever seen."""
     lengthy = " ".join(DICE.choices(WORDS, k=1500))

@@ -16,6 +16,7 @@ from healthcheck.wire.client import Exchange
 _CONTEXT_STEP = 64
 _COUNTED_OVER = 1.25
 """A gateway that counts by another tokenizer counts more or less than the engine made."""
+_CLEARLY_FEWER = 0.5
 _SHARE = 0.25
 """A short answer with fewer characters per token than this share of a long one's was cut."""
 
@@ -30,14 +31,15 @@ _SHARE = 0.25
 )
 def max_tokens(interview: Interview) -> Findings:
     """An answer has at most max_tokens tokens; if that limit cuts it, finish_reason is "length". Nothing else may
-    cut it: some servers have their own limit (16, 128 or 512 tokens), others count the prompt too.
+    cut it: some servers have their own limit (16, 128 or 512 tokens), others count the prompt too. An answer that
+    ended by itself says "stop".
 
     The check looks for limits up to 264 tokens. On a server that generates more than 30 tokens per second, it looks
     as far as nine seconds allow, at most 520 tokens.
 
     Repair: pass max_tokens on to the engine; raise the server's own limit on new tokens.
     Simulated by: npu-adapter simulate --fault ignores-max-tokens (caps-output, hides-truncation,
-    limit-counts-prompt)
+    limit-counts-prompt, always-length)
 
     Example:
     The request has "max_tokens": 4:
@@ -72,9 +74,10 @@ def max_tokens(interview: Interview) -> Findings:
             return
     if interview.limited is None or interview.long is None:
         raise NotApplicable("no answer with a limit was asked for")
-    if finding := _hidden_cut(interview) or _cut_short(interview) or _equal_lengths(interview):
-        yield finding
-        return
+    for judged in (_hidden_cut, _cut_short, _equal_lengths, _not_cut):
+        if finding := judged(interview):
+            yield finding
+            return
     context = context_tokens(interview.models)
     for exchange in (interview.long, *interview.streams):
         if finding := _own_limit(interview, exchange, context):
@@ -168,6 +171,38 @@ def _equal_lengths(interview: Interview) -> Finding | None:
     )
 
 
+def _not_cut(interview: Interview) -> Finding | None:
+    """finish_reason "length" where nothing cut the answer.
+
+    Neither its tokens nor its bytes fill max_tokens; the server's own limit would have cut a longer answer too, and
+    the end of the context one that takes more of it. Where cut answers have no tokens, not all of them are counted.
+    """
+    counted = [(each, usage) for each in every_stream(interview) if (usage := _usage(interview, each))]
+    cut = [
+        (each, usage) for each, usage in counted if each.completion and each.completion.finish_reason == "length"
+    ]
+    if any(usage.completion_tokens == 0 for each, usage in cut if each is not interview.stopped):
+        return None
+    longest = max((usage.completion_tokens for _, usage in counted), default=0)
+    widest = max((_total(usage) for _, usage in counted), default=0)
+    for exchange, usage in cut:
+        made, limit = usage.completion_tokens, token_limit(exchange)
+        filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
+        if not filled and made < longest and _total(usage) < widest:
+            return fail(
+                expected=f'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself',
+                seen=f'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
+                f"{longest} tokens: {shown(said(exchange))}",
+                fix='report "length" only where max_tokens or the end of the context cut the answer',
+                where=request_of(exchange),
+            )
+    return None
+
+
+def _total(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
+
+
 def _own_limit(interview: Interview, exchange: Exchange, context: int | None) -> Finding | None:
     """A cut well before max_tokens, which the end of the context does not explain."""
     completion = exchange.completion
@@ -182,7 +217,7 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
         return (
             warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=request_of(exchange)) if few else None
         )
-    total = usage.prompt_tokens + made
+    total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.probe import runaway
-from healthcheck.probe.records import ProbeRun
+from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.shares import surely
 from healthcheck.probe.words import excerpt
 from healthcheck.records import Finding, Stage
 
 NEVER_ENDS = 0.5
+_CLEARLY_FEWER = 0.5
 
 
 @check(
@@ -30,7 +31,8 @@ def truncated(run: ProbeRun) -> Findings:
     If most answers are cut and show no end (a loop, an end-of-turn token in the text, a follow-up question by the
     model, pages about a school problem), the model never stops, and the check fails. If most are cut while
     reasoning, or a verbose model needs more than max_tokens, the accuracy says nothing about the deployment, and
-    the check is inconclusive. The samples of a problem count as one.
+    the check is inconclusive. So it is if most say "length" well before max_tokens, which endpoint/max-tokens
+    judges. The samples of a problem count as one.
 
     Repair: for a model that reasons, raise --max-tokens here, raise the context length that deploy.sh asks for, or
     turn reasoning off in the chat template. For a model that never stops, check eos_token_id in
@@ -56,16 +58,39 @@ def truncated(run: ProbeRun) -> Findings:
     reasoned = runaway.reasoning(run, cut)
     thoughts = {sample.order for sample in reasoned}
     endless = [sample for sample in cut if sample.order not in thoughts and runaway.endless(run, sample)]
-    told: Callable[..., Finding] = warn
-    if surely(endless, answered) > NEVER_ENDS:
-        told = fail
-    elif surely(cut, answered) > NEVER_ENDS:
-        told = unsettled
+    going_on = thoughts.union(sample.order for sample in endless)
+    most = run.settings.max_tokens
+    early = {each.order: each for each in cut if each.order not in going_on and _ends_early(each, most)}
+    undecided: Callable[..., Finding] = unsettled if surely(cut, answered) > NEVER_ENDS else warn
+    if early:
+        yield _said_length(undecided, tuple(early.values()), len(answered), most)
+    filled = [sample for sample in cut if sample.order not in early]
+    if not filled:
+        return
+    last = filled[0].text[-60:]
+    told = fail if surely(endless, answered) > NEVER_ENDS else undecided
     yield told(
         expected="answers that end before max_tokens",
-        seen=f"{len(cut)} of {len(answered)} were cut at max_tokens={run.settings.max_tokens}"
+        seen=f"{len(filled)} of {len(answered)} were cut at max_tokens={most}"
         f"{f', {len(reasoned)} of them while reasoning' if reasoned else ''}"
-        f"{f', {len(endless)} going on without end' if endless else ''}; one ends in {excerpt(cut[0].text[-60:])}",
+        f"{f', {len(endless)} going on without end' if endless else ''}; one ends in {excerpt(last)}",
         fix="give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token",
-        evidence={"cut": len(cut), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
+        evidence={"cut": len(filled), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
+    )
+
+
+def _ends_early(sample: Sample, max_tokens: int) -> bool:
+    return sample.completion_tokens is not None and sample.completion_tokens < _CLEARLY_FEWER * max_tokens
+
+
+def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered: int, max_tokens: int) -> Finding:
+    """Answers that say "length", though max_tokens did not cut them."""
+    first = early[0]
+    return told(
+        expected=f'finish_reason "length" only for answers of max_tokens={max_tokens}',
+        seen=f'{len(early)} of {answered} have finish_reason "length" after fewer tokens; one after '
+        f"{first.completion_tokens}, ending in {excerpt(first.text[-60:])}",
+        fix='if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
+        "length, or the limit that the server itself has",
+        evidence={"early": len(early), "of": answered},
     )
