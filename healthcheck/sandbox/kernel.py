@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
+import re
 import socket
 import struct
 from pathlib import Path
@@ -26,6 +28,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 _CAPABILITIES_3 = 0x20080522
+_MOUNT_SETATTR, _FROM_HERE, _RECURSIVE = 442, -100, 0x8000
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+"""A byte of a path in mountinfo."""
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -50,11 +55,34 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 
 def bind_read_only(source: str, target: str) -> None:
-    """Show a file or folder at a second place, read-only; flags that the kernel has locked on it are kept."""
+    """Show a file or folder at a second place, read-only with all that is mounted below it.
+
+    Raises:
+        OSError: part of it would stay writable.
+    """
     mount(source, target, flags=MS_BIND | MS_REC)
-    locked = os.statvfs(target).f_flag
+    wanted = struct.pack("4Q", MS_RDONLY | MS_NOSUID, 0, 0, 0)
+    attributes = ctypes.create_string_buffer(wanted, len(wanted))
+    if call(_MOUNT_SETATTR, _FROM_HERE, os.fsencode(target), _RECURSIVE, attributes, len(wanted)) < 0:
+        for place in _mounted(target):  # before Linux 5.12, or where a filter knows no such call
+            _remount_read_only(place)
+
+
+def _remount_read_only(place: str) -> None:
+    """Make one mount read-only; flags that the kernel has locked on it are kept."""
+    locked = os.statvfs(place).f_flag
     kept = sum(flag for bit, flag in _KEPT.items() if locked & bit)
-    mount("", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | kept)
+    mount("", place, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | kept)
+
+
+def _mounted(folder: str) -> list[str]:
+    """Every place where something is mounted, from a folder on down."""
+    top = os.fsencode(os.path.realpath(folder))
+    lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    places = [_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[4]) for line in lines]
+    if top not in places:
+        raise OSError(errno.EINVAL, f"{folder}: no mount of this name in /proc/self/mountinfo")
+    return [os.fsdecode(place) for place in places if place == top or place.startswith(top + b"/")]
 
 
 def enter_root(root: str) -> None:

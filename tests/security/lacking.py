@@ -1,6 +1,7 @@
 """Run a command as another user, or without what a kernel may lack: `python lacking.py WHAT,… COMMAND …`.
 
-WHAT is userns (no namespaces for anybody), landlock, listener (no filter that asks), ordinary (user 65534).
+WHAT is userns (no namespaces for anybody), landlock, listener (no filter that asks), mount_setattr, ordinary
+(user 65534).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ RULES = {
         Rule("clone", refuse(errno.EPERM), (Condition(0, NEW_USER, NEW_USER),)),
     ),
     "landlock": (Rule("landlock_create_ruleset", refuse(errno.ENOSYS)),),
+    "mount_setattr": (Rule("mount_setattr", refuse(errno.ENOSYS)),),
     "listener": (Rule("seccomp", refuse(errno.EBUSY), (Condition(1, 8, 8),)),),
 }
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,12 +151,20 @@ class Outcome:
 
 
 def attack(
-    setup: Setup, python: str, package: Path, repo: Path, weights: Path, temporary: Path, **more: object
+    setup: Setup,
+    python: str,
+    package: Path,
+    repo: Path,
+    weights: Path,
+    temporary: Path,
+    *,
+    before: Sequence[str] = (),
+    **more: object,
 ) -> Outcome:
-    """Dry-run it as the setup says, and look at what is left of it."""
+    """Dry-run it as the setup says, by a command that the words `before` start, and look at what is left of it."""
     libc = ctypes.CDLL(None)
     here = psutil.Process()
-    before = {child.pid for child in here.children(recursive=True)}
+    there = {child.pid for child in here.children(recursive=True)}
     scripts = HERE if package == PACKAGE else package
     lacks = ",".join([*setup.lacks, *(("ordinary",) if setup.ordinary else ())])
     job = {"repo": str(repo), "weights": str(weights), "mode": setup.mode, "wall_s": 4.0, **more}
@@ -166,10 +174,10 @@ def attack(
     assert libc.prctl(SUBREAPER, 1, 0, 0, 0) == 0
     try:
         done = subprocess.run(
-            [*command, python, "-I", str(scripts / "dry_run_one.py"), json.dumps(job)],
+            [*before, *command, python, "-I", str(scripts / "dry_run_one.py"), json.dumps(job)],
             env=environment, cwd="/", capture_output=True, text=True, timeout=180, check=False,
         )  # fmt: skip
-        strays = _strays(here, before)
+        strays = _strays(here, there)
     finally:
         libc.prctl(SUBREAPER, 0, 0, 0, 0)
     told = json.loads(done.stdout) if done.stdout.startswith("{") else {}
