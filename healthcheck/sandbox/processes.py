@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterable
@@ -93,12 +94,14 @@ def exists(pid: int) -> bool:
 
 def handles(pid: int) -> set[str]:
     """What a process has open, as its links in /proc say; none where it may not be looked at."""
-    found = set()
+    found: set[str] = set()
     try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+        numbers = os.listdir(f"/proc/{pid}/fd")
     except OSError:
         return found
+    for number in numbers:
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found.add(os.readlink(f"/proc/{pid}/fd/{number}"))
     return found
 
 

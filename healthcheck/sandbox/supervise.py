@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from healthcheck.sandbox import processes, seccomp, syscalls
+from healthcheck.sandbox import endpoints, processes, seccomp, syscalls
 from healthcheck.sandbox.protocol import RECORDER
 
 _RECEIVE, _SEND, _ADD_HANDLE = 0xC0502100, 0xC0182101, 0x40182103
@@ -25,7 +25,7 @@ _FROM_HERE = -100  # AT_FDCWD
 _PATH_BYTES = 4096
 _PAGE = 4096
 _CONNECT_S = 5.0
-_LISTENS = "0A"
+_MEANT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what the kernel connects to for these
 _CLOSES = 0o2000000  # O_CLOEXEC
 
 
@@ -96,6 +96,8 @@ class Supervisor:
     def _decide(self, asked: Question) -> bool:
         """Whether the kernel is to go on with the call; False where it was done, or is to do nothing.
 
+        A call with an address in memory never goes on: another thread changes what is there after we looked.
+
         Raises:
             OSError: the call is to fail with its error number.
         """
@@ -103,8 +105,10 @@ class Supervisor:
         if name in seccomp.SIGNALS:
             return self._signal(name, asked)
         if name == "connect":
-            return self._connect(asked)
-        return self._mode(name, asked)
+            self._connect(asked)
+        else:
+            self._mode(name, asked)
+        return False
 
     def _signal(self, name: str, asked: Question) -> bool:
         target = _signed(asked.arguments[0])
@@ -125,24 +129,19 @@ class Supervisor:
             return True
         raise OSError(errno.EPERM, "no process of the dry run")
 
-    def _connect(self, asked: Question) -> bool:
+    def _connect(self, asked: Question) -> None:
         handle, address, length = _signed(asked.arguments[0]), asked.arguments[1], asked.arguments[2]
         data = _memory(asked.thread, address, min(length, 128))
         family = struct.unpack_from("H", data)[0] if len(data) >= 2 else socket.AF_UNSPEC
         if family == socket.AF_UNIX:
             self._record(asked, handle, data[2:].partition(b"\0")[0])
-            return False
-        if family == socket.AF_NETLINK:
-            return True
-        if family == socket.AF_INET and len(data) >= 8:
-            host, port = socket.inet_ntop(family, data[4:8]), struct.unpack_from(">H", data, 2)[0]
-        elif family == socket.AF_INET6 and len(data) >= 24:
-            host, port = socket.inet_ntop(family, data[8:24]), struct.unpack_from(">H", data, 2)[0]
-        else:
-            return True  # of no kind that leads anywhere
+            return
+        place = {socket.AF_INET: slice(4, 8), socket.AF_INET6: slice(8, 24)}.get(family)
+        if place is None or len(data) < place.stop:
+            raise OSError(errno.EAFNOSUPPORT, "nothing of the dry run has such an address")
+        host, port = socket.inet_ntop(family, data[place]), struct.unpack_from(">H", data, 2)[0]
         with self._reached(family, host, port) as connection:
             self._replace(asked, handle, connection)
-        return False
 
     def _record(self, asked: Question, handle: int, path: bytes) -> None:
         """Connect a stub with who watches, which the path alone would not let it.
@@ -163,7 +162,7 @@ class Supervisor:
                 raise
 
     def _reached(self, family: int, host: str, port: int) -> socket.socket:
-        """A connection to a server of the dry run.
+        """A connection to a recorded server, or to one that the program itself has at this very address.
 
         Raises:
             OSError: there is none, or it is somewhere else.
@@ -171,20 +170,19 @@ class Supervisor:
         if not _is_here(host):
             raise OSError(errno.ENETUNREACH, "there is no network")
         real = self._ports(port) if family == socket.AF_INET else None
-        if real is None and not _listens(port, processes.family(os.getpid())):
+        if real is not None:
+            return _connected(family, "127.0.0.1", real)
+        host = _MEANT.get(host, host)
+        theirs = endpoints.Endpoint.of(host, port)
+        listening = endpoints.listening(theirs)
+        if not listening or not listening <= _held():
             raise OSError(errno.ECONNREFUSED, "no server of the dry run")
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            connection.settimeout(_CONNECT_S)
-            connection.connect(("127.0.0.1" if family == socket.AF_INET else host, real or port))
-            connection.setblocking(True)
-        except TimeoutError:
-            connection.close()
-            raise OSError(errno.ECONNREFUSED, "it does not accept") from None
-        except OSError:
-            connection.close()
-            raise
-        return connection
+        connection = _connected(family, host, port)
+        ours = endpoints.Endpoint.of(*connection.getsockname()[:2])
+        if endpoints.is_between(ours, theirs) and endpoints.listening(theirs) <= listening:
+            return connection
+        connection.close()
+        raise OSError(errno.ECONNREFUSED, "it led somewhere else")
 
     def _replace(self, asked: Question, handle: int, connection: socket.socket) -> None:
         """Put the connection in the place of the program's own socket, which was not connected yet."""
@@ -195,7 +193,7 @@ class Supervisor:
         request = struct.pack("QIIII", asked.id, _REPLACE, connection.fileno(), handle, closes)
         fcntl.ioctl(self._listener, _ADD_HANDLE, request)
 
-    def _mode(self, name: str, asked: Question) -> bool:
+    def _mode(self, name: str, asked: Question) -> None:
         if name == "fchmod":
             place, mode = f"/proc/{asked.thread}/fd/{asked.arguments[0]}", asked.arguments[1]
         elif name == "chmod":
@@ -210,7 +208,6 @@ class Supervisor:
             os.chmod(f"/proc/self/fd/{handle}", mode & 0o1777)
         finally:
             os.close(handle)
-        return False
 
 
 def _signed(argument: int) -> int:
@@ -253,16 +250,24 @@ def _is_here(host: str) -> bool:
     return host.removeprefix("::ffff:").startswith("127.") or host in {"0.0.0.0", "::", "::1"}  # noqa: S104
 
 
-def _listens(port: int, family: set[int]) -> bool:
-    """Whether a process of the dry run itself listens there."""
-    sockets = set()
-    for table in ("tcp", "tcp6"):
-        with open(f"/proc/net/{table}", encoding="ascii") as file:
-            for line in file:
-                fields = line.split()
-                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
-                    sockets.add(f"socket:[{fields[9]}]")
-    return bool(sockets) and any(not sockets.isdisjoint(processes.handles(pid)) for pid in family)
+def _held() -> set[str]:
+    """All that processes of the dry run have open."""
+    return {name for pid in processes.family(os.getpid()) for name in processes.handles(pid)}
+
+
+def _connected(family: int, host: str, port: int) -> socket.socket:
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_CONNECT_S)
+        connection.connect((host, port))
+        connection.setblocking(True)
+    except TimeoutError:
+        connection.close()
+        raise OSError(errno.ECONNREFUSED, "it does not accept") from None
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 def send_listener(channel: socket.socket, handle: int) -> None:

