@@ -15,7 +15,8 @@ BEFORE = {"exec", "nohup", "time", "command", "setsid"}
 GAP = re.compile(r"(?:[ \t]|\\\n)*")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 VARIABLE = re.compile(r"\$\{?(\w+)")
-PATH = re.compile(r"(?:\$\w+|\$\{\w+\}|[\w./:@+-])+")
+PATH = re.compile(r"(?:\$(?:\w|\{\w+\})|[\w./:@+-])+")
+"""Each character belongs to one alternative, or what does not match would be tried in 2**n ways."""
 MANY_WORDS = re.compile(r'"?\$(?:@|\*|\{\w+\[[@*]\]\})"?')
 DEFAULTED = re.compile(r"""["']?\$\{\w+:?-(?P<value>\d{1,5})\}["']?""")
 GONE_SWITCHES = {

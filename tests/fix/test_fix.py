@@ -126,6 +126,16 @@ def test_in_doubt_nothing_changes(tmp_path: Path, script: str):
     assert fixed(tmp_path, text, *ALL) == text.encode()
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", ["$aa", "${aa}"])
+def test_a_word_of_many_variables_is_read_once(tmp_path: Path, part: str):
+    path = f"$MODEL_PATH{part * 1000}"
+    for word, repaired_ in ((path, f'"{path}"'), (f"{path}!", f"{path}!")):
+        root = folder(tmp_path / "r", {"deploy.sh": f"#!/bin/bash\nvllm serve {word} --port 8000\n"})
+        apply(root, fix(root, recorded(), "plan/model-path"))
+        assert f"vllm serve {repaired_} --port" in (root / "deploy.sh").read_text()
+
+
 @pytest.mark.process
 def test_the_recorded_line_decides_between_two_launches(tmp_path: Path):
     text = "#!/bin/sh\nif false; then\nvllm serve a --port 1\nelse\nvllm serve a --port 2\nfi\n"
