@@ -23,7 +23,17 @@ from healthcheck.verify import UNCOMMITTED
 
 ERRORS = (
     *("UsageError", "Blocked", "KitFailure", "KitError"),
-    *("JsonError", "YamlError", "SmiError", "UnreadableError", "Unreadable", "WeightsUnread", "SecretError"),
+    *(
+        "JsonError",
+        "TomlError",
+        "TomlBoundError",
+        "YamlError",
+        "SmiError",
+        "UnreadableError",
+        "Unreadable",
+        "WeightsUnread",
+        "SecretError",
+    ),
     "ArgumentTypeError",
 )
 VALUE_ERRORS = ("probe/options", "fleet/options.py")

@@ -9,13 +9,12 @@ import csv
 import hashlib
 import io
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from healthcheck import files, json_text
+from healthcheck import files, json_text, toml_text
 from healthcheck.errors import UsageError
 from healthcheck.fleet.options import Verify
 from healthcheck.fleet.records import Job, Source
@@ -25,11 +24,7 @@ from healthcheck.records import Stage
 from healthcheck.redact import without_secrets
 from healthcheck.repo.pack import HASH
 from healthcheck.report.words import plain
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from healthcheck.toml_text import TomlError
 
 MAX_FILE_BYTES = 4 * 2**20
 MAX_JOBS = 10_000
@@ -180,9 +175,9 @@ def _name_of(source: Source) -> str:
 
 def _toml(data: bytes, file: str) -> Iterator[Row]:
     try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError are ValueErrors
-        raise UsageError(f"{file} is not TOML: {without_secrets(str(error))}") from error
+        table = toml_text.load(data, file)
+    except TomlError as error:
+        raise UsageError(without_secrets(str(error))) from error
     unknown = next((key for key in table if key not in {"job", "defaults"}), None)
     if unknown is not None:
         raise UsageError(f"{file}: no table is called {unknown!r}{hint(unknown, ('job', 'defaults'))}; "

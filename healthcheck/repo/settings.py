@@ -6,20 +6,15 @@ They stand in pyproject.toml, as `[tool.npu-adapter]`, or in adapter.toml, as `[
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from healthcheck import toml_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.nearest import hint
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
 """The file, and the path of the table in it."""
@@ -27,7 +22,7 @@ MAX_BYTES = 1024**2
 TEXTS = ("task", "stack", "npu")
 KEYS = (*TEXTS, "npus", "skip")
 _CONFLICT = "<<<<<<<"
-_LINE = re.compile(r"at line (\d+)")
+_LINE = re.compile(r"(?:at|in) line (\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +79,7 @@ def _table(file: Path, path: tuple[str, ...]) -> object:
     """The table in the file, None if there is none."""
     if not file.is_file():
         return None
-    found: object = _loaded(read_bounded(file, MAX_BYTES))
+    found: object = _loaded(read_bounded(file, MAX_BYTES), file.name)
     for word in path:
         found = found.get(word) if isinstance(found, dict) else None
     return found
@@ -96,7 +91,7 @@ def problems(root: Path) -> tuple[Problem, ...]:
     for name in PLACES:
         with suppress(UsageError):  # read_settings raises it
             data = read_bounded(root / name, MAX_BYTES) if (root / name).is_file() else b""
-            reason = _loaded(data)
+            reason = _loaded(data, name)
             found += [_problem(name, data, reason)] if isinstance(reason, str) else []
     return tuple(found)
 
@@ -109,14 +104,14 @@ def _problem(file: str, data: bytes, reason: str) -> Problem:
     return Problem(file=file, line=line, text=lines[line - 1], reason=reason, conflict=bool(marked))
 
 
-def _loaded(data: bytes) -> dict[str, object] | str:
-    """The tables of a file, or why it is not TOML."""
+def _loaded(data: bytes, name: str) -> dict[str, object] | str:
+    """The tables of a file, or why it is not read."""
     try:
-        return tomllib.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return f"it is not UTF-8 (at line {data[: error.start].count(10) + 1})"
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        return str(error)
+        return toml_text.load(data, name)
+    except toml_text.TomlError as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            return f"it is not UTF-8 (at line {data[: error.__cause__.start].count(10) + 1})"
+        return str(error.__cause__ or error)
 
 
 def _settings(file: str, table: object) -> Settings:

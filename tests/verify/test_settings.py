@@ -93,6 +93,7 @@ task = "rerank"
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize(
@@ -102,6 +103,8 @@ task = "rerank"
         ("adapter.toml", "dtype = \nnpus = 2\n", 1, "dtype =", "adapter.toml"),
         ("adapter.toml", "# ok\nextra_args = [\n", 2, "extra_args = [", "adapter.toml"),
         ("pyproject.toml", "[tool.npu-adapter]\nstack = ‘0.18.0’\n", 2, "‘0.18.0’", "pyproject.toml"),
+        ("pyproject.toml", "[tool]\na = " + "1" * 5000, 2, "1111", "pyproject.toml"),
+        ("pyproject.toml", "[tool]\n" + "a." * 2000 + "a = 1", 2, "a.a.a", "pyproject.toml"),
     ],
 )
 def test_a_file_that_is_no_toml_is_a_finding_with_its_line(
@@ -125,6 +128,7 @@ def test_a_file_that_is_no_toml_is_a_finding_with_its_line(
     assert verified(root, tmp_path, "--until", "repo", "--no-settings")[0] == 0
 
 
+@pytest.mark.process
 def test_the_conflict_of_an_update_is_named_as_one(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {"deploy.sh": GOOD_SCRIPT, "adapter.toml": CONFLICT})
     _, report = verified(root, tmp_path, "--until", "repo")

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from healthcheck import contract
-from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck import contract, toml_text
+from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
 from healthcheck.plan.servers.options import Grammar, parse
 from healthcheck.records import Stage
 from healthcheck.sandbox.protocol import ADDRESS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from healthcheck.toml_text import TomlBoundError, TomlError
 
 SETTINGS = "adapter.toml"
 _GROUP_KEYS = ("multi_node", "nodes")
@@ -75,6 +70,7 @@ def one_machine(plan: LaunchPlan) -> Findings:
     """
     if plan.server is None and not plan.settings:
         raise NotApplicable("no server is started")
+    yield from _unread(plan.settings)
     signs = tuple(_of_settings(plan)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
@@ -125,9 +121,24 @@ def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
 def _table(text: str) -> dict[str, object]:
     """The settings as they are written; empty if they cannot be read, since the adapter says so itself."""
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
+        return toml_text.load(text, SETTINGS)
+    except TomlError:
         return {}
+
+
+def _unread(text: str) -> Findings:
+    """Settings beyond the bounds of the kit's reader, which the adapter's own does not have."""
+    try:
+        toml_text.load(text, SETTINGS)
+    except TomlBoundError as error:
+        yield unsettled(
+            expected=f"{SETTINGS} that can be read, for {' and '.join(_GROUP_KEYS)}",
+            seen=str(error),
+            fix="write plain settings, one a line",
+            where=SETTINGS,
+        )
+    except TomlError:
+        return
 
 
 def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:

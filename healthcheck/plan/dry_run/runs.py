@@ -29,13 +29,14 @@ from healthcheck.repo import bashisms
 from healthcheck.repo import shell as shell_text
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import entries
+from healthcheck.repo.settings import MAX_BYTES
 from healthcheck.sandbox import box
 from healthcheck.sandbox.job import EndedBy, Job, Limits, Recording, RecordKind
 from healthcheck.sandbox.protocol import TIME_LIMIT
 
 AWKWARD_NAME = "模型 权重 v1.5"
 """Spaces and characters beyond ASCII, as an author's machine has never had them."""
-SETTINGS, SETTINGS_BYTES = "adapter.toml", 2**16
+SETTINGS = "adapter.toml"
 PATIENCE_S = 600.0
 """How long vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S): a wait as long is taken for enough."""
 _TOO_EARLY = re.compile(r"^tail: cannot open ", re.MULTILINE)
@@ -102,7 +103,7 @@ class DryRun:
     def _settings(self) -> str:
         path = self.tree / SETTINGS
         try:
-            return "" if path.is_symlink() else read_bounded(path, SETTINGS_BYTES).decode("utf-8", "replace")
+            return "" if path.is_symlink() else read_bounded(path, MAX_BYTES).decode("utf-8", "replace")
         except UsageError:
             return ""
 

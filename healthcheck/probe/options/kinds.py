@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from healthcheck import toml_text
 from healthcheck.json_text import JsonError, load
 from healthcheck.records import JsonValue
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from healthcheck.toml_text import TomlError
 
 _DEEPEST = 20
 _LARGEST = 2**63
@@ -224,8 +220,8 @@ class Numbers:
 def written(text: str) -> object:
     """A value as TOML or JSON writes it, else the text itself."""
     try:
-        found: dict[str, object] = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):
+        found = toml_text.load(f"value = {text}", "value")
+    except TomlError:
         found = {}
     if len(found) == 1:
         return found["value"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from healthcheck import toml_text
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.nearest import hint
@@ -16,11 +16,6 @@ from healthcheck.probe.options.kinds import Names, Table, quoted, written
 from healthcheck.probe.options.limits import SecretError
 from healthcheck.probe.options.record import Option, ProbeOptions, given, options
 from healthcheck.probe.records import DataSet
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FILE = "configs/probe.toml"
 """Where a run folder has what was asked."""
@@ -38,12 +33,10 @@ def from_file(path: Path) -> ProbeOptions:
     """
     try:
         text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
-        found = tomllib.loads(text.replace("\r\n", "\n"))
+        found = toml_text.load(text, str(path))
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
-    return _record({name: (_where(path, text, name), value) for name, value in found.items()})
+    return _record((name, _where(path, text, name), value) for name, value in found.items())
 
 
 def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
@@ -91,10 +84,10 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
         raise KitFailure(f"cannot write {folder / FILE}: {error.strerror}") from error
 
 
-def _record(found: Mapping[str, tuple[str, object]]) -> ProbeOptions:
+def _record(found: Iterable[tuple[str, str, object]]) -> ProbeOptions:
     known = {option.name: option for option in options()}
     values: dict[str, Any] = {}
-    for name, (where, value) in found.items():
+    for name, where, value in found:
         option = known.get(name) or _unknown(where, name)
         values[name] = _taken(option, where, value)
     return ProbeOptions(**values)
