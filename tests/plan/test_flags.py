@@ -61,6 +61,25 @@ def plan_of(server: ServerCommand, stack: str = "") -> LaunchPlan:
     )  # fmt: skip
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "option", ["--compilation-config", "--kv-transfer-config", "--hf-overrides", "--max-num-seqs"]
+)
+@pytest.mark.parametrize("unit", ['"\\', '"', "1", "{", "\\"])
+def test_a_value_of_a_hundred_kilobytes_is_not_judged(option: str, unit: str) -> None:
+    value = unit * (120_000 // len(unit))
+    result = judged("/w", option, value)
+    assert (result.outcome, result.settled) == (Outcome.SKIP, False)
+    (found,) = result.findings
+    assert found.seen == f"{option} with a value of {len(value)} characters, which is not judged"
+    assert judged("/w", option, value[:16_384]).outcome is Outcome.FAIL
+    assert judged("/w", option, value, "--port", "x").outcome is Outcome.FAIL
+
+
+def test_the_text_of_a_template_may_be_long() -> None:
+    assert judged("/w", "--chat-template", "{{ x }}" * 10_000).outcome is Outcome.PASS
+
+
 def refused(argv: tuple[str, ...], release: Catalogue) -> bool:
     parsed = parse(argv, release)
     return bool(parsed.problems or tuple(judge(parsed, release)))

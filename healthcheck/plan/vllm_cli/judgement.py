@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from healthcheck.check import Findings, fail, note, warn
+from healthcheck.check import Findings, fail, note, unsettled, warn
 from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
 from healthcheck.plan.vllm_cli.grammar import Parsed, Problem, parse, repeated
-from healthcheck.plan.vllm_cli.values import judge
+from healthcheck.plan.vllm_cli.values import MAX_CHARACTERS, is_too_long, judge
 from healthcheck.records import Finding, JsonValue
 from healthcheck.stacks import DEFAULT, row, rows, spans
 
@@ -70,6 +70,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
         if is_older(vllm) and problem.unknown and _base(problem) in GONE:
             takers.append(f"{vllm}, which is not catalogued, perhaps")
         yield _finding(problem, server, chosen, takers)
+    yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
     yield from _abbreviations(parsed, server, others)
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
@@ -135,6 +136,17 @@ def _named(takers: list[str]) -> str:
 
 def _base(problem: Problem) -> str:
     return problem.flag.partition(".")[0].replace("_", "-")
+
+
+def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
+    for argument in filter(is_too_long, parsed.arguments):
+        length = max(map(len, argument.values))
+        yield unsettled(
+            expected=f"{argument.flag} of at most {MAX_CHARACTERS} characters",
+            seen=f"{argument.flag} with a value of {length} characters, which is not judged",
+            fix="keep the keys that differ from vLLM's defaults",
+            where=server.place,
+        )
 
 
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:

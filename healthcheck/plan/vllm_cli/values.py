@@ -13,7 +13,8 @@ from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
 
 COUNT = re.compile(r"(?:(?P<decimal>\d+(?:\.\d+)?)[kmgt]|(?P<binary>\d+)[KMGT])$")
 HUMAN = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
-STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
+STRINGS = re.compile(r'("(?:[^"\\]|\\.?)*(?:"|\Z))')
+"""One that does not end goes on to the end of the text, so that no part is read twice."""
 OBJECTS = {"--additional-config", "--hf-overrides", "--model-loader-extra-config"}
 """Options whose parser takes any text, and whose user needs a JSON object."""
 ADDED_BY_VLLM_ASCEND = {"--quantization": ("ascend",), "--load-format": ("netloader", "rfork")}
@@ -29,11 +30,15 @@ NEEDS = (
 """Switches that vLLM refuses without another option, before it loads anything."""
 BATCH = "--max-num-batched-tokens"
 MAX_SHOWN = 160
+MAX_CHARACTERS = 16 * 1024
+"""A longer value is not judged; a long --compilation-config has 4 kB. Options of plain text take any."""
 
 
 def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
     """What a release refuses in the values of the options that it knows."""
     for argument in parsed.arguments:
+        if is_too_long(argument):
+            continue
         reasons = (_reason(argument, value, catalogue) for value in argument.values)
         reason = next((reason for reason in reasons if reason), None) or _unknown_name(argument, parsed, catalogue)
         if reason:
@@ -57,6 +62,11 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
                 fix=f"add {needed}, or take {switch} out",
             )
     yield from _small_batch(parsed)
+
+
+def is_too_long(argument: Argument) -> bool:
+    """Whether a value is longer than is looked at."""
+    return argument.option.kind is not Kind.TEXT and any(len(value) > MAX_CHARACTERS for value in argument.values)
 
 
 def _small_batch(parsed: Parsed) -> Iterator[Problem]:
