@@ -192,8 +192,13 @@ STAYS = {
     )
     + "; setsid sleep 9999 & sleep 9999",
     "kills-a-bystander": "kill -9 {BYSTANDER}; kill -STOP {BYSTANDER}; kill -9 -{BYSTANDER}; /bin/kill -9 {BYSTANDER}; sleep 0.2",
-    "kills-by-queue": python(
-        'libc.syscall(129, {BYSTANDER}, 9, b"\\0" * 128)\nlibc.syscall(234, {BYSTANDER}, {BYSTANDER}, 9)\nlibc.syscall(200, {BYSTANDER}, 9)\nlibc.syscall(424, libc.syscall(434, {BYSTANDER}, 0), 9, 0, 0)'
+    "kills-by-tgkill": python(
+        "libc.tgkill({BYSTANDER}, {BYSTANDER}, 9)\n"
+        'info = struct.pack("3i", 9, 0, -1) + bytes(116)  # the kernel refuses other codes than SI_QUEUE by itself\n'
+        "libc.syscall(129, {BYSTANDER}, 9, info)  # rt_sigqueueinfo\n"
+        "libc.syscall(297, {BYSTANDER}, {BYSTANDER}, 9, info)  # rt_tgsigqueueinfo\n"
+        "libc.syscall(200, {BYSTANDER}, 9)  # tkill\n"
+        "libc.syscall(424, libc.syscall(434, {BYSTANDER}, 0), 9, 0, 0)  # pidfd_send_signal"
     ),
     "kills-by-owner": python(
         's = socket.socketpair(); import fcntl; fcntl.fcntl(s[0], 8, {BYSTANDER}); fcntl.fcntl(s[0], 10, 9); fcntl.fcntl(s[0], 4, 0o20000); s[1].send(b"x")'
