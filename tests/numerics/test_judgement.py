@@ -51,3 +51,27 @@ def test_rounding_of_another_batch_is_no_drift(shift: float) -> None:
     """As much as sums in another order move log-probabilities of a real vLLM, and repetition nothing."""
     found = [*pairs([0.0] * 10, Relation.AGAIN), *pairs([SMALL, shift] * 16, Relation.BATCH)]
     assert judgement(found, Relation.BATCH) is Judgement.ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("repeated", "shift", "expected"),
+    [
+        (0.4, 0.7, Judgement.ROUNDING),
+        (0.4, 0.9, Judgement.DRIFT),
+        (1.5, 2.8, Judgement.ROUNDING),
+        (1.5, 3.2, Judgement.FAULT),
+    ],
+)
+def test_a_batch_may_move_twice_what_repetition_alone_does(
+    repeated: float, shift: float, expected: Judgement
+) -> None:
+    found = [*pairs([repeated] * 10, Relation.AGAIN), *pairs([shift] * 16, Relation.BATCH)]
+    assert judgement(found, Relation.BATCH) is expected
+
+
+@pytest.mark.parametrize(("repeats", "tenth"), [(10, 1), (11, 1), (19, 1), (20, 2), (30, 3)])
+def test_the_most_extreme_tenth_of_the_repetitions_excuses_nothing(repeats: int, tenth: int) -> None:
+    batch = pairs([LARGE] * 16, Relation.BATCH)
+    for extreme, expected in ((tenth, Judgement.FAULT), (tenth + 1, Judgement.ROUNDING)):
+        noise = [SMALL] * (repeats - extreme) + [LARGE] * extreme
+        assert judgement([*pairs(noise, Relation.AGAIN), *batch], Relation.BATCH) is expected
