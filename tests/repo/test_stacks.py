@@ -86,6 +86,8 @@ def test_several_releases_in_words():
         ({"cann": "8.3.rc2", "torch": "2.7.1+cpu"}, "0.11.0", []),
         ({"vllm_ascend": "0.18.0", "cann": "9.1.0", "vllm": "0.18.0", "torch": "2.9.0"}, "0.18.0", ["cann"]),
         ({"vllm": "0.18.0", "torch": "2.9.0", "python": "3.12.1"}, "0.18.0", ["python"]),
+        ({"torch": "2.9.0"}, "0.18.0", []),
+        ({"cann": "8.5.0"}, "0.13.0", []),
         ({"torch": "", "vllm": "0.9.1"}, "0.9.1", []),
         ({"vllm": "not a version"}, "0.23.0", ["vllm"]),
     ],
