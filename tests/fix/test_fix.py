@@ -379,6 +379,17 @@ def test_the_diff_is_one_that_git_applies(tmp_path: Path):
     assert pending.deploy_sh_mode & 0o111
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    "inner", [Edit(start=4, end=6, new=b"x"), Edit(start=4, end=4, new=b"y"), Edit(start=7, end=9, new=b"")]
+)
+def test_a_repair_takes_along_what_lies_within_it(inner: Edit, swapped: bool):
+    outer = Edit(start=4, end=9, new=b"new")
+    edits = (inner, outer) if swapped else (outer, inner)
+    repairs = [Repair(path="x", check="", title="", before=b"say old!! end", edits=(each,)) for each in edits]
+    assert repaired(tuple(repairs)) == b"say new end"
+
+
 @given(
     st.binary(max_size=60),
     st.lists(st.tuples(st.integers(0, 59), st.integers(0, 9), st.binary(max_size=3)), max_size=6),
