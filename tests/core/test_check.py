@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from healthcheck import contract
@@ -11,8 +9,15 @@ from healthcheck.check import Check, Findings, NotApplicable, check, fail, note,
 from healthcheck.records import Finding, Level, Outcome, Stage
 
 
-def declared(*findings: Finding) -> Check[str]:
-    @check("plan/example", "An example", stage=Stage.PLAN, why="for the test", rule=contract.LISTENS_ON_PORT)
+def declared(*findings: Finding, by_row: bool = False) -> Check[str]:
+    @check(
+        "plan/example",
+        "An example",
+        stage=Stage.PLAN,
+        why="for the test",
+        rule=contract.LISTENS_ON_PORT,
+        by_row=by_row,
+    )
     def example(_facts: str) -> Findings:
         """A page."""
         yield from findings
@@ -58,10 +63,11 @@ DOUBT = "there is no such row"
 def test_what_depends_on_a_row_that_is_not_there_stays_open(
     findings: tuple[Finding, ...], by_row: bool, outcome: Outcome, levels: list[Level]
 ) -> None:
-    result = replace(declared(*findings), by_row=by_row).judge("facts", DOUBT)
+    result = declared(*findings, by_row=by_row).judge("facts", DOUBT)
     assert (result.outcome, [finding.level for finding in result.findings]) == (outcome, levels)
     assert result.settled is not by_row
-    assert not by_row or result.findings[0].seen == DOUBT
+    if by_row:
+        assert (result.findings[0].seen, "--stack" in result.findings[0].fix) == (DOUBT, True)
 
 
 def test_a_check_that_does_not_apply_is_skipped_in_any_row() -> None:
@@ -96,6 +102,30 @@ def test_a_crash_is_the_kits_error() -> None:
     result = broken.judge({})
     assert result.outcome is Outcome.ERROR
     assert "KeyError" in result.because
+
+
+def test_a_result_and_a_page_say_what_was_declared() -> None:
+    @check("plan/example", "An example", stage=Stage.PLAN, why="for the test")
+    def example(_facts: str) -> Findings:
+        """On port {port}, by {launch}."""
+        yield from ()
+
+    result = example.judge("facts")
+    assert (result.id, result.title, result.stage) == ("plan/example", "An example", Stage.PLAN)
+    assert (result.why, result.rule, result.because) == ("for the test", None, "")
+    assert example.page == f"On port {contract.PORT}, by {contract.LAUNCH}."
+
+
+def test_a_finding_has_what_it_was_made_of() -> None:
+    place = {"where": "deploy.sh:3", "evidence": {"port": 8001}}
+    words = {"expected": "a", "seen": "b", "fix": "c"}
+    for make, level in ((fail, Level.FAIL), (warn, Level.WARN), (unsettled, Level.UNSETTLED)):
+        assert make(**words) == Finding(level=level, **words)
+        assert make(**words, **place) == Finding(level=level, **words, **place)
+    for make in (fail, warn):
+        assert make(**words, rule=contract.WEIGHT_LIMIT).rule is contract.WEIGHT_LIMIT
+    assert note("b") == Finding(level=Level.NOTE, expected="", seen="b")
+    assert note("b", **place) == Finding(level=Level.NOTE, expected="", seen="b", **place)
 
 
 def test_a_check_without_a_page_cannot_be_declared() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from healthcheck.check import Check, Findings, check, fail, unsettled
+from healthcheck.check import Check, Findings, NotApplicable, check, fail, unsettled
 from healthcheck.engine import Ledger
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.progress import Silent
-from healthcheck.records import Outcome, Report, Stage, Verdict, exit_status, verdict_of
+from healthcheck.records import CheckResult, Outcome, Report, Stage, Verdict, exit_status, verdict_of
 
 
 def make(id: str, *, requires: tuple[str, ...] = (), broken: bool = False, crashes: bool = False) -> Check[str]:
@@ -80,6 +80,98 @@ def test_the_verdict_and_the_exit_status() -> None:
     assert [(seen.verdict, exit_status(seen)) for seen, _, _ in table] == [row[1:] for row in table]
 
 
+def ended(outcome: Outcome, *, settled: bool = True) -> CheckResult:
+    return CheckResult(id="a", stage=Stage.PLAN, title="", outcome=outcome, why="", settled=settled)
+
+
+@pytest.mark.parametrize(
+    ("results", "circumstances", "verdict"),
+    [
+        ([ended(Outcome.PASS), ended(Outcome.WARN), ended(Outcome.SKIP)], {}, Verdict.READY),
+        ([ended(Outcome.PASS), ended(Outcome.SKIP, settled=False)], {}, Verdict.INCONCLUSIVE),
+        ([ended(Outcome.SKIP, settled=False), ended(Outcome.FAIL)], {}, Verdict.NOT_READY),
+        ([ended(Outcome.ERROR)], {}, Verdict.INCONCLUSIVE),
+        ([], {}, Verdict.INCONCLUSIVE),
+        ([ended(Outcome.PASS)], {"stopped": "interrupted"}, Verdict.INCONCLUSIVE),
+        ([ended(Outcome.FAIL)], {"stopped": "interrupted"}, Verdict.NOT_READY),
+        ([ended(Outcome.PASS)], {"uncommitted": "deploy.sh differs"}, Verdict.NOT_READY),
+        ([], {"uncommitted": "deploy.sh differs", "stopped": "interrupted"}, Verdict.NOT_READY),
+    ],
+)
+def test_nothing_but_settled_results_of_a_whole_run_is_ready(
+    results: list[CheckResult], circumstances: dict[str, str], verdict: Verdict
+) -> None:
+    assert verdict_of(tuple(results), **circumstances) is verdict
+
+
+def test_a_doubt_about_the_row_leaves_open_what_depends_on_it() -> None:
+    @check("row", "row", stage=Stage.PLAN, why="for the test", by_row=True)
+    def row(_facts: str) -> Findings:
+        """A page."""
+        yield from ()
+
+    ledger = Ledger(Silent(), doubt="no such row")
+    ledger.judge([make("a"), row], lambda: "facts")
+    assert outcomes(ledger) == {"a": Outcome.PASS, "row": Outcome.SKIP}
+    assert verdict_of(ledger.results) is Verdict.INCONCLUSIVE
+    certain = Ledger(Silent())
+    certain.judge([make("a"), row], lambda: "facts")
+    assert verdict_of(certain.results) is Verdict.READY
+
+
+def test_every_prerequisite_counts() -> None:
+    ledger = Ledger(Silent(), waived={"waived": "--skip"})
+    requires = ("waived", "unknown", "bad")
+    ledger.judge([make("waived"), make("bad", broken=True), make("last", requires=requires)], lambda: "facts")
+    assert (ledger.result("last").outcome, ledger.result("last").because) == (Outcome.SKIP, "bad failed")
+
+
+def test_a_skip_names_the_first_of_its_causes_that_gave_no_answer() -> None:
+    @check("other", "other", stage=Stage.PLAN, why="for the test")
+    def other(_facts: str) -> Findings:
+        """A page."""
+        raise NotApplicable("another engine")
+        yield
+
+    crash = make("a", crashes=True)
+    checks = [crash, make("b", requires=("a",)), make("c", requires=("b",)), other, make("d", requires=("other",))]
+    ledger = Ledger(Silent())
+    ledger.judge(checks, lambda: "facts")
+    because = {result.id: result.because for result in ledger.results if result.outcome is Outcome.SKIP}
+    assert because == {
+        "b": "a gave no answer",
+        "c": "a gave no answer",
+        "other": "another engine",
+        "d": "other gave no answer",
+    }
+
+
+def test_checks_that_are_not_run_say_why_and_results_stay() -> None:
+    ledger = Ledger(Silent())
+    ledger.judge([make("a", broken=True)], lambda: "facts")
+    ledger.skip([make("a"), make("b", requires=("a",)), make("c")], "the launch failed")
+    assert [(result.outcome, result.because) for result in ledger.results] == [
+        (Outcome.FAIL, ""),
+        (Outcome.SKIP, "a failed"),
+        (Outcome.SKIP, "the launch failed"),
+    ]
+
+
+def test_results_are_shown_as_they_are_kept_and_without_secrets() -> None:
+    class Shown(Silent):
+        def __init__(self) -> None:
+            self.results: list[CheckResult] = []
+
+        def result(self, result: CheckResult) -> None:
+            self.results.append(result)
+
+    shown = Shown()
+    ledger = Ledger(shown)
+    ledger.judge([make("a"), make("b", broken=True)], lambda: "vllm serve /m --api-key Zq7-vT.9xK_w2Lm4")
+    assert tuple(shown.results) == ledger.results
+    assert [finding.seen for finding in ledger.result("b").findings] == ["vllm serve /m --api-key removed"]
+
+
 def test_facts_that_cannot_be_gathered() -> None:
     def blocked() -> str:
         raise Blocked("no server answers")
@@ -90,11 +182,14 @@ def test_facts_that_cannot_be_gathered() -> None:
     def useless() -> str:
         raise UsageError("no such folder")
 
-    for gather, outcome, reason in ((blocked, Outcome.SKIP, "no server"), (broken, Outcome.ERROR, "disk full")):
+    for gather, outcome, reason in (
+        (blocked, Outcome.SKIP, "no server answers"),
+        (broken, Outcome.ERROR, "OSError: disk full"),
+    ):
         ledger = Ledger(Silent())
         assert ledger.judge([make("a"), make("b")], gather) is None
         assert outcomes(ledger) == {"a": outcome, "b": outcome}
-        assert all(not result.settled and reason in result.because for result in ledger.results)
+        assert all((result.settled, result.because) == (False, reason) for result in ledger.results)
         assert verdict_of(ledger.results) is Verdict.INCONCLUSIVE
     with pytest.raises(UsageError):
         Ledger(Silent()).judge([make("a")], useless)

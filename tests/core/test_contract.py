@@ -1,0 +1,31 @@
+"""The contract's values are those of the service's own sentences, which a report quotes with where they are from."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from healthcheck import contract
+from healthcheck.contract import Rule, Status
+
+
+def test_the_values_are_those_of_the_sentences() -> None:
+    assert contract.LISTENS_ON_PORT.sentence.endswith("must listen on port 8000.")
+    assert f"--port {contract.PORT}" in contract.LAUNCH
+    (gigabytes,) = re.findall(r"(\d+) GB", contract.WEIGHT_LIMIT.sentence)
+    assert int(gigabytes) * 10**9 == contract.MAX_WEIGHT_BYTES
+    assert contract.REPEATS.sentence.endswith(f" to {contract.SAMPLES_PER_PROBLEM}.")
+    assert all(task.value in contract.TASK_TYPES.sentence for task in contract.Task)
+
+
+@pytest.mark.parametrize("rule", [value for value in vars(contract).values() if isinstance(value, Rule)])
+def test_a_quoted_rule_says_how_sure_it_is_and_where_it_was_read(rule: Rule) -> None:
+    said = rule.quote()
+    assert said.startswith(f"“{rule.sentence}” — {rule.source}, {rule.status.value}, read 20")
+    assert (rule.status is Status.DOCUMENTED) == (rule.source == contract.PAGE)
+
+
+def test_only_what_is_known_of_the_client_is_an_inference() -> None:
+    rules = {name: value.status for name, value in vars(contract).items() if isinstance(value, Rule)}
+    assert [name for name, status in rules.items() if status is Status.INFERRED] == ["CLIENT_IS_AISBENCH"]
