@@ -19,18 +19,9 @@ SETUPS = (
     Setup("unconfined", ordinary=True, lacks=("landlock", "userns")),
 )
 QUICK = {
-<<<<<<< HEAD
-    "breaks-0", "stays-kills-all", "reaches-through-a-thread", "writes-modes-by-handle", "reaches-another-address",
-    "reaches-flipped-family",
+    "breaks-0", "stays-kills-all", "stays-kills-by-tgkill", "reaches-through-a-thread", "writes-modes-by-handle",
+    "reaches-another-address", "reaches-flipped-family",
 }  # fmt: skip
-=======
-    "breaks-0",
-    "stays-kills-all",
-    "stays-kills-by-tgkill",
-    "reaches-through-a-thread",
-    "writes-modes-by-handle",
-}
->>>>>>> 534500f (security: attack with every call that sends a signal)
 """In every setup each time; of the others, every eighth in one setup, and all in one in the slow tests."""
 WHOLE_MATRIX = "NPU_ADAPTER_TESTS_ALL_ATTACKS" in os.environ
 """Every attack in every setup takes a quarter of an hour: for changes of the sandbox."""
