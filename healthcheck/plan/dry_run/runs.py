@@ -47,6 +47,11 @@ _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
 _AS_SH = ("-c", 'set -o posix; . "./$0"')
 """Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
+_AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
+_ITSELF = re.compile(
+    rf"^({re.escape(contract.ENTRY_POINT)}: \d+: )\./{re.escape(contract.ENTRY_POINT)}: ", re.MULTILINE
+)
+"""How dash says where it is in a script that it reads with a dot; without one, it names the script once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +153,15 @@ class DryRun:
         if bash and not is_bash:
             shown = self._once((bash, *_AS_SH), name, answers=take.job.answers)
         same = shown.run.exit_status == take.run.exit_status
-        return replace(take.run, traced=trace.traced(shown.recording.trace, shown.job.root) if same else ())
+        return replace(
+            take.run, traced=trace.traced(shown.recording.trace, shown.job.root, shown.job.kit) if same else ()
+        )
 
     def _once(self, shell: tuple[str, ...], name: str, *, answers: bool = True) -> _Take:
         setting = box.Setting(
             source=self.tree,
             script=contract.ENTRY_POINT,
-            shell=shell,
+            shell=_knowing_limits(shell, self.text),
             weights=self.weights,
             weights_name=name,
             limits=self.limits,
@@ -224,9 +231,8 @@ def _observed(take: _Take) -> Observations:
 def _readable(text: str) -> str:
     """What was said without colours, and a line of a megabyte as its ends: patterns look for words in each."""
     lines = _COLOURS.sub("", text).split("\n")
-    return "\n".join(
-        line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines
-    )
+    short = (line if len(line) <= _LINE else f"{line[: _LINE // 2]} […] {line[-_LINE // 2 :]}" for line in lines)
+    return _ITSELF.sub(r"\1", "\n".join(short))
 
 
 def _limit_s(text: str) -> float | None:
@@ -241,6 +247,12 @@ def _own_shell(text: str) -> tuple[str, ...]:
     named = deploy_sh.shebang(text)
     found = programs.find(named[0]) if named and named[0] != "sh" and named[0] in deploy_sh.SHELLS else None
     return (found or _SH, *(named[1] if named and (found or named[0] == "sh") else ()))
+
+
+def _knowing_limits(shell: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The shell with the stub of ulimit, which bash has from trace.sh."""
+    wanted = "ulimit" in text and Path(shell[0]).name in {"sh", "dash", "ash"}
+    return (*shell, *_AFTER_SHELL_SH) if wanted else shell
 
 
 def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
@@ -35,9 +36,10 @@ _EMPTY = re.compile(r"|\$\{\w+:?-\}")
 INPUT = re.compile(r"(?:^|[;&({!]|\b(?:if|then|do|else))\s*(?:IFS=\S*\s+)?(?:read\b|select\s+\w+\s+in\b)(?!.*<)")
 
 
-def traced(text: str, root: str) -> tuple[TracedCommand, ...]:
-    """The last commands of a bash's trace; `root` is the folder of deploy.sh."""
-    found = tuple(_TRACED.finditer(text))[-_KEPT_COMMANDS:]
+def traced(text: str, root: str, kit: str) -> tuple[TracedCommand, ...]:
+    """The last commands of a bash's trace, less those of the stubs; `root` is the folder of deploy.sh."""
+    theirs = (each for each in _TRACED.finditer(text) if not each["file"].startswith(f"{kit}/"))
+    found = deque(theirs, maxlen=_KEPT_COMMANDS)
     own = {contract.ENTRY_POINT, f"./{contract.ENTRY_POINT}", f"{root}/{contract.ENTRY_POINT}"}
     return tuple(
         TracedCommand(
