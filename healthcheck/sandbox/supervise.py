@@ -125,9 +125,9 @@ class Supervisor:
                 return True
             raise OSError(errno.ESRCH, "no such group of the dry run")
         leader = processes.leader(target) if name == "tkill" else target
-        if leader in family or not processes.exists(target):
+        if leader in family:
             return True
-        raise OSError(errno.EPERM, "no process of the dry run")
+        raise OSError(errno.EPERM if processes.exists(target) else errno.ESRCH, "no process of the dry run")
 
     def _connect(self, asked: Question) -> None:
         handle, address, length = _signed(asked.arguments[0]), asked.arguments[1], asked.arguments[2]
