@@ -243,6 +243,9 @@ REACHES = {
         'o = socket.create_server(("::1", {PORT}), family=10); c = socket.create_connection(("127.0.0.1", {PORT}), 1); c.send(b"x")\nc = socket.create_connection(("::ffff:127.0.0.1", {PORT}), 1); c.send(b"x")'
     ),
     "flipped-family": "for kind in local tcp; do timeout 3 python3 flip.py $kind; done",
+    "from-a-pair": python(
+        's, _ = socket.socketpair(1, 2); s.sendto(b"x", "{HOST}/log.sock")\ns, _ = socket.socketpair(1, 3); s.sendto(b"x", "{HOST}/log.sock")'
+    ),
     "ring": python(
         "print(libc.syscall(425, 8, ctypes.create_string_buffer(200)))\nprint(libc.syscall(437, -100, b'{HOST}/id_rsa', struct.pack('QQQ', 0, 0, 0), 24))"
     ),

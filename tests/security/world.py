@@ -103,8 +103,13 @@ def host(base: Path, *, owner: int) -> Iterator[Host]:
             services.enter_context(local := socket.socket(socket.AF_UNIX)).bind(place)
             local.listen()
             threading.Thread(target=_note, args=(local, reached), daemon=True).start()
-        threading.Thread(target=_note, args=(server, reached), daemon=True).start()
-        os.chmod(folder / "agent.sock", 0o777)
+        services.enter_context(log := socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)).bind(
+            str(folder / "log.sock")
+        )
+        for target, service in ((_note, server), (_note_what_comes, log)):
+            threading.Thread(target=target, args=(service, reached), daemon=True).start()
+        for name in ("agent.sock", "log.sock"):
+            os.chmod(folder / name, 0o777)
         names = {"HOST": str(folder), "TOKEN": token, "PORT": str(server.getsockname()[1])}
         names |= {"BYSTANDER": str(bystander.pid), "KIT": str(os.getpid())}
         found = Host(folder, names, bystander, reached)
@@ -126,6 +131,12 @@ def _note(listener: socket.socket, reached: list[str]) -> None:
             return
         reached.append(str(listener.getsockname()))
         connection.close()
+
+
+def _note_what_comes(receiver: socket.socket, reached: list[str]) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            reached.append(f"{receiver.getsockname()}: {receiver.recv(9)!r}")
 
 
 def package_for(ordinary: bool, base: Path) -> tuple[str, Path]:
