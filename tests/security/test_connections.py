@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from healthcheck.sandbox.endpoints import Endpoint, is_between, listening
 from tests.security.world import Host, Setup, attack
 from tests.support.daily import every
 
@@ -19,7 +21,7 @@ SETUPS = every(
     ),
 )
 OWN_SERVERS = """
-import socket, threading
+import socket, sys, threading
 def reached(bound, asked, once=False):
     family = socket.AF_INET6 if ":" in bound else socket.AF_INET
     server = socket.create_server((bound, 0), family=family, dualstack_ipv6=bound == "::")
@@ -38,26 +40,27 @@ def reached(bound, asked, once=False):
         return client.recv(5).decode()
     except OSError as error:
         return type(error).__name__
-for places in ("127.0.0.1 127.0.0.1", "0.0.0.0 127.0.0.1", "0.0.0.0 0.0.0.0", "127.0.0.2 127.0.0.2", "::1 ::1", ":: ::1",
-               ":: 127.0.0.1", "127.0.0.1 127.0.0.2", "127.0.0.2 127.0.0.1", "::1 127.0.0.1"):
+for places in sys.argv[1:]:
     print(places, reached(*places.split()))
 print("once", *{reached("127.0.0.1", "127.0.0.1", once=True) for _ in range(5)})
 """
-REACHED = """\
-127.0.0.1 127.0.0.1 HELLO
-0.0.0.0 127.0.0.1 HELLO
-0.0.0.0 0.0.0.0 HELLO
-127.0.0.2 127.0.0.2 HELLO
-::1 ::1 HELLO
-:: ::1 HELLO
-:: 127.0.0.1 HELLO
-127.0.0.1 127.0.0.2 ConnectionRefusedError
-127.0.0.2 127.0.0.1 ConnectionRefusedError
-::1 127.0.0.1 ConnectionRefusedError
-once HELLO
-"""
+REACHED = {
+    "127.0.0.1 127.0.0.1": "HELLO",
+    "0.0.0.0 127.0.0.1": "HELLO",
+    "0.0.0.0 0.0.0.0": "HELLO",
+    "127.0.0.2 127.0.0.2": "HELLO",
+    "127.0.0.1 127.0.0.2": "ConnectionRefusedError",
+    "127.0.0.2 127.0.0.1": "ConnectionRefusedError",
+}
+REACHED_6 = {
+    "::1 ::1": "HELLO",
+    ":: ::1": "HELLO",
+    ":: 127.0.0.1": "HELLO",
+    "::1 127.0.0.1": "ConnectionRefusedError",
+}
+"""Where a server listens and is looked for, and what comes of it."""
 WITHOUT_STUBS = (
-    '#!/bin/bash\n"$(dirname "$(readlink -f "$(command -v vllm)")")"/py/bin/python3 -u -I -S {}\nexit 1\n'
+    '#!/bin/bash\n"$(dirname "$(readlink -f "$(command -v vllm)")")"/py/bin/python3 -u -I -S own.py {}\nexit 1\n'
 )
 
 
@@ -66,9 +69,32 @@ def test_a_script_reaches_its_own_servers_where_they_listen(
     setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
 ) -> None:
     base = world.folder.parent
-    (base / "repo/deploy.sh").write_text(WITHOUT_STUBS.format("own.py"))
+    reached = REACHED | (REACHED_6 if has_ipv6() else {})
+    (base / "repo/deploy.sh").write_text(WITHOUT_STUBS.format(" ".join(f"'{places}'" for places in reached)))
     (base / "repo/own.py").write_text(OWN_SERVERS)
-    shown = attack(
-        setup, *packages[setup.ordinary], base / "repo", base / "weights", base / "temporary", wall_s=20.0
-    )
-    assert (shown.told["mode"], shown.told["stdout"]) == (setup.mode, REACHED), shown
+    folders = (base / "repo", base / "weights", base / "temporary")
+    shown = attack(setup, *packages[setup.ordinary], *folders, wall_s=20.0)
+    assert shown.told["mode"] == setup.mode, shown
+    said = str(shown.told["stdout"]).splitlines()
+    assert said == [*(f"{places} {outcome}" for places, outcome in reached.items()), "once HELLO"], shown
+
+
+def test_a_connection_that_was_led_elsewhere_is_noticed() -> None:
+    """As a packet filter does; the tables of sockets show where it really ended."""
+    with socket.create_server(("127.0.0.1", 0)) as meant, socket.create_server(("127.0.0.1", 0)) as other:
+        with socket.create_connection(other.getsockname()) as connection:
+            ours = Endpoint.of(*connection.getsockname())
+            assert is_between(ours, Endpoint.of(*other.getsockname()))
+            assert not is_between(ours, Endpoint.of(*meant.getsockname()))
+        found = [listening(Endpoint.of(*server.getsockname())) for server in (meant, other)]
+        assert [len(each) for each in found] == [1, 1]
+        assert found[0] != found[1]
+
+
+def has_ipv6() -> bool:
+    """Whether this machine has a loopback address of it; a container may have none."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
