@@ -2,7 +2,7 @@
 # make test    in three minutes: what needs one process, and a smoke test of the rest
 # make test-processes  real processes, sockets, signals, sandboxes, shells: ten minutes
 # make test-all        these, the large tables, real engines and other tools: over an hour, several gigabytes
-# make lint    format, lint, types
+# make lint    format, lint, import directions, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
 # make engines the endpoint stage on real engines, in docs/engines.md
@@ -72,6 +72,7 @@ test-all: test test-processes test-slow test-engines
 lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 
 format: .venv/ready

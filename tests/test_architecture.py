@@ -1,4 +1,8 @@
-"""The house rules that a reader relies on: where imports may point, which module holds which check, and their size."""
+"""The house rules that a reader relies on, where no contract of import-linter (pyproject.toml) says them.
+
+Its contracts squash a folder to one module: they see no circle through the `__init__` of a folder, nor one between
+the modules of folders that need each other; and nothing at all of a folder without an `__init__`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 
 from healthcheck import catalogue
@@ -15,157 +20,76 @@ from healthcheck.check import Check
 from healthcheck.plan.dry_run.stubbed_machine import SHARED
 
 ROOT = Path(__file__).parent.parent / "healthcheck"
-LAYERS = (
-    {
-        "errors",
-        "extras",
-        "contract",
-        "records",
-        "redact",
-        "secret_shapes",
-        "check",
-        "progress",
-        "engine",
-        "language",
-        "phrases",
-        "nearest",
-        "reasoning",
-        "detectors",
-    },
-    {
-        "files",
-        "json_text",
-        "processes",
-        "programs",
-        "isolated",
-        "toml_text",
-        "yaml_text",
-        "schemes",
-        "stacks",
-        "hardware",
-    },
-    {"wire"},
-    {"sandbox"},
-    {"repo"},
-    {"plan"},
-    {"weights"},
-    {"service"},
-    {"endpoint"},
-    {"probe"},
-    {"numerics"},
-    {"runner", "simulator"},
-    {"report"},
-    {"provenance", "ran", "fix"},
-    {"run"},
-    {"live"},
-    {"scaffold", "verify", "catalogue"},
-    {"fleet"},
-    {"cli", "entry", "__main__", "pytest_plugin"},
-)
-OWNERS = {
-    "copier": {"scaffold"},
-    "httptools": {"wire"},
-    "jinja2": {"weights", "report", "fleet"},
-    "math_verify": {"probe"},
-    "msgspec": {"wire", "json_text"},
-    "packaging": {"repo", "stacks"},
-    "psutil": {"processes"},
-    "ray": {"fleet"},
-    "requests": {"wire"},
-    "rich": {"report", "fleet"},
-    "tomli": {"toml_text"},
-    "tomllib": {"toml_text"},
-    "tree_sitter": {"repo"},
-    "tree_sitter_bash": {"repo"},
-    "urllib3": {"wire"},
-    "yaml": {"yaml_text"},
-}
+NOT_OF_THE_KIT = {"healthcheck.plan.engine_config.inside.stubs.torch_npu"}
+"""Imported under another name, by another Python: the folder that holds it stands on its path."""
 
 MAX_MODULE_LINES = 400
 MAX_CHECK_LINES = 40
 
-
-def modules() -> list[tuple[str, Path]]:
-    return [(path.relative_to(ROOT).parts[0].removesuffix(".py"), path) for path in sorted(ROOT.rglob("*.py"))]
-
-
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
-
-
-@pytest.mark.parametrize(("part", "path"), modules(), ids=lambda value: str(getattr(value, "name", value)))
-def test_imports_point_one_way(part: str, path: Path) -> None:
-    height = {name: level for level, layer in enumerate(LAYERS) for name in layer}
-    height["__init__"] = 0
-    assert part in height, f"{part} has no place in LAYERS: decide where it belongs"
-    for name in imported(path):
-        if name.startswith("healthcheck.") and name != "healthcheck.__version__":
-            other = name.split(".")[1]
-            same_part_or_below = other == part or height[other] < height[part] or height[other] == height[part] == 0
-            assert same_part_or_below or {other, part} <= LAYERS[height[part]], f"{path}: {part} imports {other}"
-
-
-@pytest.mark.parametrize(("part", "path"), modules(), ids=lambda value: str(getattr(value, "name", value)))
-def test_each_library_has_one_owner(part: str, path: Path) -> None:
-    for name in {name.split(".")[0] for name in imported(path)} & OWNERS.keys():
-        assert part in OWNERS[name], f"{path} imports {name}, which belongs to {sorted(OWNERS[name])}"
+Sources = dict[str, str]
+Imports = dict[str, set[str]]
 
 
 def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-def import_graph() -> dict[str, set[str]]:
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    return {module_name(path): path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py"))}
+
+
+@pytest.fixture(scope="module")
+def imports() -> Imports:
     """Each module of healthcheck with the modules of healthcheck that it imports, anywhere in it."""
-    names = {module_name(path): path for _, path in modules()}
-    graph: dict[str, set[str]] = {}
-    for module, path in names.items():
-        graph[module] = {
-            name if name in names else name.rpartition(".")[0] for name in imported(path)
-        } & names.keys()
-    return graph
+    graph = grimp.build_graph("healthcheck", cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 
-def test_imports_are_absolute() -> None:
-    for _, path in modules():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level], path
+def test_contracts_see_every_module(sources: Sources, imports: Imports) -> None:
+    assert sources.keys() - imports.keys() == NOT_OF_THE_KIT, "a folder has no __init__.py"
+    assert not [module for module in NOT_OF_THE_KIT if "healthcheck" in sources[module]]
 
 
-def test_no_import_circle() -> None:
-    graphlib.TopologicalSorter(import_graph()).prepare()
+def test_no_import_circle(imports: Imports) -> None:
+    graphlib.TopologicalSorter(imports).prepare()
 
 
-def test_stubs_import_only_what_the_sandbox_has() -> None:
-    graph = import_graph()
+def test_stubs_import_only_what_the_sandbox_has(imports: Imports) -> None:
     shared = {f"healthcheck.{name.removesuffix('.py').replace('/', '.')}" for name in SHARED}
-    stubs = {module for module in graph if module.startswith("healthcheck.plan.dry_run.stubs")}
+    stubs = {module for module in imports if module.startswith("healthcheck.plan.dry_run.stubs")}
     assert len(stubs) > len(shared)
-    for module in stubs | shared:
-        assert graph[module] <= (stubs | shared if module in stubs else set()), module
+    strangers = {module: imports[module] - stubs - shared for module in stubs}
+    strangers |= {module: imports[module] for module in shared}
+    assert not {module: names for module, names in strangers.items() if names}
 
 
 def check_modules() -> list[str]:
     return [module_name(path) for path in sorted(ROOT.glob("*/checks/*.py")) if path.name != "__init__.py"]
 
 
-@pytest.mark.parametrize("name", check_modules())
-def test_a_module_is_named_after_its_one_check(name: str) -> None:
-    """The id without the name of its stage: weights/size-limit is weights.checks.size_limit."""
+def misnamed(name: str) -> str:
+    """What is wrong with a module of checks, "" if nothing.
+
+    Its name is the id without the name of its stage: weights/size-limit is weights.checks.size_limit.
+    """
     module = importlib.import_module(name)
     checks = {key: value for key, value in vars(module).items() if isinstance(value, Check)}
     own = {key: value for key, value in checks.items() if value.run.__module__ == name}
-    assert len(own) == 1, f"{name} declares {sorted(own)}"
-    assert checks == own, f"{name} imports another check: move what both need to a module named by its subject"
+    if len(own) != 1:
+        return f"{name} declares {sorted(own)}"
+    if checks != own:
+        return f"{name} imports another check: move what both need to a module named by its subject"
     (variable, check), stage = own.popitem(), name.split(".")[1]
     expected = check.id.removeprefix(f"{check.stage.value}/").replace("/", "_").replace("-", "_")
-    assert (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
+    named = (stage, name.rpartition(".")[2], variable) == (check.stage.value, expected, expected)
+    return "" if named else f"{name} and its {variable} declare {check.id}: name both {expected}"
+
+
+def test_a_module_is_named_after_its_one_check() -> None:
+    names = check_modules()
+    assert names
+    assert not list(filter(None, map(misnamed, names)))
 
 
 def test_every_check_is_in_the_checks_of_its_stage() -> None:
@@ -177,18 +101,17 @@ def declares(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "check"
 
 
-def functions_of_checks() -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions_of_checks(sources: Sources) -> Iterator[tuple[str, ast.FunctionDef]]:
     """The functions that declare checks, wherever they are, and the others in the modules of checks."""
     in_checks = set(check_modules())
-    for path in sorted(ROOT.rglob("*.py")):
-        functions = (
-            node
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.FunctionDef)
-        )
-        for node in functions:
-            if module_name(path) in in_checks or any(map(declares, node.decorator_list)):
-                yield f"{module_name(path)}.{node.name}", node
+    for module, text in sources.items():
+        if module not in in_checks and "@check(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and (
+                module in in_checks or any(map(declares, node.decorator_list))
+            ):
+                yield f"{module}.{node.name}", node
 
 
 def code_lines(function: ast.FunctionDef) -> int:
@@ -197,17 +120,15 @@ def code_lines(function: ast.FunctionDef) -> int:
     return (function.end_lineno or 0) - (start or 0)
 
 
-def test_no_check_outgrows_a_reader() -> None:
-    found = dict(functions_of_checks())
+def test_no_check_outgrows_a_reader(sources: Sources) -> None:
+    found = dict(functions_of_checks(sources))
     assert len(found) >= len(catalogue.pages())
     long = {name: count for name, node in found.items() if (count := code_lines(node)) > MAX_CHECK_LINES}
     assert not long
 
 
-def test_no_module_outgrows_a_reader() -> None:
+def test_no_module_outgrows_a_reader(sources: Sources) -> None:
     long = {
-        str(path): count
-        for _, path in modules()
-        if (count := len(path.read_text("utf-8").splitlines())) > MAX_MODULE_LINES
+        module: count for module, text in sources.items() if (count := len(text.splitlines())) > MAX_MODULE_LINES
     }
     assert not long
