@@ -16,6 +16,8 @@ SIMULATOR = "npu-adapter-simulator"
 """The `server` header of a simulated endpoint; a report on one says so in its first words."""
 NOT_BUILT = "not built"
 """The provenance "engine_config" where neither `--deep` nor a launch had vLLM check its arguments."""
+SOFT_SCORES = "samples with a soft score"
+"""The figure that counts samples with a score between 0 and 1: without any, avg@n is the accuracy."""
 
 
 class Stage(enum.Enum):

@@ -16,7 +16,7 @@ from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.summary import ALL, accuracy_name, headline, per_problem
-from healthcheck.records import JsonValue
+from healthcheck.records import SOFT_SCORES, JsonValue
 
 
 def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
@@ -38,6 +38,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
         **_without_failures(run, chosen),
         **counts,
+        SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),
         CLIENT: {name: round(value, 10) for name, value in client(run).items()},
         **_weighted(run),
         **_adaptive(run),
@@ -191,9 +192,9 @@ def _share(name: str, chosen: Grid, holds: Callable[[int], bool]) -> Estimate:
 
 
 def _without_failures(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
-    """Accuracy of the requests that were answered, if any; its interval is for these problems again."""
+    """Accuracy of the answered requests, where some failed; its interval is for these problems again."""
     answered = [place for place in chosen.flat if not run.samples[place].error]
-    if not answered:
+    if not 0 < len(answered) < len(chosen.flat):
         return {}
     right = sum(run.grades[place].score for place in answered)
     interval = wilson(right, len(answered))

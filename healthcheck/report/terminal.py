@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -17,7 +18,17 @@ from rich.text import Text
 
 from healthcheck.language import Translate, wrapped
 from healthcheck.phrases import ENGLISH, Phrases
-from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Stage, Verdict
+from healthcheck.records import (
+    SOFT_SCORES,
+    CheckResult,
+    Finding,
+    JsonValue,
+    Level,
+    Outcome,
+    Report,
+    Stage,
+    Verdict,
+)
 from healthcheck.redact import without_secrets
 from healthcheck.report import words
 
@@ -206,12 +217,14 @@ def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
 
 
 def _metrics(screen: _Screen, report: Report, most: int) -> None:
-    """The first figures, without those that say the same as one before them."""
-    shown: dict[object, str] = {}
-    for name, value in report.metrics.items():
-        if isinstance(value, dict) and "value" in value:
-            shown.setdefault(value["value"], f"  {name:<26} {screen.say(_estimate(value))}")
-    for line in list(shown.values())[:most]:
+    """The first figures, but for avg@n without soft scores, which is the accuracy."""
+    shown = (
+        f"  {name:<26} {screen.say(_estimate(value))}"
+        for name, value in report.metrics.items()
+        if isinstance(value, dict) and "value" in value
+        if not (name.startswith("avg@") and report.metrics.get(SOFT_SCORES) == 0)
+    )
+    for line in islice(shown, most):
         _print(screen, line)
 
 

@@ -124,6 +124,7 @@ def test_a_server_that_dies_ends_the_run_and_keeps_what_came(probe: Probe) -> No
 def test_failures_count_as_wrong_and_stand_beside(probe: Probe, tmp_path: Path) -> None:
     with Simulator(behaviour(accuracy=even(1.0))) as server:
         run = probe(server.url)
+    assert "without failures" not in compute_metrics(run)
     journal = Journal(run.folder / "logs/samples.jsonl")
     journal.append(replace(run.samples[0], text="", error="HTTP 500"))
     journal.close()

@@ -9,6 +9,7 @@ import pytest
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.language import Language, phrases
 from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import machine, terminal, words
 from tests.support import reports
@@ -81,6 +82,7 @@ FIGURES = {
         ("x", 0.5),
     )
 }
+FIGURES["samples with a soft score"] = 0
 
 
 def whole(*others: CheckResult) -> Report:
@@ -101,9 +103,21 @@ def test_a_good_run_is_at_most_fifteen_lines_with_the_reports_place(capsys, monk
     lines = printed(whole(), capsys)
     assert len(lines) + 1 <= 15
     assert lines[0] == "repo      5 passed"
-    assert sum("%" in line for line in lines) == 3, "the second figure of 70 % says nothing new"
+    assert [line.split()[0] for line in lines if "%" in line] == ["accuracy", "pass@5", "cons@5"]
     terminal.show_everything(whole())
     assert "a remark" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("language", Language)
+def test_figures_of_one_value_that_say_different_things_all_stand_there(capsys, language: Language) -> None:
+    perfect = {name: {"value": 1.0, "low": 0.97, "high": 1.0} for name in ("accuracy", "avg@5", "pass@5", "cons@5")}
+    for soft, expected in ((0, ["accuracy", "pass@5", "cons@5"]), (2, ["accuracy", "avg@5", "pass@5", "cons@5"])):
+        report = replace(
+            whole(), results=whole().results[:5], metrics={**perfect, "samples with a soft score": soft}
+        )
+        terminal.show(report, phrases(language))
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in lines if "100.00" in line] == expected
 
 
 def test_a_run_with_one_failure_is_at_most_twentyfive_lines(capsys, monkeypatch) -> None:
