@@ -33,6 +33,10 @@ class Stage(enum.Enum):
     RUNNER = "runner"
 
 
+STAGES = (Stage.REPO, Stage.PLAN, Stage.WEIGHTS, Stage.SERVICE, Stage.ENDPOINT, Stage.PROBE)
+"""Those that `verify` always runs; numerics runs on request."""
+
+
 class Level(enum.Enum):
     """What a finding means for its check, mildest first."""
 

@@ -11,7 +11,7 @@ from healthcheck import contract, provenance, stacks
 from healthcheck.engine import Ledger
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
-from healthcheck.records import JsonValue, Report, Stage, verdict_of
+from healthcheck.records import STAGES, JsonValue, Report, Stage, verdict_of
 from healthcheck.redact import redacted, redactor
 
 TITLES = {
@@ -23,8 +23,6 @@ TITLES = {
     Stage.NUMERICS: "comparing log-probabilities",
     Stage.PROBE: "a short accuracy measurement",
 }
-STAGES = tuple(stage for stage in TITLES if stage is not Stage.NUMERICS)
-"""Those that always run; numerics runs on request."""
 TASKS = {task.value: task for task in contract.Task}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import yaml
-
 from healthcheck.errors import KitError
 from healthcheck.records import JsonValue
 
@@ -16,6 +14,8 @@ class YamlError(KitError):
 
 def dump(value: JsonValue) -> str:
     """A YAML document of plain data, with keys in their order."""
+    import yaml  # noqa: PLC0415 - most commands read no YAML
+
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -25,6 +25,8 @@ def load(text: str) -> JsonValue:
     Raises:
         YamlError: it is not YAML, or asks for more than plain data.
     """
+    import yaml  # noqa: PLC0415 - as above
+
     try:
         return cast("JsonValue", yaml.safe_load(text))
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import graphlib
 import importlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
 import pytest
 
-from healthcheck import catalogue
+from healthcheck import catalogue, cli
 from healthcheck.check import Check
 from healthcheck.plan.dry_run.stubbed_machine import SHARED
 
@@ -132,3 +134,26 @@ def test_no_module_outgrows_a_reader(sources: Sources) -> None:
         module: count for module, text in sources.items() if (count := len(text.splitlines())) > MAX_MODULE_LINES
     }
     assert not long
+
+
+def test_help_imports_no_library_and_no_stage() -> None:
+    """Every command prints its help in one process; whatever one of them imported is found."""
+    program = (
+        "import contextlib, sys\n"
+        "from healthcheck import cli\n"
+        "for words in [[], *([name] for name in cli.COMMANDS)]:\n"
+        "    with contextlib.suppress(SystemExit):\n"
+        "        cli.main([*words, '--help'])\n"
+        "print('imported:', *sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT.parent, capture_output=True, text=True, check=True
+    )
+    *helps, imported = done.stdout.splitlines()
+    loaded = set(imported.split())
+    assert sum(line.startswith("usage: ") for line in helps) == 1 + len(cli.COMMANDS)
+    assert sorted(loaded & {*OWNERS, "asyncio", "subprocess", "importlib.metadata"}) == []
+    assert sorted(loaded & {f"healthcheck.cli.{name}" for name in cli.COMMANDS}) == []
+    assert [
+        name for name in loaded if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))
+    ] == []

@@ -1,6 +1,7 @@
-"""The command line. A command is one module of this package; only the module of the command in use is imported.
+"""The command line. A command is a module of `options`, which declares what it takes, and one of this package.
 
-Each module has `arguments(parser)`, which declares its options, and `run(options) -> int`, the exit status.
+The first has `arguments(parser)`, the second `run(options) -> int`, the exit status. Only those of the command in
+use are imported; for `--help`, the first alone.
 """
 
 from __future__ import annotations
@@ -73,8 +74,10 @@ def _run(arguments: list[str]) -> int:
         options.parser.unknown(unknown)
     if options.parser is parser:
         parser.error("the following arguments are required: COMMAND")
+    with _ended_at_once_by_ctrl_c():
+        command = importlib.import_module(f"healthcheck.cli.{asked}")
     try:
-        status: int = options.run(options)
+        status: int = command.run(options)
     except UsageError as error:
         return _say(error, ExitStatus.WRONG_USAGE)
     except Blocked as error:
@@ -153,7 +156,6 @@ def parser_for(wanted: Collection[str]) -> Parser:
         )
         language_argument(command)
         if name in wanted:
-            module = importlib.import_module(f"healthcheck.cli.{name}")
-            module.arguments(command)
-            command.set_defaults(run=module.run, parser=command)
+            importlib.import_module(f"healthcheck.cli.options.{name}").arguments(command)
+            command.set_defaults(parser=command)
     return parser

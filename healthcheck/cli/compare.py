@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck.cli import number_types, output
-from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import new_place, place
+from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
 from healthcheck.language import phrases_of_the_process
 from healthcheck.probe.folder import load
@@ -19,7 +17,6 @@ from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
 from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
 
-MARGIN = 0.05
 _STATUS = {
     Shift.NO_WORSE: ExitStatus.READY,
     Shift.WORSE: ExitStatus.NOT_READY,
@@ -30,26 +27,6 @@ _SMALL = 0.05
 _FLIPS_SHOWN = 10
 _ANSWER_CHARS = 300
 _STORED_CHARS = 4000
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("first", type=place, metavar="RUN_A", help="run folder of the reference, such as the GPU")
-    parser.add_argument("second", type=place, metavar="RUN_B", help="run folder to compare with it")
-    parser.epilog = exit_statuses(
-        {
-            0: "no worse than the margin",
-            1: "worse",
-            2: "wrong usage, or runs that cannot be compared",
-            3: "undecided",
-        }
-    )
-    margin = (
-        f"loss of accuracy that does not matter, in points: 5 or 5%% (default); below 1 it is a share: {MARGIN}"
-    )
-    parser.add_argument("--margin", type=number_types.margin, default=MARGIN, metavar="POINTS", help=margin)
-    output.json_argument(parser, "everything")
-    parser.add_argument("--html", type=new_place, metavar="FILE", help="write a page with both runs side by side")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,18 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck import catalogue, cli
-from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place, place
 
-SHELLS = ("bash", "zsh", "fish")
-INSTALL = """\
-to use it now:   bash   eval "$(npu-adapter completion bash)"
-                 zsh    eval "$(npu-adapter completion zsh)"
-                 fish   npu-adapter completion fish | source
-for every shell: write its output to
-                 bash   ~/.local/share/bash-completion/completions/npu-adapter
-                 zsh    _npu-adapter, in a folder of $fpath
-                 fish   ~/.config/fish/completions/npu-adapter.fish"""
 _CHECK_METAVARS = {"ID", "CHECK-ID"}
 
 
@@ -37,12 +27,6 @@ class Word:
     takes_value: bool
     choices: tuple[str, ...]
     files: bool
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("shell", choices=SHELLS)
-    parser.epilog = INSTALL + "\n\n" + exit_statuses({0: "printed", 2: "wrong usage"})
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,34 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.evidence import Hit
 from healthcheck.service.repairs import Setup, repair, setup_of
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.description = (
-        "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
-        "that the last error shows, with the lines, the cause, the fix and the source.\n"
-        "Where several known failures may be the cause, all of them are listed. Where\n"
-        "none is known, the kit says of what kind the last error is, and no cause. The\n"
-        "log may be of any size. In the folder of a repository, the fix names its\n"
-        "adapter.toml, and no variable that it sets already."
-    )
-    parser.epilog = exit_statuses(
-        {
-            0: "a cause was found, or the kind of the last error",
-            2: "wrong usage, or a log that cannot be read",
-            3: "neither was found, or several possible causes",
-        }
-    )
-    parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
-    output.json_argument(parser, "the diagnosis")
 
 
 def run(options: argparse.Namespace) -> int:

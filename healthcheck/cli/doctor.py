@@ -11,7 +11,7 @@ from importlib import metadata
 
 from healthcheck import contract, extras, programs
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses, version
+from healthcheck.cli.parsing import version
 from healthcheck.errors import Blocked
 from healthcheck.plan.engine_config.environment import MAKE, find_python
 from healthcheck.probe.grading import judge
@@ -38,14 +38,6 @@ class Part:
     use: str
     without: str
     needed: bool = False
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.epilog = exit_statuses(
-        {0: "everything that the kit needs is there", 1: "something that it needs is missing", 2: "wrong usage"}
-    )
-    output.json_argument(parser, "the list")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,141 +10,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from healthcheck.cli import number_types, output
+from healthcheck import stacks, yaml_text
+from healthcheck.cli import output, verify
+from healthcheck.cli.options import verify as options_of_verify
+from healthcheck.cli.options.fleet import DEFAULT_LOOK_S, LOCAL
 from healthcheck.cli.parsing import Parser
-from healthcheck.cli.places import new_place, place
+from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.fleet import collect, drive, jobs, journal, looks, manifests, outputs, show
+from healthcheck.fleet.launch import Network
+from healthcheck.fleet.looks import Looked, Terms
+from healthcheck.fleet.machines import Machines, ThisMachine
+from healthcheck.fleet.manifests import Pods
+from healthcheck.fleet.options import Verify, options_of
+from healthcheck.fleet.records import Job, worst
 from healthcheck.language import phrases_of_the_process
+from healthcheck.report import folder
 
 if TYPE_CHECKING:
-    from healthcheck.fleet.launch import Network
-    from healthcheck.fleet.looks import Looked, Terms
-    from healthcheck.fleet.machines import Machines
-    from healthcheck.fleet.manifests import Pods
     from healthcheck.fleet.on_ray import Cluster
-    from healthcheck.fleet.options import Verify
-    from healthcheck.fleet.records import Job
-
-LOCAL = "local"
-DEFAULT_LIMIT_S = 4 * 3600.0
-DEFAULT_LOOK_S = 3600.0
-LEVELS = (1, 2, 3)
-DEFAULT_LEVEL = 2
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands and their options."""
-    commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    verify = _subcommand(commands, "verify", "verify the adapters of a job file", parser)
-    _jobs_argument(verify)
-    verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
-                        help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
-    _machine_arguments(verify)
-    verify.add_argument("--runner", type=int, nargs="?", const=DEFAULT_LEVEL, choices=LEVELS, metavar="LEVEL",
-                        help="first look at the machines as `fleet runner` does; one whose checks fail takes no "
-                        "jobs (default: level %(const)s)")  # fmt: skip
-    verify.add_argument("--resume", action="store_true", help="go on with the run in DIR: what has ended stays")
-    verify.add_argument("--retries", type=number_types.integer, default=1, metavar="N",
-                        help="how often a job is tried again that ended inconclusive, with a failure of the kit or "
-                        "with its machine (default: %(default)s)")  # fmt: skip
-    verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
-                        help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
-    verify.add_argument("--quiet", action="store_true", help="no progress; only the closing table")
-    verify.set_defaults(action=_verify)
-    _runner_arguments(_subcommand(commands, "runner", "look at every machine: which may take jobs", parser))
-    collect = _subcommand(commands, "collect", "make one run of what many machines left", parser)
-    _jobs_argument(collect)
-    collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
-                         help="the folder with the folders that pods or runners left")  # fmt: skip
-    collect.add_argument("--out", type=new_place, metavar="DIR", required=True, help="as for `fleet verify`")
-    collect.set_defaults(action=_collect)
-    _manifest_arguments(
-        _subcommand(commands, "manifests", "write what other schedulers run a job file with", parser)
-    )
-
-
-def _machine_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--on", default=LOCAL, metavar="MACHINES",
-                        help="local (default): one job after the other on this machine; auto, HOST:PORT or "
-                        "ray://HOST:PORT: a cluster of Ray, as Ray writes its address")  # fmt: skip
-    parser.add_argument("--own-network", action="store_true",
-                        help="give each launch a network of its own, with nothing outside the machine, so that "
-                        "several share a node of the cluster (takes root)")  # fmt: skip
-
-
-def _runner_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=new_place, metavar="DIR", required=True,
-                        help="where machines.json and the report of each machine go")  # fmt: skip
-    _machine_arguments(parser)
-    parser.add_argument("--level", type=int, choices=LEVELS, default=DEFAULT_LEVEL,
-                        help="as for `npu-adapter runner` (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--stack", default="", metavar="ROW",
-                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
-    parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LOOK_S, metavar="S",
-                        help="seconds for each machine (default: %(default)g)")  # fmt: skip
-    parser.set_defaults(action=_runner)
-
-
-def _jobs_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("jobs", type=place, metavar="JOBS",
-                        help="the job file, .toml, .jsonl or .csv: a row a job, its keys the options of "
-                        "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
-    parser.add_argument("--no-settings", action="store_true",
-                        help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
-
-
-def _manifest_arguments(parser: argparse.ArgumentParser) -> None:
-    _jobs_argument(parser)
-    parser.add_argument("--kind", choices=("kubernetes", "github"), required=True)
-    parser.add_argument("--out", type=new_place, metavar="FILE", help="default: standard output")
-    parser.add_argument("--retries", type=number_types.integer, default=1, metavar="N",
-                        help="how often a job is tried again, on Kubernetes by another pod "
-                        "(default: %(default)s)")  # fmt: skip
-    parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
-                        help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
-    pods = parser.add_argument_group("pods; clusters differ in all of it")
-    pods.add_argument("--name", default="npu-adapter-fleet", help="the beginning of the objects' names")
-    pods.add_argument("--image", default="", help="the image, with vllm-ascend and this kit")
-    pods.add_argument("--resource", default="huawei.com/Ascend910", metavar="NAME",
-                      help="what NPUs are called (default: %(default)s)")  # fmt: skip
-    pods.add_argument(
-        "--weights-claim", default="weights", metavar="NAME", help="the volume claim with the weights"
-    )
-    pods.add_argument("--weights-mount", default="/data", metavar="DIR", help="where it is mounted, read-only")
-    pods.add_argument("--reports-claim", default="reports", metavar="NAME", help="the volume claim for the reports")
-    pods.add_argument("--shared-memory", default="64Gi", metavar="SIZE", help="of /dev/shm (default: %(default)s)")
-    pods.add_argument("--node-selector", action="append", default=[], metavar="LABEL=VALUE",
-                      help="{npu} in the value stands for the kind of NPU of a job; may be repeated")  # fmt: skip
-    pods.add_argument("--parallelism", type=number_types.count, default=8, metavar="N",
-                      help="pods at a time (default: %(default)s)")  # fmt: skip
-    runners = parser.add_argument_group("runners of GitHub")
-    runners.add_argument(
-        "--runs-on", default="self-hosted,linux,npu", metavar="LABEL,…", help="(default: %(default)s)"
-    )
-    parser.set_defaults(action=_manifests)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the subcommand; its exit status."""
-    status: int = options.action(options)
-    return status
-
-
-def _subcommand(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    text: str,
-    like: argparse.ArgumentParser,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=like.epilog,
-    )  # fmt: skip
-    parser.set_defaults(subparser=parser)
-    return parser
+    return _SUBCOMMANDS[options.subcommand](options)
 
 
 def _verify(options: argparse.Namespace) -> ExitStatus:
-    from healthcheck.fleet import drive, journal, looks, outputs, show  # noqa: PLC0415 - --help needs none of it
 
     if options.retries < 0 or not math.isfinite(options.time_limit):
         raise UsageError(f"--retries {options.retries} is less than 0")
@@ -183,13 +75,11 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
 
 
 def _jobs(options: argparse.Namespace) -> tuple[Job, ...]:
-    from healthcheck.fleet import jobs  # noqa: PLC0415 - see _verify()
 
     return jobs.read(options.jobs, grammar(), {"no_settings": True} if options.no_settings else {})
 
 
 def _collect(options: argparse.Namespace) -> ExitStatus:
-    from healthcheck.fleet import collect, journal, outputs, show  # noqa: PLC0415 - see _verify()
 
     asked = _jobs(options)
     out = options.out.absolute()
@@ -205,9 +95,6 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
 
 
 def _manifests(options: argparse.Namespace) -> ExitStatus:
-    from healthcheck import yaml_text  # noqa: PLC0415 - see _verify()
-    from healthcheck.fleet import manifests  # noqa: PLC0415
-    from healthcheck.report import folder  # noqa: PLC0415
 
     output.refuse_unwritable(options.out)
     asked = _jobs(options)
@@ -224,7 +111,6 @@ def _manifests(options: argparse.Namespace) -> ExitStatus:
 
 
 def _pods(options: argparse.Namespace) -> Pods:
-    from healthcheck.fleet.manifests import Pods  # noqa: PLC0415 - see _verify()
 
     if not options.image:
         raise UsageError("--image is needed: an image with vllm-ascend and this kit")
@@ -245,9 +131,6 @@ def _pods(options: argparse.Namespace) -> Pods:
 
 
 def _runner(options: argparse.Namespace) -> ExitStatus:
-    from healthcheck import stacks  # noqa: PLC0415 - see _verify()
-    from healthcheck.fleet.looks import Terms  # noqa: PLC0415
-    from healthcheck.fleet.records import worst  # noqa: PLC0415
 
     stacks.choose(options.stack)
     out = options.out.absolute()
@@ -266,8 +149,6 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
 
 def _look(machines: Machines, out: Path, terms: Terms) -> Looked:
     """Look at the machines, and print the tables."""
-    from healthcheck.fleet import looks  # noqa: PLC0415 - see _verify()
-
     phrases = phrases_of_the_process()
     try:
         looked = looks.looked_at(
@@ -281,7 +162,6 @@ def _look(machines: Machines, out: Path, terms: Terms) -> Looked:
 
 
 def _network(options: argparse.Namespace) -> Network:
-    from healthcheck.fleet.launch import Network  # noqa: PLC0415 - see _verify()
 
     return Network.OWN if options.own_network else Network.NODE
 
@@ -289,8 +169,6 @@ def _network(options: argparse.Namespace) -> Network:
 def _machines(on: str, network: Network) -> tuple[Machines, tuple[str, ...]]:
     """The machines, and why others are left out."""
     if on == LOCAL:
-        from healthcheck.fleet.machines import ThisMachine  # noqa: PLC0415 - see _verify()
-
         return ThisMachine(), ()
     return connected(on, network)
 
@@ -315,11 +193,8 @@ def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
 
 def grammar() -> Verify:
     """The options of `npu-adapter verify`, from its own parser."""
-    from healthcheck.cli import verify  # noqa: PLC0415 - see _verify()
-    from healthcheck.fleet.options import Verify, options_of  # noqa: PLC0415
-
     parser = _Refusing(prog="npu-adapter verify")
-    verify.arguments(parser)
+    options_of_verify.arguments(parser)
 
     def refuse(words: Sequence[str]) -> None:
         # The settings of a repository are read with it, on the machine of its launch.
@@ -340,3 +215,6 @@ class _Refusing(Parser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(self.with_suggestion(message))
+
+
+_SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect, "manifests": _manifests}

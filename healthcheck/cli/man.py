@@ -7,13 +7,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import __version__, cli
-from healthcheck.cli.parsing import exit_statuses
 from healthcheck.language import of_the_process
-
-INSTALL = """\
-to read it now:  npu-adapter man | man -l -
-to keep it:      mkdir -p ~/.local/share/man/man1
-                 npu-adapter man > ~/.local/share/man/man1/npu-adapter.1"""
 
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS")
 PURPOSE = "scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services"
@@ -24,11 +18,6 @@ SAID = (*SECTIONS, "User Commands", PURPOSE, MORE, NO_VERDICT)
 
 _BROKEN = re.compile(r"(?<=[，。；：])\n")
 """A line of Chinese goes on without a blank."""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.epilog = INSTALL + "\n\n" + exit_statuses({0: "printed", 2: "wrong usage"})
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,43 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from healthcheck import contract, provenance
+from healthcheck import provenance
 from healthcheck.cli import output, sampling
-from healthcheck.cli.number_types import whole
-from healthcheck.cli.places import new_place, new_report, place
+from healthcheck.cli.places import new_report
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.language import phrases_of_the_process
+from healthcheck.numerics import facts, local, reference, reproduction
+from healthcheck.numerics.checks import CHECKS
+from healthcheck.numerics.figures import metrics
 from healthcheck.numerics.records import NumericsRun, NumericsSettings, Reference, Weights
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, Verdict, verdict_of
-
-_DEFAULT = NumericsSettings(url="")
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("url", metavar="URL", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}")
-    parser.add_argument("--model", default="", help="model name (default: the first that the server lists)")
-    parser.add_argument(
-        "--reference", type=place, metavar="DIR",
-        help="compare token for token with the run in this folder, or with the weights in it, by transformers",
-    )  # fmt: skip
-    parser.add_argument("--reference-python", default="", metavar="PYTHON",
-                        help="a Python with torch and transformers, for weights")  # fmt: skip
-    parser.add_argument("--trust-remote-code", action="store_true",
-                        help="let code that comes with the weights of --reference run")  # fmt: skip
-    parser.add_argument("--pairs", type=whole(1), default=_DEFAULT.pairs, metavar="N",
-                        help="comparisons of each kind (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--longest", type=whole(1), default=_DEFAULT.longest_tokens, metavar="TOKENS",
-                        help="longest prompt (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--max-batch", type=whole(1), default=_DEFAULT.max_batch, metavar="N",
-                        help="largest batch: the server's --max-num-seqs (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="choice of the prompts (default: %(default)s)")
-    written = parser.add_argument_group("output")
-    written.add_argument("--out", type=new_place, metavar="DIR",
-                         help="run folder and reference (default: report/numerics-YYYYmmdd-HHMMSS)")  # fmt: skip
-    output.arguments(written)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,8 +39,6 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     published = output.publish(options, report, folder if measured or options.out else None)
     if measured and published.folder:
-        from healthcheck.numerics import reference, reproduction  # noqa: PLC0415 - as below
-
         reference.keep(folder, measured)
         reproduction.keep(folder, report.results)
         if not (options.quiet or options.json == output.STDOUT):
@@ -84,8 +57,6 @@ def _against(options: argparse.Namespace) -> Reference | Weights | None:
     Raises:
         UsageError: the folder holds neither a run nor weights, or options are for another kind.
     """
-    from healthcheck.numerics import local, reference  # noqa: PLC0415 - msgspec takes longer than --help may
-
     folder: Path | None = options.reference
     if folder and local.are_weights(folder):
         python = local.find_python(options.reference_python)
@@ -98,9 +69,6 @@ def _against(options: argparse.Namespace) -> Reference | Weights | None:
 def _report(
     options: argparse.Namespace, settings: NumericsSettings, progress: Progress
 ) -> tuple[Report, NumericsRun | None]:
-    from healthcheck.numerics import facts  # noqa: PLC0415 - as above
-    from healthcheck.numerics.checks import CHECKS  # noqa: PLC0415
-    from healthcheck.numerics.figures import metrics  # noqa: PLC0415
 
     against = _against(options)
     progress.stage(Stage.NUMERICS, f"comparing log-probabilities of {settings.url}")

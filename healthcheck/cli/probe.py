@@ -8,11 +8,14 @@ from pathlib import Path
 
 from healthcheck import provenance
 from healthcheck.cli import output, sampling, servers
-from healthcheck.cli.places import new_place, new_report, place
+from healthcheck.cli.places import new_report
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.language import phrases_of_the_process, wrapped
-from healthcheck.probe.folder import SETTINGS, Stored
+from healthcheck.probe import facts
+from healthcheck.probe.checks import checks_of
+from healthcheck.probe.export import client_column
+from healthcheck.probe.folder import SETTINGS, Stored, stored
 from healthcheck.probe.options.reading import keep
 from healthcheck.probe.options.record import ProbeOptions
 from healthcheck.probe.options.settings import settings_of
@@ -20,19 +23,6 @@ from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
 from healthcheck.report.folder import PAGE
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    servers.arguments(parser)
-    sampling.files(parser)
-    sampling.arguments(parser)
-    written = parser.add_argument_group("output")
-    written.add_argument(
-        "--out", type=new_place, metavar="DIR", help="run folder (default: report/probe-YYYYmmdd-HHMMSS)"
-    )
-    written.add_argument("--resume", type=place, metavar="DIR", help="continue the run in this folder")
-    output.arguments(written)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,8 +60,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _unprinted(probed: ProbeRun | None) -> str:
     """Why the client's figures are not known."""
-    from healthcheck.probe.export import client_column  # noqa: PLC0415 - as below
-
     unknown = probed and client_column(probed)
     return f"- ({'its grader for such problems is not emulated' if unknown else 'no request was answered'})"
 
@@ -79,7 +67,6 @@ def _unprinted(probed: ProbeRun | None) -> str:
 def _report(
     options: argparse.Namespace, asked: ProbeOptions, progress: Progress, folder: Path
 ) -> tuple[Report, ProbeRun | None]:
-    from healthcheck.probe.folder import stored  # noqa: PLC0415 - msgspec takes longer than --help may
 
     before = stored(folder) if options.resume else None
     settings = settings_of(asked, before.settings if before else ProbeSettings(url=""))
@@ -97,9 +84,6 @@ def _measured(
     settings: ProbeSettings, before: Stored | None, progress: Progress, folder: Path
 ) -> tuple[Report, ProbeRun | None]:
     """Sample what is left of the run `before`, or all of a new one."""
-    from healthcheck.probe import facts  # noqa: PLC0415 - the statistics take longer than --help may
-    from healthcheck.probe.checks import checks_of  # noqa: PLC0415
-
     where = ", ".join(settings.servers)
     checks = checks_of({*settings.servers, *(before.server.get("replicas", {}) if before else ())})
     progress.stage(Stage.PROBE, f"sampling {where}")
@@ -116,8 +100,6 @@ def _measured(
 
 def report_of(ledger: Ledger, run: ProbeRun | None, *, asked: str, stopped: str = "") -> Report:
     """The report of a probe alone; `run` is None if nothing was measured."""
-    from healthcheck.probe import facts  # noqa: PLC0415 - as above
-
     return Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,

@@ -7,8 +7,6 @@ import shutil
 from collections.abc import Iterator
 
 from healthcheck.cli import output
-from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_task
@@ -21,21 +19,6 @@ from healthcheck.records import SCHEMA, Finding, JsonValue, Level
 from healthcheck.report.words import plain, sentence
 
 _LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Level.NOTE: "note"}
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.epilog = exit_statuses(
-        {
-            0: "figures could be recomputed",
-            2: "wrong usage, or a report that cannot be read",
-            3: "nothing in the report allows it",
-        }
-    )
-    parser.add_argument(
-        "report", type=place, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
-    )
-    output.json_argument(parser, "everything")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,53 +6,24 @@ import argparse
 from dataclasses import replace
 
 from healthcheck import json_text, provenance, stacks
-from healthcheck.cli import number_types, output
-from healthcheck.cli.places import new_place, place
+from healthcheck.cli import output
+from healthcheck.cli.options.runner import SOAK_MINUTES
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.runner import snapshot
+from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.checks import CHECKS
-from healthcheck.runner.dmi import Scene
 from healthcheck.runner.facts import gather
 from healthcheck.runner.inventory import inventory, soak
 from healthcheck.runner.machine import Machine
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, load
-from healthcheck.runner.records import Depth, RunnerFacts, Wanted
+from healthcheck.runner.records import RunnerFacts, Wanted
 
 MAX_NPUS = 1024
-SOAK_MINUTES = 20
 MAX_SOAK_MINUTES = 7 * 24 * 60
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--npus", type=number_types.integer, metavar="N", help="how many NPU devices there must be (default: any)"
-    )
-    parser.add_argument(
-        "--allow-none", action="store_true", help="the machine is meant to have no NPUs: skip their checks"
-    )
-    parser.add_argument("--stack", default="", metavar="ROW",
-                        help="the vllm-ascend release to compare versions with (default: the nearest)")  # fmt: skip
-    parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
-                        help="how closely to look: 1 takes seconds and leaves the devices alone, "
-                        "2 minutes (default), 3 adds the soak")  # fmt: skip
-    parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES",
-                        help="how long all devices compute at level 3, which it implies "
-                        f"(default: {SOAK_MINUTES})")  # fmt: skip
-    parser.add_argument("--scenes", metavar="SCENE,...",
-                        help="what ascend-dmi diagnoses where it is installed: "
-                        f"{', '.join(scene.value for scene in Scene)}, or none (default: by level)")  # fmt: skip
-    parser.add_argument("--baseline", type=place, metavar="FILE",
-                        help="compare with the report.json of an earlier run")  # fmt: skip
-    parser.add_argument("--out", type=new_place, metavar="DIR",
-                        help="write report.html, report.json, summary.md")  # fmt: skip
-    output.arguments(parser)
-    parser.add_argument("--save", type=new_place, metavar="FILE",
-                        help="record the machine, without secrets and host names, for --replay")  # fmt: skip
-    parser.add_argument("--replay", type=place, metavar="FILE", help="judge a recorded machine instead of this one")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,9 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from healthcheck import json_text
-from healthcheck.cli import number_types, output
-from healthcheck.cli.parsing import exit_statuses
-from healthcheck.cli.places import place
+from healthcheck.cli import output
 from healthcheck.cli.probe import report_of
 from healthcheck.engine import Ledger
 from healthcheck.errors import KitError, UsageError
@@ -28,23 +26,7 @@ from healthcheck.report.folder import JSON, PAGE, save, write
 from healthcheck.report.page import with_choices
 from healthcheck.report.words import plain
 
-TIMEOUT_S = 600.0
 MAX_REPORT_BYTES = 2**28
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.epilog = exit_statuses({0: "scored", 2: "wrong usage, or scores that do not fit the run"})
-    parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--scores", type=place, metavar="FILE", help="JSON lines or CSV with the columns problem, "
-                        "repeat (as in logs/samples.jsonl) and score")  # fmt: skip
-    source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
-                        "line; runs with your rights, in no sandbox")  # fmt: skip
-    parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
-    parser.add_argument("--timeout", type=number_types.number(1), default=TIMEOUT_S, metavar="S",
-                        help=f"seconds that the command may take (default: {TIMEOUT_S:.0f})")  # fmt: skip
-    output.json_argument(parser, "the figures")
 
 
 def run(options: argparse.Namespace) -> int:

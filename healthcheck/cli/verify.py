@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, files, fix, hardware
-from healthcheck.cli import number_types, output, sampling
-from healthcheck.cli.places import new_place, new_report, place
+from healthcheck.cli import output, sampling
+from healthcheck.cli.options.verify import STAGES
+from healthcheck.cli.places import new_report
 from healthcheck.errors import UsageError
 from healthcheck.language import phrases_of_the_process
 from healthcheck.nearest import hint
@@ -25,81 +26,14 @@ from healthcheck.records import Stage
 from healthcheck.redact import without_secrets
 from healthcheck.repo.settings import Settings, read_settings
 from healthcheck.report import folder
-from healthcheck.run import STAGES as ALWAYS
 from healthcheck.run import TASKS, Request
-from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
+from healthcheck.sandbox.job import CONSENT_VARIABLE
 from healthcheck.verify import Verification
 from healthcheck.weights import ahead
 
 FIX_ROUNDS = 3
 """CRLF hides the launch command from the plan, so that a second round may see more."""
-STAGES = [stage.value for stage in ALWAYS]
 _BEFORE_A_LAUNCH = {Stage.REPO, Stage.PLAN, Stage.WEIGHTS}
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("repo", nargs="?", type=place, help="the repository (default: this folder)")
-    parser.add_argument("--weights", type=place, metavar="DIR", help="the weights; MODEL_PATH will be this folder")
-    parser.add_argument(
-        "--weights-config", type=place, metavar="FILE", help="before a download: the weights' config.json, with "
-        "the model.safetensors.index.json beside it; judges task and hardware",
-    )  # fmt: skip
-    parser.add_argument(
-        "--model-id", default="", metavar="NAME", help="the same for a model such as Qwen/Qwen3-8B, whose files "
-        "huggingface_hub or modelscope downloads",
-    )  # fmt: skip
-    parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
-    parser.add_argument("--until", choices=STAGES, metavar="STAGE",
-                        help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip
-    parser.add_argument(
-        "--skip", action="append", default=[], metavar="ID", help="skip a check; the report says so"
-    )
-    parser.add_argument("--fix", action="store_true", help="make the safe repairs in the working copy first; "
-                        "the exit status stays 1 until they are committed")  # fmt: skip
-    parser.add_argument(
-        "--no-settings", action="store_true", help="ignore the repository's own settings ([tool.npu-adapter] in "
-        "pyproject.toml, [npu-adapter] in adapter.toml)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--staged", action="store_true", help="judge what is staged (git add) in place of the commit, as a hook "
-        "does; without --weights an empty folder stands in",
-    )  # fmt: skip
-    parser.add_argument(
-        "--stack", default="", metavar="ROW", help="vllm-ascend release to judge by, such as 0.23.0"
-    )
-    parser.add_argument(
-        "--out", type=new_place, metavar="DIR", help="the report folder (default: a new one in report/)"
-    )
-    output.arguments(parser)
-    running = parser.add_argument_group("a server that already runs")
-    running.add_argument(
-        "--url", default="", help="check only this server and no repository: the endpoint and the probe"
-    )
-    launch = parser.add_argument_group("launch")
-    launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
-    launch.add_argument(
-        CONSENT_OPTION, action="store_true", help="run deploy.sh with all rights of this user if this "
-        f"system can neither isolate nor confine it (also: {CONSENT_VARIABLE}=1); a launch does so anyway",
-    )  # fmt: skip
-    launch.add_argument("--deadline", type=number_types.positive, default=1800, metavar="S",
-                        help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
-    limits = parser.add_argument_group("weights and hardware")
-    limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB",
-                        help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
-    limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4 or A3")
-    limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help="how many of them")
-    deep = parser.add_argument_group(
-        "the engine's own configuration (see `npu-adapter explain plan/engine-config`)"
-    )
-    deep.add_argument(
-        "--deep", action="store_true", help="have the real vLLM and vllm-ascend build it (one minute)"
-    )
-    deep.add_argument("--engine-python", default="", metavar="PYTHON", help="a Python that has both of them")
-    numerics = parser.add_argument_group("numerics (see docs/numerics.md)")
-    numerics.add_argument("--numerics", action="store_true",
-                          help="compare log-probabilities that must agree, too (300 requests)")  # fmt: skip
-    sampling.service_file(parser)
-    sampling.arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ from healthcheck.errors import UsageError
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate, requested
 from healthcheck.probe.problems.dataset import draw
 from healthcheck.probe.problems.rows import MAX_ROWS
-from healthcheck.probe.records import DataSet, ProbeSettings
-from healthcheck.probe.request import Example, RequestOptions, prompt_of
+from healthcheck.probe.records import DataSet, Example, ProbeSettings, RequestOptions
+from healthcheck.probe.request import prompt_of
 from healthcheck.probe.statistics.summary import ALL
 
 _CALCULATION = re.compile(r"<<[^<>\n]*>>")

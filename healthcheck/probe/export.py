@@ -18,8 +18,8 @@ from healthcheck.probe.aisbench.textvqa import Reference, client_soft
 from healthcheck.probe.aisbench.version import infer_config, version_of
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.problems import AnswerKind, Problem
-from healthcheck.probe.records import ProbeRun, Sample
-from healthcheck.probe.request import QUESTION, fields, messages
+from healthcheck.probe.records import QUESTION, ProbeRun, Sample
+from healthcheck.probe.request import fields, messages
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import LIKE_THESE
 from healthcheck.records import JsonValue

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from healthcheck.contract import SAMPLES_PER_PROBLEM
-from healthcheck.probe.grading import Grade
-from healthcheck.probe.problems import Problem
-from healthcheck.probe.request import RequestOptions
-from healthcheck.probe.statistics.correlation import Counts
+
+if TYPE_CHECKING:  # the options of a probe need its settings alone, and the grader takes longer than --help may
+    from healthcheck.probe.grading import Grade
+    from healthcheck.probe.problems import Problem
 
 CLIENT = "the service's client will print"
 """The name, among a run's figures, of what the evaluation client would make of it."""
 THE_KIT = "npu-adapter-kit"
 """The grader of what needs no other."""
+QUESTION = "{question}"
+"""Where a prompt of the user's own has the question."""
+LETTERS = "ABCDEFGHIJ"
+COLUMNS = ("question", "answer", *LETTERS, "choices", "tier", "image")
+"""The columns that a data set's own names can map to; those of choices are letters."""
 
 
 def many(number: int, noun: str) -> str:
@@ -49,6 +54,45 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A problem that is shown with its answer before one that is asked: any, or one of the data set `source`."""
+
+    question: str
+    answer: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions:
+    """What a request has beside the problem. What is empty or None is not sent.
+
+    Attributes:
+        system: the system message.
+        prompt: the user message, with {question} and maybe {instruction} in it; "" for the kit's own.
+        examples: shown before the problem, each as a user and an assistant message.
+        request_seed: the seed of the first sample of a problem; the next has the next number.
+        chat_template_kwargs: variables of the chat template, such as enable_thinking.
+        extra_body: further fields of the body.
+        headers: headers whose values are not secrets.
+        headers_env: headers, each with the environment variable that has its value.
+        api_key_env: the environment variable that has the API key.
+    """
+
+    system: str = ""
+    prompt: str = ""
+    examples: tuple[Example, ...] = ()
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    request_seed: int | None = None
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    api_key_env: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceRun:
     """What a run is held against: the results of another run, and what has to agree with it.
 
@@ -63,7 +107,7 @@ class ReferenceRun:
     samples: int
     temperature: float
     max_tokens: int
-    counts: Counts
+    counts: Sequence[tuple[int, int]]
     request: RequestOptions = field(default_factory=RequestOptions)
 
 

@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from healthcheck.json_text import plain
 from healthcheck.probe.options.kinds import quoted
 from healthcheck.probe.problems import Problem, instruction, message, prompt
+from healthcheck.probe.records import QUESTION, RequestOptions
 from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, user
 
-QUESTION = "{question}"
 INSTRUCTION = "{instruction}"
 _EMPTY: tuple[object, ...] = (None, "", (), {})
 _NOT_COMPARED = {"headers", "headers_env", "api_key_env"}
 """They open a door, and move no accuracy."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """A problem that is shown with its answer before one that is asked: any, or one of the data set `source`."""
-
-    question: str
-    answer: str
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestOptions:
-    """What a request has beside the problem. What is empty or None is not sent.
-
-    Attributes:
-        system: the system message.
-        prompt: the user message, with {question} and maybe {instruction} in it; "" for the kit's own.
-        examples: shown before the problem, each as a user and an assistant message.
-        request_seed: the seed of the first sample of a problem; the next has the next number.
-        chat_template_kwargs: variables of the chat template, such as enable_thinking.
-        extra_body: further fields of the body.
-        headers: headers whose values are not secrets.
-        headers_env: headers, each with the environment variable that has its value.
-        api_key_env: the environment variable that has the API key.
-    """
-
-    system: str = ""
-    prompt: str = ""
-    examples: tuple[Example, ...] = ()
-    top_p: float | None = None
-    top_k: int | None = None
-    stop: tuple[str, ...] = ()
-    request_seed: int | None = None
-    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    headers_env: Mapping[str, str] = field(default_factory=dict)
-    api_key_env: str = ""
 
 
 def prompt_of(problem: Problem, options: RequestOptions) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 
 from healthcheck.errors import UsageError
-from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.records import RequestOptions
 from healthcheck.redact import Redact
 from healthcheck.secret_shapes import REMOVED
 

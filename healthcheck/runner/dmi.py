@@ -8,7 +8,6 @@ ascend-dmi 26.1. Both forms are read.
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
 from healthcheck.records import JsonValue
+from healthcheck.runner.asked import Scene
 from healthcheck.runner.machine import Machine, Output
 
 ENVIRONMENT = "/usr/local/Ascend/toolbox/set_env.sh"
@@ -27,14 +27,6 @@ MAX_ITEMS = 200
 MAX_DEPTH = 12
 _SOURCED = 'source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"'
 _HEADING = re.compile(r"\s+(\w{1,40}):$")
-
-
-class Scene(enum.Enum):
-    """The scenes of the diagnosis, by ascend-dmi's names."""
-
-    HEALTH = "healthCheck"
-    PERFORMANCE = "performanceCheck"
-    STRESS = "stressTest"
 
 
 LIMITS_S = {Scene.HEALTH: 600.0, Scene.PERFORMANCE: 4 * 3600.0, Scene.STRESS: 10 * 3600.0}

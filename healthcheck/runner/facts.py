@@ -21,12 +21,13 @@ from healthcheck.runner import (
     topology,
     trials,
 )
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.links import Links
 from healthcheck.runner.machine import Child, Entry, Machine, Output
 from healthcheck.runner.memory import smi_info
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
 from healthcheck.runner.npu_smi_queries import Fields
-from healthcheck.runner.records import Cann, Depth, Host, RunnerFacts, Smi, Software, Wanted
+from healthcheck.runner.records import Cann, Host, RunnerFacts, Smi, Software, Wanted
 
 MAX_BOARDS = 16
 CONTROL = ("davinci_manager", "davinci_manager_docker", "devmm_svm", "hisi_hdc")

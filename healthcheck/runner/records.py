@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from healthcheck.hardware import Npu, find
 from healthcheck.processes import Listener
-from healthcheck.runner.dmi import Diagnosis, Scene
+from healthcheck.runner.asked import Depth, Scene
+from healthcheck.runner.dmi import Diagnosis
 from healthcheck.runner.ecc import Ecc
 from healthcheck.runner.engines import Engine
 from healthcheck.runner.links import Links
@@ -22,14 +22,6 @@ from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Soak, Torch
 from healthcheck.stacks import Row
 
 _HELD_BY_ANOTHER = -8020
-
-
-class Depth(enum.IntEnum):
-    """How closely a machine is looked at: the levels of `--level`. A deeper one includes those before it."""
-
-    SECONDS = 1
-    MINUTES = 2
-    SOAK = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

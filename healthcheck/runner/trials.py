@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from healthcheck.progress import Progress
 from healthcheck.runner import dmi, ecc, probes, trial_steps
-from healthcheck.runner.dmi import Scene
+from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.machine import Child, Interrupted, Machine
-from healthcheck.runner.records import Depth, Diagnosed, RunnerFacts
+from healthcheck.runner.records import Diagnosed, RunnerFacts
 from healthcheck.runner.trial_records import Hccl, Operators, Pairs, Torch, Transfers
 
 TORCH_S = 300.0

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from healthcheck.check import NotApplicable, fail, unsettled, warn
 from healthcheck.records import Finding, JsonValue
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.npu_smi import Chip
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 
 GB = 10**9
 READY_S = 600

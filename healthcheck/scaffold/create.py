@@ -14,7 +14,7 @@ from pathlib import Path
 from healthcheck.errors import KitFailure, UsageError
 from healthcheck.files import prefix
 from healthcheck.records import JsonValue
-from healthcheck.scaffold import answers, git, kit
+from healthcheck.scaffold import KIT_FOLDER, answers, git, kit
 from healthcheck.scaffold.render import Order, render
 
 MESSAGE = "Adapter repository, as the template made it"
@@ -67,7 +67,7 @@ def _remember(repository: Path, rendered: Path) -> None:
     """Record the id of the tree that was rendered, by which `update` knows a commit with it again."""
     with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
         trees = git.Trees(repository, Path(scratch))
-        tree = trees.without(trees.of_folder(rendered), (answers.ANSWERS_FILE, kit.FOLDER))
+        tree = trees.without(trees.of_folder(rendered), (answers.ANSWERS_FILE, KIT_FOLDER))
     answers.record(rendered, rendering=tree)
 
 

@@ -6,7 +6,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from healthcheck.scaffold import kit, template
+from healthcheck.scaffold import KIT_FOLDER, template
 from healthcheck.scaffold.answers import Answers
 from healthcheck.scaffold.git import attempt
 
@@ -40,7 +40,7 @@ def _kept(repository: Path, made: Answers, folder: Path) -> None:
 
 def _vendored(repository: Path, made: Answers, folder: Path) -> None:
     del made
-    for wheel in (repository / kit.FOLDER).glob("npu_adapter_kit-*.whl"):
+    for wheel in (repository / KIT_FOLDER).glob("npu_adapter_kit-*.whl"):
         _extract(wheel, _IN_WHEEL, folder)
 
 

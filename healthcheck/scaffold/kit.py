@@ -16,12 +16,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from healthcheck import __version__
 from healthcheck.errors import KitFailure
-from healthcheck.scaffold import template
+from healthcheck.scaffold import KIT_FOLDER, template
 from healthcheck.scaffold.git import attempt
 
-FOLDER = ".kit"
 _WHEEL = f"npu_adapter_kit-{__version__}-py3-none-any.whl"
-VENDORED = f"./{FOLDER}/{_WHEEL}"
+VENDORED = f"./{KIT_FOLDER}/{_WHEEL}"
 """The answer to the question `kit` that stands for a wheel in the repository, as pip wants its path."""
 _SCP = re.compile(r"(?:[\w.-]+@)?(?P<host>[\w.-]+\.[\w.-]+):(?P<path>[^/\\].*)")
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -73,7 +72,7 @@ def vendor(repository: Path) -> None:
     Raises:
         KitFailure: the kit runs from files that were never installed.
     """
-    folder = repository / FOLDER
+    folder = repository / KIT_FOLDER
     folder.mkdir(exist_ok=True)
     for earlier in folder.glob("npu_adapter_kit-*.whl"):
         earlier.unlink()

@@ -12,12 +12,12 @@ from healthcheck import __version__
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import prefix
 from healthcheck.records import JsonValue
-from healthcheck.scaffold import answers, earlier, git, kit
+from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit
 from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
 from healthcheck.scaffold.create import given_on
 from healthcheck.scaffold.render import Order, render
 
-_UNSTAMPED = (ANSWERS_FILE, kit.FOLDER)
+_UNSTAMPED = (ANSWERS_FILE, KIT_FOLDER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,26 @@ It is for tests, for the demonstration without an engine, and for trying things 
 measurement of a model.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from healthcheck.simulator.behaviour import DEFAULT_ACCURACY, Behaviour
 from healthcheck.simulator.catalogue import FAULTS
 from healthcheck.simulator.dialects import DIALECTS
 from healthcheck.simulator.manners import Manner
-from healthcheck.simulator.server import Simulator
 from healthcheck.simulator.tokens import Tokenizer, Words
 
+if TYPE_CHECKING:
+    from healthcheck.simulator.server import Simulator
+
 __all__ = ["DEFAULT_ACCURACY", "DIALECTS", "FAULTS", "Behaviour", "Manner", "Simulator", "Tokenizer", "Words"]
+
+
+def __getattr__(name: str) -> type[Simulator]:
+    """The server, imported where it is used: asyncio takes longer than the names that `--help` lists."""
+    if name != "Simulator":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from healthcheck.simulator.server import Simulator  # noqa: PLC0415
+
+    return Simulator

@@ -245,25 +245,6 @@ def test_the_version_of_an_installed_kit_has_no_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_help_imports_no_command() -> None:
-    code = "import sys; from healthcheck import cli; cli.parser_for({''}); print(*sys.modules, sep='\\n')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {
-        "rich",
-        "httptools",
-        "requests",
-        "msgspec",
-        "yaml",
-        "jinja2",
-        "psutil",
-        "subprocess",
-        "tree_sitter",
-    }
-    assert not {f"healthcheck.cli.{name}" for name in cli.COMMANDS} & loaded
-
-
-@pytest.mark.process
 def test_doctor_says_what_is_there_and_what_it_is_for(tmp_path: Path) -> None:
     done = ran("doctor", "--json", str(tmp_path / "parts.json"))
     assert done.returncode == 0

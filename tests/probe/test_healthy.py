@@ -11,8 +11,7 @@ import pytest
 from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure
 from healthcheck.probe.problems import AnswerKind
-from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
-from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator.manners import Manner

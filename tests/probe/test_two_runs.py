@@ -13,7 +13,7 @@ from healthcheck.cli import main
 from healthcheck.probe import folder
 from healthcheck.probe.bank import bank
 from healthcheck.probe.folder import JOURNAL
-from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.records import RequestOptions
 from tests.probe.conftest import SETTINGS, recorded
 
 

@@ -16,7 +16,7 @@ from healthcheck.fleet import page as fleet_page
 from healthcheck.language import VARIABLE, phrases_of_the_process
 from healthcheck.records import Outcome, Verdict
 from healthcheck.report import page
-from healthcheck.runner.records import Depth
+from healthcheck.runner.asked import Depth
 from tests.fleet.test_page import FLEET
 from tests.probe.conftest import SETTINGS, recorded
 from tests.runner.answers import complete

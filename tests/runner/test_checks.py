@@ -7,8 +7,8 @@ import json
 import pytest
 
 from healthcheck.records import Outcome
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.checks import CHECKS
-from healthcheck.runner.records import Depth
 from healthcheck.runner.snapshot import Snapshot
 from tests.runner import test_deeper
 from tests.runner.answers import complete

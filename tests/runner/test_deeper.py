@@ -10,11 +10,11 @@ from healthcheck import json_text
 from healthcheck.cli.runner import judge
 from healthcheck.progress import Silent
 from healthcheck.records import Outcome
+from healthcheck.runner.asked import Depth, Scene
 from healthcheck.runner.checks import CHECKS
-from healthcheck.runner.dmi import Scene
 from healthcheck.runner.machine import Child
 from healthcheck.runner.recording import RecordedMachine, Recording
-from healthcheck.runner.records import Depth, Wanted
+from healthcheck.runner.records import Wanted
 from healthcheck.runner.snapshot import Snapshot
 from tests.runner import answers
 from tests.runner.answers import DIAGNOSIS, GOVERNORS, SOAK, complete, counters, diagnosis, said, step

@@ -16,8 +16,8 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.report import page
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.real import RealMachine
-from healthcheck.runner.records import Depth
 from tests.runner import answers, torch_stubs
 from tests.runner.replaying import report, results
 from tests.runner.tables import Row, info

@@ -14,7 +14,7 @@ import pytest
 
 from healthcheck import catalogue
 from healthcheck.records import Outcome
-from healthcheck.runner.records import Depth
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.snapshot import Snapshot
 from tests.runner.answers import DIAGNOSIS, SOAK, complete, said, soak, step
 from tests.runner.replaying import edit, plain, results

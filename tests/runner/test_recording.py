@@ -15,10 +15,11 @@ from healthcheck.progress import Silent
 from healthcheck.records import Outcome
 from healthcheck.report import page
 from healthcheck.runner import facts
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Output
 from healthcheck.runner.real import RealMachine
 from healthcheck.runner.recording import RecordedMachine, Recorder, Recording, load
-from healthcheck.runner.records import Depth, Wanted
+from healthcheck.runner.records import Wanted
 from healthcheck.runner.redact import redactor
 from healthcheck.runner.snapshot import Snapshot
 from tests.runner.answers import complete

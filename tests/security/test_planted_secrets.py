@@ -19,7 +19,7 @@ from typing import TypeVar
 import pytest
 
 from healthcheck.cli import output
-from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.records import RequestOptions
 from healthcheck.probe.secret_headers import headers_of, hiding, hiding_in_errors
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
 from healthcheck.redact import without_secrets

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from healthcheck import toml_text
-from healthcheck.json_text import JsonError, load
 from healthcheck.records import JsonValue
 from healthcheck.toml_text import TomlError
 
@@ -219,6 +218,8 @@ class Numbers:
 
 def written(text: str) -> object:
     """A value as TOML or JSON writes it, else the text itself."""
+    from healthcheck.json_text import JsonError, load  # noqa: PLC0415 - --help reads no value
+
     try:
         found = toml_text.load(f"value = {text}", "value")
     except TomlError:

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Text, Whole, written
-from healthcheck.probe.problems.columns import KNOWN
-from healthcheck.probe.records import DataSet
+from healthcheck.probe.records import COLUMNS, DataSet
 from healthcheck.records import JsonValue
-from healthcheck.redact import redacted, without_secrets
 
 _OWN_FIELDS = {
     "messages": "prompt or system",
@@ -105,9 +103,9 @@ def refuse_columns(names: Mapping[str, str]) -> None:
         ValueError: there is such a name.
     """
     for name in names:
-        if name not in KNOWN:
-            near = hint(name, KNOWN)
-            raise ValueError(f"columns that the kit knows ({', '.join(KNOWN)}), and {name!r:.80} is none{near}")
+        if name not in COLUMNS:
+            near = hint(name, COLUMNS)
+            raise ValueError(f"columns that the kit knows ({', '.join(COLUMNS)}), and {name!r:.80} is none{near}")
 
 
 def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
@@ -122,7 +120,7 @@ def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
             instead = f"use the option {_OWN_FIELDS[name]}" if _OWN_FIELDS[name] else "the kit needs its own value"
             raise ValueError(f"further fields, and {name} is none of them: {instead}")
     for name, value in extra.items():
-        if redacted({name: value}, without_secrets) != {name: value}:
+        if _looks_secret(name, value):
             raise SecretError(
                 f"{name!r:.80} looks like a secret, and the run folder keeps further fields; a key that the "
                 "server wants goes into an environment variable, which api_key_env or headers_env names"
@@ -153,11 +151,17 @@ def refuse_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not _VALUE.fullmatch(value):
             raise ValueError(f"headers of ASCII without line ends, and {name} has other characters")
-        if _SECRET_HEADER.fullmatch(name) or redacted({name: value}, without_secrets) != {name: value}:
+        if _SECRET_HEADER.fullmatch(name) or _looks_secret(name, value):
             raise SecretError(
                 f"{name} looks like a secret, and the run folder keeps headers; put its value into an environment "
                 "variable, and name that with headers_env (or api_key_env)"
             )
+
+
+def _looks_secret(name: str, value: JsonValue) -> bool:
+    from healthcheck.redact import redacted, without_secrets  # noqa: PLC0415 - --help reads no value
+
+    return redacted({name: value}, without_secrets) != {name: value}
 
 
 def are_rates(numbers: Sequence[float]) -> bool:

@@ -10,9 +10,7 @@ from typing import Any
 
 from healthcheck.probe.options import limits
 from healthcheck.probe.options.kinds import Flag, Kind, Names, Number, Numbers, Points, Table, Text, Texts, Whole
-from healthcheck.probe.problems.columns import KNOWN
-from healthcheck.probe.records import DataSet, Patience, ProbeSettings
-from healthcheck.probe.request import QUESTION
+from healthcheck.probe.records import COLUMNS, QUESTION, DataSet, Patience, ProbeSettings
 from healthcheck.records import JsonValue
 
 _SETTINGS, _PATIENCE = ProbeSettings(url=""), Patience()
@@ -72,7 +70,7 @@ class ProbeOptions:
         limits.DataSets(), Group.PROBLEMS, "several files in one run; the name of each is its tier",
     )  # fmt: skip
     columns: Mapping[str, str] | None = _option(
-        Names(f"a table from {', '.join(KNOWN[:2])} and so on to columns of the file", limits.refuse_columns),
+        Names(f"a table from {', '.join(COLUMNS[:2])} and so on to columns of the file", limits.refuse_columns),
         Group.PROBLEMS, "the data set's own names of columns, such as question = 'prompt'",
     )  # fmt: skip
     family: str | None = _option(

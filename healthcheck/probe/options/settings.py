@@ -8,8 +8,7 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError
 from healthcheck.probe.options.record import ProbeOptions, given
-from healthcheck.probe.records import ProbeSettings, ReferenceRun
-from healthcheck.probe.request import RequestOptions
+from healthcheck.probe.records import ProbeSettings, ReferenceRun, RequestOptions
 
 _PATIENCE = {
     "connect_timeout_s": "connect_s",

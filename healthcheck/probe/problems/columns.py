@@ -12,7 +12,6 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.probe.problems import listed
 from healthcheck.probe.problems.pictures import media_type
 
 MAX_PICTURE_BYTES = 20 * 2**20
@@ -20,8 +19,6 @@ MAX_PICTURES = 16
 MAX_BYTES = 2**29
 """Of all pictures of a run: its folder keeps them."""
 MAX_TIER_CHARS = 60
-KNOWN = ("question", "answer", *listed.LETTERS, listed.COLUMNS[0], "tier", "image")
-"""The columns that a data set's own names can map to."""
 WITHOUT_TIER = "no tier"
 """The name of a row's tier where only others name one."""
 _TIER = ("tier", "category")

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.probe.records import LETTERS
 
-LETTERS = "ABCDEFGHIJ"
 COLUMNS = ("choices", "options")
 _PLACE = re.compile(r"\d{1,2}")
 _MANY = 40

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.dmi import LEFT_OUT, MILD, RESULTS, WELL, Diagnosis, Item
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import listed, needs_depth, needs_npu
 
 HARDWARE = frozenset({"driver", "device", "hbm", "chipmemory", "hbmstress", "chipmemorystress", "aicore", "aicpu"})

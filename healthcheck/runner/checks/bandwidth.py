@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.trial_records import Transfer
 from healthcheck.runner.wording import needs_depth, needs_npu

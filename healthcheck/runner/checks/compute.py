@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.records import Finding, Stage
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.asked import Depth
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import Device, TrialStep
 from healthcheck.runner.wording import needs_depth, needs_npu, unanswered

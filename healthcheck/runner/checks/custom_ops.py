@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
 from healthcheck.records import Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import IMAGE, needs_depth, needs_npu
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.records import Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_depth, needs_npu, unanswered
 
 

@@ -6,8 +6,9 @@ import statistics
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.records import Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.snapshot import spread
 from healthcheck.runner.wording import listed, needs_depth, needs_npu
 

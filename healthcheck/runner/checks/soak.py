@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
 from healthcheck.runner import ecc
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.trial_records import Soak
 from healthcheck.runner.wording import HOT_C, needs_depth, needs_npu
 

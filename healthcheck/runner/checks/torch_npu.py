@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
 from healthcheck.records import Finding, Stage
+from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
 from healthcheck.runner.probes import last_line
-from healthcheck.runner.records import Depth, RunnerFacts
+from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.runtime_errors import RUNTIME_ERRORS, known_repair
 from healthcheck.runner.trial_records import TrialError
 from healthcheck.runner.wording import IMAGE, RUN_FLAGS, needs_depth, needs_npu, npus, unanswered

@@ -1,0 +1,34 @@
+"""The options of `npu-adapter new`."""
+
+from __future__ import annotations
+
+import argparse
+
+from healthcheck.cli.parsing import exit_statuses
+from healthcheck.cli.places import new_place
+from healthcheck.scaffold import KIT_FOLDER
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = exit_statuses({0: "made", 2: "wrong usage; nothing was made"})
+    parser.add_argument(
+        "destination", metavar="DEST", nargs="?", type=new_place,
+        help="a folder that does not exist, or is empty, or an empty clone",
+    )  # fmt: skip
+    parser.add_argument(
+        "--here", action="store_true",
+        help="add what is missing to an existing repository, DEST or this folder, and overwrite nothing",
+    )  # fmt: skip
+    parser.add_argument("--task", metavar="CODE", help="text-generation, image-text-to-text or any-to-any")
+    parser.add_argument(
+        "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
+    )
+    parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
+    parser.add_argument(
+        "--vendor-kit", action="store_true",
+        help=f"put the kit's wheel into {KIT_FOLDER}/ for the workflows, in place of its git address",
+    )  # fmt: skip
+    parser.add_argument(
+        "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
+    )
