@@ -18,6 +18,8 @@ from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import even
 from tests.support.rows import rows
 
+pytestmark = pytest.mark.process
+
 NUMBERS = (
     "18", "-5", "3/4", "1,234", "50%", "$18", "$70,000", "18 apples", "36个", "5 cm", "x = 5", r"\frac{3}{4}", "18元5角",
     "2 hours 30 minutes", "1.5 million", "5 USD", r"\$18.90", "0.5", "1.234.567", "三十六", "two thirds", r"12\%", "1969",
@@ -87,7 +89,6 @@ def test_a_row_whose_own_gold_is_not_graded_right_is_refused(tmp_path: Path, gol
     assert repr(gold[:40])[1:-1] in str(refused.value)
 
 
-@pytest.mark.process
 def test_a_server_that_gives_the_golds_back_is_wholly_right(tmp_path: Path) -> None:
     path = written(tmp_path, *NUMBERS, *EXPRESSIONS, *PHRASES)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -143,7 +144,6 @@ def test_hostile_expressions_end_at_a_limit_and_the_next_one_is_judged(answer: s
     assert judge.compare("x^2+1", "1+x^2") is Verdict.EQUAL
 
 
-@pytest.mark.process
 def test_a_judge_that_gives_no_verdict_is_named(tmp_path: Path) -> None:
     graded = grade(problem("x^2+1"), r"\boxed{9^{9^{9^9}}}")
     assert not graded.correct

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from healthcheck.cli import output, sampling, servers
+from healthcheck.cli import output, sampling
+from healthcheck.cli.options import servers
 from healthcheck.cli.places import new_place, place
 
 
