@@ -37,16 +37,9 @@ class Index:
             elif isinstance(node, ast.Call):
                 self.calls[called_name(node.func)].append((path, node))
             elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(ROOT.name):
-                for alias in node.names:
-                    own, inside = (_file(f"{node.module}.{alias.name}", modules), _file(str(node.module), modules))
-                    if own or inside:
-                        self._imports[path, alias.asname or alias.name] = (own, "") if own else (inside, alias.name)
-        for node in module.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            value = getattr(node, "value", None)
-            for target in targets:
-                if isinstance(target, ast.Name) and value is not None:
-                    self._constants[target.id].append((path, value))
+                self._imports.update(_imported(path, node, modules))
+        for name, value in _assigned(module):
+            self._constants[name].append((path, value))
 
     def function_of(self, node: ast.AST) -> ast.FunctionDef | None:
         """The function around an expression."""
@@ -84,25 +77,51 @@ class Index:
     def field_values(self, name: str) -> Iterator[Place]:
         """What a field of any record is given, or its property returns."""
         for path, record in self._classes:
-            fields = [
-                node
-                for node in record.body
-                if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-            ]
-            for node in record.body:
-                if isinstance(node, ast.FunctionDef) and node.name == name:
-                    returns = (each.value for each in ast.walk(node) if isinstance(each, ast.Return))
-                    yield from ((path, value) for value in returns if value is not None)
-            for place, field in enumerate(fields):
-                if (
-                    isinstance(field.target, ast.Name)
-                    and field.target.id == name
-                    and "str" in ast.unparse(field.annotation)
-                ):
-                    yield from ((path, value) for value in [field.value] if value is not None)
-                    for caller, call in self.calls[record.name]:
-                        yield from ((caller, word.value) for word in call.keywords if word.arg == name)
-                        yield from ((caller, value) for value in call.args[place : place + 1])
+            yield from ((path, value) for value in _returned(record, name))
+            for place, field in enumerate(_fields(record)):
+                if ast.unparse(field.target) == name and "str" in ast.unparse(field.annotation):
+                    if field.value is not None:
+                        yield path, field.value
+                    yield from self._given(record.name, name, place)
+
+    def _given(self, record: str, name: str, place: int) -> Iterator[Place]:
+        """What the calls of a record's class pass for the field of this name, at this place."""
+        for caller, call in self.calls[record]:
+            yield from ((caller, word.value) for word in call.keywords if word.arg == name)
+            yield from ((caller, value) for value in call.args[place : place + 1])
+
+
+def _imported(
+    path: Path, node: ast.ImportFrom, modules: dict[Path, ast.Module]
+) -> Iterator[tuple[tuple[Path, str], tuple[Path, str]]]:
+    """The names that an import brings into a file, each with its file and its name there ("" for a module)."""
+    inside = _file(str(node.module), modules)
+    for alias in node.names:
+        own = _file(f"{node.module}.{alias.name}", modules)
+        if own:
+            yield (path, alias.asname or alias.name), (own, "")
+        elif inside:
+            yield (path, alias.asname or alias.name), (inside, alias.name)
+
+
+def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a module assigns at its top level, with their values."""
+    for node in module.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = getattr(node, "value", None)
+        if value is not None:
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
+
+
+def _returned(record: ast.ClassDef, name: str) -> Iterator[ast.expr]:
+    """What the method of this name returns."""
+    for node in record.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            yield from (each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value)
+
+
+def _fields(record: ast.ClassDef) -> list[ast.AnnAssign]:
+    return [node for node in record.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)]
 
 
 def _file(module: str, modules: dict[Path, ast.Module]) -> Path | None:
