@@ -56,7 +56,7 @@ test: .venv/ready
 	$(tested) $(WORKERS)
 
 test-processes: .venv/ready
-	$(tested) $(PROCESS_WORKERS) -m "process and not (slow or engine or peer)"
+	$(tested) $(PROCESS_WORKERS) -m "process and not (smoke or slow or engine or peer)"
 
 test-slow: .venv/ready
 	$(tested) $(PROCESS_WORKERS) -m "slow and not (engine or peer)" --timeout 1800 $(if $(PART),--part $(PART))

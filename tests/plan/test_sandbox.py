@@ -160,6 +160,7 @@ def test_time_in_which_it_waited_for_the_disk_counts_less(tmp_path: Path, weight
     assert plan.run.ended_by is EndedBy.SERVER
 
 
+@pytest.mark.smoke
 def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weights: Path) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
@@ -172,6 +173,7 @@ def test_killing_everything_in_reach_kills_only_the_sandbox(tmp_path: Path, weig
         bystander.wait()
 
 
+@pytest.mark.smoke
 def test_a_full_disk_is_the_sandbox_s_own(tmp_path: Path, weights: Path) -> None:
     plan = plan_of(
         tmp_path, sh("cat /dev/zero > a; cat /dev/zero > /tmp/b; cat /dev/zero > /dev/shm/c"), weights, "namespaces"
@@ -193,6 +195,7 @@ def test_many_small_files_fill_nothing(tmp_path: Path, weights: Path) -> None:
     assert plan.run.ended_by in {EndedBy.DISK, EndedBy.TIME}
 
 
+@pytest.mark.smoke
 def test_the_home_folder_and_the_environment_stay_secret(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +212,7 @@ def test_the_home_folder_and_the_environment_stay_secret(
     assert f"MODEL_PATH={plan.model_path}" in plan.run.stdout
 
 
+@pytest.mark.smoke
 def test_nothing_outside_can_be_changed(tmp_path: Path, weights: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -230,6 +234,7 @@ def test_nothing_outside_can_be_changed(tmp_path: Path, weights: Path) -> None:
     assert Path("/usr/bin/env").exists()
 
 
+@pytest.mark.smoke
 def test_there_is_no_network(tmp_path: Path, weights: Path) -> None:
     deploy = bash(
         """
@@ -251,6 +256,7 @@ def test_there_is_no_network(tmp_path: Path, weights: Path) -> None:
     assert "reached" not in plan.run.stdout
 
 
+@pytest.mark.smoke
 def test_set_user_id_programs_and_new_namespaces_give_nothing(tmp_path: Path, weights: Path) -> None:
     deploy = sh("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status; exit 1")
     plan = plan_of(tmp_path, deploy, weights, "namespaces")

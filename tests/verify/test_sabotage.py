@@ -35,6 +35,7 @@ def rewrite(adapter: Path, new: str) -> None:
     commit(adapter)
 
 
+@pytest.mark.smoke
 def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, verify: Verify, port) -> None:
     seen = verify(adapter, "--weights", weights)
     assert (seen.verdict, seen.status) == ("ready", 0), seen.output
