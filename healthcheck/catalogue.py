@@ -12,6 +12,7 @@ from healthcheck.language import Translate, translated
 from healthcheck.nearest import hint
 from healthcheck.numerics import checks as numerics
 from healthcheck.plan import checks as plan
+from healthcheck.plan.deep import DEEP_CHECKS
 from healthcheck.probe import checks as probe
 from healthcheck.repo import checks as repo
 from healthcheck.runner import checks as runner
@@ -49,7 +50,7 @@ def pages() -> tuple[Page, ...]:
         *map(_page, repo.CHECKS),
         *map(_page, plan.CHECKS),
         *map(_page, plan.SUMMARIES),
-        *map(_page, plan.DEEP_CHECKS),
+        *map(_page, DEEP_CHECKS),
         *map(_page, weights.CHECKS),
         *map(_page, service.PORT_CHECKS),
         *map(_page, service.START_CHECKS),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from healthcheck import provenance, ran
+from healthcheck import provenance
 from healthcheck.contract import Task
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
@@ -27,6 +27,7 @@ from healthcheck.repo.facts import Submission, export
 from healthcheck.run import Run
 from healthcheck.runner.memory import used_memory
 from healthcheck.runner.real import RealMachine
+from healthcheck.runner.versions import versions
 from healthcheck.service import checks as service_checks
 from healthcheck.service.facts import Service, gather_port
 from healthcheck.service.memory import MemoryWatch
@@ -89,7 +90,7 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
                 run.ledger.settle(Stage.PLAN, "the real launch answered here")
             run.provenance["launch"] = provenance.launch(service.launch)
-            run.provenance["versions"] = ran.versions(RealMachine())
+            run.provenance["versions"] = versions(RealMachine())
             if run.ledger.result("service/starts").settled:
                 talk(run, service.url, task)
             else:

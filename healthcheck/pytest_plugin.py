@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--npu-adapter"):
         from healthcheck import catalogue  # noqa: PLC0415
-        from healthcheck.plan.checks import DEEP_CHECKS  # noqa: PLC0415
+        from healthcheck.plan.deep import DEEP_CHECKS  # noqa: PLC0415
 
         for option in ("--npu-adapter", "--npu-adapter-weights"):
             _folder(config, option)

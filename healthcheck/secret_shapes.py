@@ -8,27 +8,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 REMOVED = "removed"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A pattern, its replacement, and lower-case words of which a matching text has at least one."""
+    """A pattern, its replacement, and lower-case words of which a matching text has at least one.
+
+    The pattern is compiled for the first text that has one of them: all patterns take longer than many a command.
+    """
 
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
     instead: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
 
 def _token(hints: str, pattern: str) -> Shape:
     """A token with a known prefix."""
-    return Shape(tuple(hints.split()), re.compile(rf"(?<![A-Za-z0-9_])(?:{pattern})", re.ASCII), REMOVED)
+    return Shape(tuple(hints.split()), rf"(?a)(?<![A-Za-z0-9_])(?:{pattern})", REMOVED)
 
 
 def _around(hints: str, pattern: str, stays: str = r"\1") -> Shape:
     """A secret that its surroundings show: the first group of the pattern, and maybe a second, are kept."""
-    return Shape(tuple(hints.split()), re.compile(pattern), stays[:2] + REMOVED + stays[2:])
+    return Shape(tuple(hints.split()), pattern, stays[:2] + REMOVED + stays[2:])
 
 
 _NAMES = (
@@ -36,7 +49,7 @@ _NAMES = (
 )
 _IS = "\u662f|\u4e3a|\u5982\u4e0b"
 _QUOTED = r"\"[^\"\n]+\"|'[^'\n]+'"
-_LINE_OF_A_KEY = re.compile(r"(?m)^[ \t]*(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{60,76}={0,2}[ \t]*$")
+_LINE_OF_A_KEY = r"(?m)^[ \t]*(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[A-Za-z0-9+/]{60,76}={0,2}[ \t]*$"
 """Of a private key whose beginning was cut off, or whose lines are quoted one by one."""
 SHAPES = (
     _around("begin", r"(?s)(-----BEGIN[ A-Z0-9_-]{0,100}?PRIVATE KEY(?: BLOCK)?-----).*?(?=-----END|\Z)"),

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, hardware, provenance, ran
-from healthcheck.fix import Repair, already_made, left_alone, proposals, repairable
+from healthcheck import contract, hardware, ran
 from healthcheck.hardware import Devices
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan import facts as plan_facts
-from healthcheck.plan.engine_config.facts import gather_engine_config
-from healthcheck.plan.engine_config.request import Question
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Progress
@@ -19,12 +16,8 @@ from healthcheck.records import NOT_BUILT, Report, Stage
 from healthcheck.repo import checks as repo_checks
 from healthcheck.repo.facts import Submission, read_submission
 from healthcheck.run import TASKS, Request, Run
-from healthcheck.runner.memory import devices_here
+from healthcheck.runner.devices import devices_here
 from healthcheck.runner.real import RealMachine
-from healthcheck.weights import checks as weights_checks
-from healthcheck.weights.ahead import announced
-from healthcheck.weights.facts import WeightsFacts, survey
-from healthcheck.weights.task import task_of
 
 UNCOMMITTED = "repaired in the working copy; not committed yet"
 
@@ -56,24 +49,6 @@ class Verification:
             self._run.stopped = self._run.stopped or "interrupted"
         return self._run.report()
 
-    def repairs(self, weights: Path) -> tuple[Repair, ...]:
-        """The safe repairs of the working copy that the repository and the plan call for."""
-        submission, plan = self._dry_run(weights)
-        return proposals(submission, plan, self._run.ledger.results)
-
-    def left_alone(self, made: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The findings that repairs() has no repair for, in words; `made` are the checks that are repaired."""
-        open_ = (result for result in self._run.ledger.results if result.id not in made)
-        return left_alone(open_, self._changed)
-
-    def already_made(self, weights: Path) -> tuple[str, ...]:
-        """After repairs(): the checks that the uncommitted changes of the working copy repair."""
-        if not self._changed or not repairable(self._run.ledger.results):
-            return ()
-        copy = Verification(replace(self._request, pending=True), self._run.progress)
-        copy.repairs(weights)
-        return already_made(self._run.ledger.results, copy._run.ledger.results)
-
     def _submission(self, weights: Path) -> None:
         """A repository and its weights, stage by stage."""
         submission, plan = self._dry_run(weights)
@@ -81,18 +56,12 @@ class Verification:
             self._ask_engine(submission, plan, weights)
         if not self._run.wants(Stage.WEIGHTS):
             return
-        self._run.begin(Stage.WEIGHTS)
-        facts = self._weights_facts(weights, plan, submission)
-        if self._request.ahead:
-            self._run.ledger.judge(weights_checks.AHEAD, lambda: facts)
-            self._run.ledger.skip(weights_checks.CHECKS[::-1], "the weights are not here")
-        else:
-            self._run.ledger.judge(weights_checks.CHECKS, lambda: facts)
-        self._run.provenance["task"] = task_of(facts)[0] or "unknown"
+        from healthcheck import weighing  # noqa: PLC0415 - the dry run begins sooner without it
+
+        task = weighing.weigh(self._run, submission, weights, plan)
         if self._run.wants(Stage.SERVICE):
             from healthcheck import live  # noqa: PLC0415 - see run()
 
-            task = TASKS.get(task_of(facts)[0], contract.Task.TEXT_GENERATION)
             live.launch(self._run, submission, weights, task)
 
     def _dry_run(self, weights: Path) -> tuple[Submission, LaunchPlan | None]:
@@ -134,6 +103,10 @@ class Verification:
 
     def _ask_engine(self, submission: Submission, plan: LaunchPlan, weights: Path) -> None:
         """The configuration that the real vLLM and vllm-ascend build from the plan's arguments."""
+        from healthcheck.plan.deep import DEEP_CHECKS  # noqa: PLC0415 - as above
+        from healthcheck.plan.engine_config.facts import gather_engine_config  # noqa: PLC0415
+        from healthcheck.plan.engine_config.request import Question  # noqa: PLC0415
+
         asked = self._request
         self._run.progress.update("the real vLLM builds its configuration: a minute or so")
         question = Question(
@@ -144,22 +117,4 @@ class Verification:
             npu=asked.npu,
             devices=asked.npus,
         )
-        self._run.ledger.judge(plan_checks.DEEP_CHECKS, lambda: gather_engine_config(question))
-
-    def _weights_facts(self, folder: Path, plan: LaunchPlan | None, submission: Submission) -> WeightsFacts:
-        asked = self._request
-        weights = survey(folder, below=plan.served_below if plan else "")
-        self._run.provenance["weights"] = asked.ahead or str(folder)
-        if asked.ahead:
-            weights = announced(weights)
-        else:
-            self._run.provenance["weights_fingerprint"] = provenance.fingerprint(weights)
-        return WeightsFacts(
-            weights=weights,
-            plan=plan,
-            submission=submission,
-            task=asked.task or None,
-            limit_bytes=asked.weight_limit_bytes,
-            npu=asked.npu or None,
-            npus=asked.npus or None,
-        )
+        self._run.ledger.judge(DEEP_CHECKS, lambda: gather_engine_config(question))

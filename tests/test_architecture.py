@@ -141,25 +141,44 @@ def test_no_module_outgrows_a_reader(sources: Sources) -> None:
     assert not long
 
 
+def imported_by(program: str) -> tuple[str, set[str]]:
+    """What a program prints, and the modules that it has imported at its end."""
+    code = f"import sys\n{program}\nprint('imported:', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True)
+    printed, _, modules = done.stdout.rpartition("imported:")
+    return printed, set(modules.split())
+
+
 @pytest.mark.smoke
 def test_help_imports_no_library_and_no_stage() -> None:
     """Every command prints its help in one process; whatever one of them imported is found."""
-    program = (
-        "import contextlib, sys\n"
+    printed, loaded = imported_by(
+        "import contextlib\n"
         "from healthcheck import cli\n"
         "for words in [[], *([name] for name in cli.COMMANDS)]:\n"
         "    with contextlib.suppress(SystemExit):\n"
-        "        cli.main([*words, '--help'])\n"
-        "print('imported:', *sys.modules)\n"
+        "        cli.main([*words, '--help'])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT.parent, capture_output=True, text=True, check=True
-    )
-    *helps, imported = done.stdout.splitlines()
-    loaded = set(imported.split())
-    assert sum(line.startswith("usage: ") for line in helps) == 1 + len(cli.COMMANDS)
+    assert printed.count("usage: ") >= 1 + len(cli.COMMANDS)
     assert sorted(loaded & HEAVY) == []
     assert sorted(loaded & {f"healthcheck.cli.{name}" for name in cli.COMMANDS}) == []
     assert [
         name for name in loaded if name.startswith("healthcheck.") and name.endswith((".checks", ".facts"))
     ] == []
+
+
+@pytest.mark.smoke
+def test_verify_begins_without_what_its_later_stages_need() -> None:
+    _, loaded = imported_by("import healthcheck.cli.verify")
+    assert "healthcheck.plan.checks" in loaded
+    assert sorted(loaded & {"jinja2", "requests", "urllib3", "httptools", "yaml", "tree_sitter", "asyncio"}) == []
+    later = {"weights", "service", "endpoint", "numerics", "fleet", "fix", "live"}
+    assert sorted(later & {name.split(".")[1] for name in loaded if name.startswith("healthcheck.")}) == []
+    assert (
+        sorted(
+            name
+            for name in loaded
+            if name.startswith(("healthcheck.probe.grading", "healthcheck.probe.statistics"))
+        )
+        == []
+    )

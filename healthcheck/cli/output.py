@@ -55,6 +55,8 @@ class Published:
     """The exit status: that of the verdict, or `ExitStatus.KIT_FAILED` if an output could not be written."""
     folder: Path | None
     """The report folder, if one was requested and written."""
+    page: Path | None
+    """The page in it."""
 
 
 class ProgressToClose(Progress, Protocol):
@@ -215,7 +217,8 @@ def publish(
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         github.publish(report, phrases)
-    return Published(status=exit_status(report) if all(kept) else ExitStatus.KIT_FAILED, folder=written)
+    status = exit_status(report) if all(kept) else ExitStatus.KIT_FAILED
+    return Published(status=status, folder=written, page=written / folder.PAGE if written else None)
 
 
 def _keep(path: Path, write: Callable[[Path], None]) -> bool:

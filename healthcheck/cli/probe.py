@@ -15,14 +15,14 @@ from healthcheck.language import phrases_of_the_process, wrapped
 from healthcheck.probe import facts
 from healthcheck.probe.checks import checks_of
 from healthcheck.probe.export import client_column
-from healthcheck.probe.folder import SETTINGS, Stored, stored
+from healthcheck.probe.folder import Stored, stored
+from healthcheck.probe.layout import SETTINGS
 from healthcheck.probe.options.reading import keep
 from healthcheck.probe.options.record import ProbeOptions
 from healthcheck.probe.options.settings import settings_of
 from healthcheck.probe.records import CLIENT, ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Report, Stage, verdict_of
-from healthcheck.report.folder import PAGE
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(wrapped(phrases.say(str(saved["said"])), 80)))
     if (folder / SETTINGS).exists():
         print(phrases.labelled("Run folder", str(folder)))
-    elif published.folder:
-        print(phrases.labelled("Report", str(published.folder / PAGE)))
+    elif published.page:
+        print(phrases.labelled("Report", str(published.page)))
     return published.status
 
 

@@ -16,7 +16,8 @@ from healthcheck.files import read_bounded
 from healthcheck.language import phrases_of_the_process
 from healthcheck.probe import figures, folder, scoring
 from healthcheck.probe.checks import checks_of
-from healthcheck.probe.folder import METRICS, REPORT, load, write_metrics
+from healthcheck.probe.folder import load, write_metrics
+from healthcheck.probe.layout import METRICS, REPORT
 from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.records import ProbeRun
 from healthcheck.progress import Silent

@@ -72,7 +72,7 @@ def _launched(
 def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folder: Path, commit: str) -> None:
     """Before a launch that takes minutes: what would be refused after it."""
     from healthcheck.probe.bank import refuse_problems  # noqa: PLC0415 - as above
-    from healthcheck.probe.folder import refuse_used  # noqa: PLC0415
+    from healthcheck.probe.layout import refuse_used  # noqa: PLC0415
 
     if not options.resume:
         refuse_used(folder)

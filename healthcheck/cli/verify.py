@@ -10,26 +10,23 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from healthcheck import contract, files, fix, hardware
+from healthcheck import contract, files, hardware
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
 from healthcheck.errors import UsageError
 from healthcheck.language import phrases_of_the_process
 from healthcheck.nearest import hint
-from healthcheck.probe.bank import refuse_problems
-from healthcheck.probe.folder import refuse_used
+from healthcheck.probe.layout import refuse_used
 from healthcheck.probe.options.settings import settings_of
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import Stage
 from healthcheck.redact import without_secrets
 from healthcheck.repo.settings import Settings, read_settings
-from healthcheck.report import folder
 from healthcheck.run import TASKS, Request
 from healthcheck.sandbox.job import CONSENT_VARIABLE
 from healthcheck.verify import Verification
-from healthcheck.weights import ahead
 
 FIX_ROUNDS = 3
 """CRLF hides the launch command from the plan, so that a second round may see more."""
@@ -52,6 +49,8 @@ def _run(options: argparse.Namespace) -> int:
     if not request.ahead:
         return _verify(options, request)
     with tempfile.TemporaryDirectory(prefix=files.prefix()) as scratch:
+        from healthcheck.weights import ahead  # noqa: PLC0415 - mostly the weights are here
+
         folder = Path(scratch) / "weights"
         folder.mkdir()
         if options.weights_config:
@@ -69,7 +68,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
     output.refuse_unwritable(options.json, options.junit, options.sarif, out=out)
     if request.until is Stage.PROBE:
         refuse_used(request.out)
-        refuse_problems(request.probe)
+        _refuse_problems(request.probe)
     output.end_with_a_report()
     progress = output.progress(options)
     try:
@@ -81,9 +80,17 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
     finally:
         progress.close()
     published = output.publish(options, report, out, verification.measured)
-    if published.folder and options.json != output.STDOUT:
-        print(phrases_of_the_process().labelled("Report", str(published.folder / folder.PAGE)))
+    if published.page and options.json != output.STDOUT:
+        print(phrases_of_the_process().labelled("Report", str(published.page)))
     return published.status
+
+
+def _refuse_problems(settings: ProbeSettings) -> None:
+    """Refuse problems that cannot be had, where they are named."""
+    if settings.dataset or settings.family:
+        from healthcheck.probe.bank import refuse_problems  # noqa: PLC0415 - it imports every grader
+
+        refuse_problems(settings)
 
 
 def _refuse_places(options: argparse.Namespace) -> None:
@@ -100,11 +107,14 @@ def _refuse_places(options: argparse.Namespace) -> None:
 
 def _repaired(request: Request, progress: Progress) -> Request:
     """Make the repairs, each shown as a diff first; the run then verifies the repaired working copy."""
+    from healthcheck import fix  # noqa: PLC0415 - most runs repair nothing
+    from healthcheck.repairing import Repairing  # noqa: PLC0415
+
     if request.url or request.weights is None:
         raise UsageError("--fix repairs a repository: give one, and --weights DIR")
     say = phrases_of_the_process().say
     for _ in range(FIX_ROUNDS):
-        verification = Verification(replace(request, until=Stage.PLAN), progress)
+        verification = Repairing(replace(request, until=Stage.PLAN), progress)
         repairs = verification.repairs(request.weights)
         if not repairs:
             made = verification.already_made(request.weights)

@@ -16,9 +16,10 @@ from healthcheck.probe import folder as run_folder
 from healthcheck.probe.adaptive import Majorities, Wanted, stopping
 from healthcheck.probe.bank import Slot, fingerprint, refuse_unlike, schedule
 from healthcheck.probe.drawing import drawn, shared
-from healthcheck.probe.folder import JOURNAL, Outcome
+from healthcheck.probe.folder import Outcome
 from healthcheck.probe.grading import Grade, grade
 from healthcheck.probe.journal import Journal
+from healthcheck.probe.layout import JOURNAL, refuse_used
 from healthcheck.probe.metrics import compute_metrics
 from healthcheck.probe.problems import AnswerKind, Problem
 from healthcheck.probe.progress import Meter
@@ -60,7 +61,7 @@ def measure(settings: ProbeSettings, progress: Progress, out: Path) -> ProbeRun:
         Blocked: no server answers at the URL, or it names no model.
     """
     _usable(settings)
-    run_folder.refuse_used(out)
+    refuse_used(out)
     settings = shared(settings)
     chosen = drawn(settings)
     problems = chosen.problems

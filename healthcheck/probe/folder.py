@@ -26,16 +26,11 @@ from healthcheck.json_text import JsonError
 from healthcheck.probe import journal, scoring
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.grading import Grade, grade
+from healthcheck.probe.layout import JOURNAL, METRICS, OUTCOME, PROBLEMS, REPORT, SETTINGS
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import EndedBy, Lost, ProbeRun, ProbeSettings, Sample
 from healthcheck.records import JsonValue
 
-SETTINGS = "configs/probe.json"
-PROBLEMS = "configs/problems.jsonl"
-JOURNAL = "logs/samples.jsonl"
-OUTCOME = "logs/outcome.json"
-METRICS = "results/metrics.json"
-REPORT = "report.json"
 MAX_CONFIG_BYTES = 2**20
 MAX_METRICS_BYTES = 2**26
 MAX_PROBLEMS_BYTES = 2**30
@@ -60,16 +55,6 @@ class Outcome:
     stopped: str
     seconds: float
     lost: tuple[Lost, ...] = ()
-
-
-def refuse_used(folder: Path) -> None:
-    """Make sure that a new run overwrites no other.
-
-    Raises:
-        UsageError: the folder holds a run already.
-    """
-    if (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} holds a run already: continue it with --resume {folder}, or name another --out")
 
 
 def begin(

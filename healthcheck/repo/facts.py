@@ -311,8 +311,11 @@ def _texts(files: _Files) -> Iterator[Text]:
 
 def _generated_for(files: _Files) -> str:
     """The row that the template was answered with, as its answers file keeps it; the default row otherwise."""
+    kept = files.read(ANSWERS)
+    if not kept:
+        return stacks.DEFAULT
     try:
-        answers = yaml_text.load((files.read(ANSWERS) or b"").decode("utf-8", "replace"))
+        answers = yaml_text.load(kept.decode("utf-8", "replace"))
     except yaml_text.YamlError:
         return stacks.DEFAULT
     answer = str(answers.get("stack", "")) if isinstance(answers, dict) else ""

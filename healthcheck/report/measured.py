@@ -10,8 +10,8 @@ from markupsafe import Markup
 from healthcheck.probe import figures
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_column, client_figures, client_reading
-from healthcheck.probe.folder import JOURNAL, PROBLEMS
 from healthcheck.probe.grading import Grade
+from healthcheck.probe.layout import JOURNAL, PROBLEMS
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, many
 from healthcheck.probe.request import prompt_of

@@ -22,9 +22,9 @@ from healthcheck.runner import (
     trials,
 )
 from healthcheck.runner.asked import Depth
+from healthcheck.runner.devices import smi_info
 from healthcheck.runner.links import Links
 from healthcheck.runner.machine import Child, Entry, Machine, Output
-from healthcheck.runner.memory import smi_info
 from healthcheck.runner.npu_smi import Holder, SmiError, Table
 from healthcheck.runner.npu_smi_queries import Fields
 from healthcheck.runner.records import Cann, Host, RunnerFacts, Smi, Software, Wanted

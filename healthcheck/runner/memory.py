@@ -1,24 +1,14 @@
-"""The chips of a machine, how much memory of each is in use, and by whom, as npu-smi says it."""
+"""How much memory of each chip of a machine is in use, and by whom, as npu-smi says it."""
 
 from __future__ import annotations
 
-from healthcheck.hardware import Devices, listed_devices
 from healthcheck.runner import npu_smi
-from healthcheck.runner.machine import Machine, Output
+from healthcheck.runner.devices import smi_info
+from healthcheck.runner.machine import Machine
 from healthcheck.runner.npu_smi import Chip, SmiError, Table
 from healthcheck.service.records import ChipMemory
 
-SMI_PLACES = ("/usr/local/sbin/npu-smi", "/usr/local/bin/npu-smi", "/usr/local/Ascend/driver/tools/npu-smi")
 _MIB = 2**20
-
-
-def smi_info(machine: Machine, *, expected: bool) -> tuple[str, Output]:
-    """The command for npu-smi here, and its `info`; also searched outside PATH if a device is expected."""
-    output = machine.run("npu-smi", "info")
-    for place in SMI_PLACES if output.missing and expected else ():
-        if machine.paths(place):
-            return place, machine.run(place, "info")
-    return "npu-smi", output
 
 
 def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
@@ -37,16 +27,6 @@ def used_memory(machine: Machine) -> tuple[ChipMemory, ...]:
         for chip in table.chips
         if chip.used_mib is not None
     )
-
-
-def devices_here(machine: Machine) -> Devices | None:
-    """The devices that npu-smi shows; None if there is no NPU, or one of an unknown kind."""
-    _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
-    try:
-        chips = npu_smi.parse(output.text).chips
-    except SmiError:
-        return None
-    return listed_devices([chip.kind for chip in chips], min(chip.total_mib or 0 for chip in chips))
 
 
 def _holders(table: Table, chip: Chip) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import ran
+from healthcheck.runner import versions
 from healthcheck.runner.recording import RecordedMachine, load
 from tests.weights.folders import plan
 
@@ -40,7 +41,7 @@ MACHINES = Path(__file__).parents[1] / "runner" / "machines"
     ],
 )  # fmt: skip
 def test_versions_and_devices_of_a_recorded_machine(name: str, expected: dict) -> None:
-    found = ran.versions(RecordedMachine(load(MACHINES / f"{name}.json")))
+    found = versions.versions(RecordedMachine(load(MACHINES / f"{name}.json")))
     assert {key: found[key] for key in expected} == expected
-    assert set(found) == {*ran.PACKAGES, "python", "cann", "driver", "devices"}
+    assert set(found) == {*versions.PACKAGES, "python", "cann", "driver", "devices"}
     assert all(found.values())

@@ -61,6 +61,8 @@ WRONG_ASKING: tuple[Case, ...] = (
         """), {"plan/readiness-poll": "warn", "plan/foreground": "fail"}, fix="correct the request for port 9000"),
 )  # fmt: skip
 RIGHT_ASKING: tuple[Case, ...] = (
+    case("asks-a-second-name-of-an-abbreviated-option", bash(f"set -e\n{READY}curl -sf {CHAT} -d '{NAMED}'\nwait".replace(
+        " &\n", ' --served-model-n "$MODEL_PATH" warm-up &\n', 1))),
     case("asks-its-model", bash(f"set -e\n{READY}curl -sf -d {OWN} -H 'Content-Type: application/json' {CHAT}\nwait")),
     case("asks-a-second-name", bash(f"set -e\n{READY}curl -sf {CHAT} -d '{NAMED}'\nwait".replace(
         " &\n", ' --served-model-name "$MODEL_PATH" warm-up &\n', 1))),

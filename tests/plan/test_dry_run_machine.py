@@ -11,7 +11,7 @@ import pytest
 from healthcheck import hardware, stacks
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.runner import npu_smi, npu_smi_queries
-from healthcheck.runner.memory import devices_here
+from healthcheck.runner.devices import devices_here
 from healthcheck.runner.recording import RecordedMachine, load
 from tests.plan.conftest import judged, planned, write
 from tests.plan.corpus import case, sh

@@ -9,7 +9,6 @@ from healthcheck.plan.checks.any_processor import any_processor
 from healthcheck.plan.checks.ascend_environment import ascend_environment
 from healthcheck.plan.checks.chat_api import chat_api
 from healthcheck.plan.checks.device_memory import device_memory
-from healthcheck.plan.checks.engine_config import engine_config
 from healthcheck.plan.checks.engine_installed import engine_installed
 from healthcheck.plan.checks.flags import flags
 from healthcheck.plan.checks.foreground import foreground
@@ -32,7 +31,6 @@ from healthcheck.plan.checks.self_contained import self_contained
 from healthcheck.plan.checks.served_name import served_name
 from healthcheck.plan.checks.starts_server import starts_server
 from healthcheck.plan.checks.whole_commands import whole_commands
-from healthcheck.plan.engine_config.facts import EngineConfig
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import CheckResult
 
@@ -65,5 +63,3 @@ CHECKS: tuple[Check[LaunchPlan], ...] = (
 )
 SUMMARIES: tuple[Check[Sequence[CheckResult]], ...] = (self_contained,)
 """Over the results of the checks above."""
-DEEP_CHECKS: tuple[Check[EngineConfig], ...] = (engine_config,)
-"""With `verify --deep` alone: they ask the real vLLM."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from healthcheck import contract
 from healthcheck.plan.records import Api
-from healthcheck.plan.servers.engines import by_variable, find_engine
+from healthcheck.plan.servers.engines import by_variable, find_engine, grammar_of
 from healthcheck.plan.servers.options import CommandLine, parse
 from healthcheck.repo import pip_words
 from healthcheck.sandbox.answers import Served
@@ -36,7 +36,7 @@ def reads(argv: Sequence[str]) -> Iterator[str]:
 def served(record: Record, model_path: str) -> Served:
     """What a recorded server would serve; every port that may be meant where its own is unknown."""
     engine, words = find_engine(record.argv)
-    line = parse(words, engine.grammar)
+    line = parse(words, grammar_of(engine))
     told = engine.name in _ON_ONE_PORT and engine.api is Api.OPENAI_CHAT and "config" not in line.options
     own = _own_port(line, engine.port_options, engine.port) if told else None
     if by_variable(engine.port_variables, record.env) or "uds" in line.options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from healthcheck.plan.dry_run import answering, stubbed_machine
 from healthcheck.plan.servers import python_path
 from healthcheck.plan.servers.named_files import FILE_VARIABLES
+from healthcheck.plan.servers.options import vllm_grammar
 from healthcheck.sandbox import jail
 from healthcheck.sandbox.guest import Guest, Role
 
@@ -29,4 +30,5 @@ _GUEST = Guest(
 
 
 def main() -> None:
+    vllm_grammar()  # read now: nothing in the sandbox can open the catalogues
     jail.main(_GUEST)

@@ -49,7 +49,6 @@ class Engine:
     grammar: Grammar = field(default_factory=Grammar)
 
 
-_VLLM = vllm_grammar()
 _SHORT_LLAMA = {"-m": "model", "-a": "alias", "-c": "ctx-size", "-t": "threads", "-ngl": "n-gpu-layers"}
 _SGLANG_SWITCHES = frozenset({"trust-remote-code", "disable-radix-cache", "enable-metrics", "is-embedding"})
 _BIND = {"-b": "bind", "-w": "workers", "-k": "worker-class", "-t": "timeout", "-c": "config"}
@@ -61,14 +60,14 @@ ENGINES: tuple[Engine, ...] = (
     Engine(
         name="vllm",
         programs=("vllm serve", "-m vllm.entrypoints.cli.main serve", "-m vllm serve", "vllm-omni serve"),
-        key_variables=("VLLM_API_KEY",), positional_model=True, default_model="Qwen/Qwen3-0.6B", grammar=_VLLM,
+        key_variables=("VLLM_API_KEY",), positional_model=True, default_model="Qwen/Qwen3-0.6B",
     ),
     Engine(
         name="vllm", programs=("-m vllm.entrypoints.openai.api_server", "-m vllm.entrypoints.openai"),
-        key_variables=("VLLM_API_KEY",), default_model="Qwen/Qwen3-0.6B", grammar=_VLLM,
+        key_variables=("VLLM_API_KEY",), default_model="Qwen/Qwen3-0.6B",
     ),
-    Engine(name="vllm", programs=("-m vllm.entrypoints.api_server",), api=Api.DEMO, grammar=_VLLM),
-    Engine(name="vllm", programs=("-m vllm", "vllm"), api=Api.UNKNOWN, port=None, grammar=_VLLM),
+    Engine(name="vllm", programs=("-m vllm.entrypoints.api_server",), api=Api.DEMO),
+    Engine(name="vllm", programs=("-m vllm", "vllm"), api=Api.UNKNOWN, port=None),
     Engine(
         name="sglang", programs=("-m sglang.launch_server", "sglang serve", "-m sglang.srt.server"), port=30000,
         host=LOOPBACK, model_options=("model-path", "model"), positional_model=False,
@@ -173,6 +172,11 @@ ENGINES: tuple[Engine, ...] = (
 )  # fmt: skip
 
 UNKNOWN = _WebServer(name="unknown", programs=(), port=None, host=None)
+
+
+def grammar_of(engine: Engine) -> Grammar:
+    """What is known of its options; those of vLLM are read from the catalogues where they are asked for."""
+    return vllm_grammar() if engine.name == "vllm" else engine.grammar
 
 
 def find_engine(argv: tuple[str, ...]) -> tuple[Engine, tuple[str, ...]]:

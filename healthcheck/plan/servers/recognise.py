@@ -13,7 +13,7 @@ from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import Api, Origin, PortSource, ServerCommand
 from healthcheck.plan.servers import mindie, named_files
-from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine
+from healthcheck.plan.servers.engines import EVERYWHERE, Engine, by_variable, find_engine, grammar_of
 from healthcheck.plan.servers.options import UNRESOLVED, CommandLine, opposite, parse
 from healthcheck.plan.servers.python_path import BESIDE
 from healthcheck.processes import shortened
@@ -45,7 +45,7 @@ def server_of(record: Record, *, foreground: bool, loaded: Sequence[str], where:
         return mindie.server_of(record, argv, foreground=foreground, where=where)
     routes = tuple(word.removeprefix("#route ") for word in argv if word.startswith("#route "))
     argv = tuple(word for word in argv if not word.startswith("#route "))
-    line = parse(argv, engine.grammar)
+    line = parse(argv, grammar_of(engine))
     config = _config_file(engine, line, record)
     from_file = {name: given.value for name, given in config.items() if opposite(name) not in line.options}
     options = {**from_file, **line.options}
@@ -123,7 +123,7 @@ def _config_file(engine: Engine, line: CommandLine, record: Record) -> dict[str,
         if value is not False and value is not None:
             place = f"{name}:{_line_of(text, str(key))}"
             source = PortSource(kind=Origin.FILE, text=place, where=place)
-            plain = engine.grammar.full_name(str(key).replace("_", "-"))
+            plain = grammar_of(engine).full_name(str(key).replace("_", "-"))
             found[plain] = Given(value=_plain(value), source=source)
     return found
 

@@ -1,0 +1,36 @@
+"""Versions and devices of the machine that a server ran on, for whoever compares two runs. "unknown" is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from healthcheck.records import JsonValue
+from healthcheck.runner import installed, npu_smi, probes
+from healthcheck.runner.devices import smi_info
+from healthcheck.runner.machine import Child, Machine
+from healthcheck.runner.npu_smi import SmiError
+
+PACKAGES = ("vllm", "vllm_ascend", "torch", "torch_npu", "transformers")
+UNKNOWN = "unknown"
+
+
+def versions(machine: Machine) -> dict[str, JsonValue]:
+    """What is installed where the server ran, and its devices."""
+    software = probes.software(machine.python(Child.VERSIONS))
+    cann = installed.cann(machine)
+    found: dict[str, JsonValue] = {name: software.packages.get(name) or UNKNOWN for name in PACKAGES}
+    found["python"] = software.python or UNKNOWN
+    found["cann"] = (cann.toolkits[0].version if cann.toolkits else "") or UNKNOWN
+    found["driver"] = installed.driver(machine).version or UNKNOWN
+    found["devices"] = _devices(machine)
+    return found
+
+
+def _devices(machine: Machine) -> str:
+    _, output = smi_info(machine, expected=bool(machine.paths("/dev/davinci[0-9]*")))
+    try:
+        kinds = [chip.kind for chip in npu_smi.parse(output.text).chips]
+    except SmiError:
+        return UNKNOWN
+    counted: Mapping[str, int] = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    return ", ".join(f"{number} × {kind}" for kind, number in counted.items()) or UNKNOWN
