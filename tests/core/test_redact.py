@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from healthcheck.redact import beginning, redacted, redactor, without_secrets
+from healthcheck.records import CheckResult, Finding, Level, Outcome, Report, Stage, Verdict
+from healthcheck.redact import beginning, redacted, redacted_report, redactor, without_secrets
 from healthcheck.secret_shapes import REMOVED, SHAPES, Shape
 from tests.support.rows import rows
 
@@ -29,6 +30,7 @@ PLANTED = (
     "['vllm', 'serve', '--api-key', '{}']",
     "hf download x --token {}",
     "--hf-token {}",
+    "--pass {}",
     "INFO non-default args: {{'model': '/m', 'api_key': ['{}'], 'port': 8000}}",
     "Namespace(api_key=['{}'], port=8000)",
     '{{"password": "{}", "a": 1}}',
@@ -133,9 +135,24 @@ def test_what_has_the_shape_of_a_secret_is_removed_wherever_it_stands(secret, ar
     assert without_secrets(around.format(secret)) == around.format(REMOVED)
 
 
-@pytest.mark.parametrize("line", ["--api-key letmein", "--password=hunter", "DB_PASSWORD=hunter", "HF_TOKEN=abc"])
+PLAIN = (
+    "--api-key letmein", "--password=hunter", "DB_PASSWORD=hunter", "HF_TOKEN=abc", "access_token: abc",
+    "mypassword=hunter", "MODEL_KEY=hunter", "dbpass=hunter", "keypass: hunter", "ssh_pass=hunter",
+    "--pwd hunter", "secret: hunter", "client_secrets=hunter", "api_keys=hunter", "api_key2=hunter", "SECRET=hunter",
+    "${DB_PASSWORD:=hunter", "${DB_PASSWORD=hunter",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PLAIN)
 def test_where_the_name_is_plain_a_weak_secret_is_removed_too(line):
-    assert without_secrets(line).endswith(REMOVED)
+    assert without_secrets(line) == line.replace(re.split(r"[ =]", line)[-1], REMOVED)
+
+
+@pytest.mark.parametrize(
+    "line", ["sort_key=name", "passkey: on", "eos_tokens=abc", "bypass=hunter", "--pass-through on"]
+)
+def test_a_name_that_is_none_of_a_secret_keeps_its_value(line):
+    assert without_secrets(line) == line
 
 
 @rows("line", HARMLESS)
@@ -146,6 +163,35 @@ def test_what_is_no_secret_stays(line):
 def test_a_known_value_is_removed_wherever_it_stands():
     redact = redactor({"DB_PASSWORD": "correct horse", "PORT": "8000", "SHORT_TOKEN": "a", "KEY_FILE": "/x/y"})
     assert redact("connected with correct horse on 8000, a /x/y") == "connected with removed on 8000, a /x/y"
+
+
+def test_of_two_known_values_the_longer_is_removed_whole():
+    longer, shorter = "correct horse battery", "correct horse"
+    for values in ([longer, shorter], [shorter, longer]):
+        redact = redactor({f"DB{number}_PASSWORD": value for number, value in enumerate(values)})
+        assert redact(f"connected with {longer} and {shorter}") == f"connected with {REMOVED} and {REMOVED}"
+
+
+def test_without_known_values_a_text_stays():
+    assert redactor({})("connected") == "connected"
+
+
+def quoting(words: str) -> Report:
+    """A report that has these words wherever it can quote something."""
+    evidence = {"words": words, "more": [words, {"deep": words}]}
+    finding = Finding(level=Level.FAIL, expected=words, seen=words, fix=words, where=words, evidence=evidence)
+    result = CheckResult(
+        id="a", stage=Stage.PLAN, title="A", outcome=Outcome.FAIL, why="for the test", because=words,
+        findings=(finding, finding),
+    )  # fmt: skip
+    return Report(
+        verdict=Verdict.NOT_READY, results=(result, result), asked=words, metrics={words: evidence},
+        provenance={"launch": evidence}, stopped=words,
+    )  # fmt: skip
+
+
+def test_every_text_of_a_report_is_reached():
+    assert redacted_report(quoting(f"--api-key {SECRET}"), without_secrets) == quoting(f"--api-key {REMOVED}")
 
 
 def test_values_inside_are_reached():
