@@ -155,3 +155,32 @@ def test_the_paired_gate_sees_a_dead_server_soon_and_refuses_what_is_no_differen
         gate.observe(gate.start(), 1.5)
     with pytest.raises(ValueError, match="slack"):
         PairedGate(margin=0.1, slack=0.1)
+
+
+def test_the_paired_gate_starts_without_evidence() -> None:
+    # A difference that is a boundary itself moves nothing, and the bounds on errors hold from an e-value of 1 on.
+    gate = PairedGate(margin=0.3, slack=0.2)
+    for boundary, field in ((-0.3, "healthy_e"), (-0.2, "degraded_e")):
+        state = gate.observe(gate.observe(gate.start(), boundary), boundary)
+        assert getattr(state, field) == pytest.approx(0, abs=1e-12)
+        assert (state.observations, state.total) == (2, pytest.approx(2 * boundary))
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.5])
+def test_the_paired_gate_takes_the_largest_differences(slack: float) -> None:
+    gate = PairedGate(margin=0.6, slack=slack)
+    assert gate.observe(gate.start(), 1.0).healthy_e > 0
+    assert gate.observe(gate.start(), -1.0).degraded_e > 0
+
+
+@pytest.mark.parametrize("wrong", [{"margin": 1.0}, {"margin": 0.1, "error": 0.0}, {"margin": 0.1, "error": 1.0}])
+def test_impossible_paired_gates_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="paired gate"):
+        PairedGate(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [1.1, -1.1])
+def test_what_is_no_difference_of_two_scores_is_refused(wrong: float) -> None:
+    gate = PairedGate(margin=0.1)
+    with pytest.raises(ValueError, match="difference"):
+        gate.observe(gate.start(), wrong)
