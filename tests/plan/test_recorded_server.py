@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -13,6 +14,8 @@ import pytest
 from healthcheck.sandbox.answers import Served, listen
 
 LIMIT_S = 20.0
+PAUSE_S = 0.05
+"""Between two parts of a request, so that they are mostly read one by one."""
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\n"
 
 
@@ -47,7 +50,8 @@ def answer(place: tuple[str, int], *parts: bytes) -> tuple[int, dict]:
     """The status and the body of the answer to a request that is sent in these parts."""
     with closing(socket.create_connection(place, LIMIT_S)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for part in parts:
+        for number, part in enumerate(parts):
+            time.sleep(PAUSE_S if number else 0)
             connection.sendall(part)
         data = b"".join(_read(connection))
     head, _, body = data.partition(b"\r\n\r\n")
@@ -122,7 +126,7 @@ def test_what_names_no_model_is_answered(request_: bytes, place: tuple[str, int]
 def test_a_request_is_read_whole_however_it_arrives(
     name: bytes, cuts: tuple[int, ...], place: tuple[str, int]
 ) -> None:
-    body = json.dumps({"messages": ["x" * 200_000], "model": "warm-up"}).encode()
+    body = b'{"messages": ["%s"],\r\n\r\n"model": "warm-up"}' % (b"x" * 200_000)
     whole = posted(body, name=name)
     edges = [0, *(cut % len(whole) for cut in cuts), len(whole)]
     parts = (whole[start:end] for start, end in pairwise(edges))
