@@ -2,6 +2,7 @@
 # make test    in three minutes: what needs one process, and a smoke test of the rest
 # make test-processes  real processes, sockets, signals, sandboxes, shells: ten minutes
 # make test-all        these, the large tables, real engines and other tools: over an hour, several gigabytes
+# make mutants faults in the modules that decide the verdict (pyproject.toml), and those that no test notices
 # make lint    format, lint, import directions, types
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
@@ -18,7 +19,7 @@ PROCESS_WORKERS ?= 3
 PART ?=
 tested = $(BIN)/python scripts/run_tests.py --dist worksteal --numprocesses
 
-.PHONY: demo test test-processes test-slow test-engines test-all lint format docs peers engine-config engines bench clean
+.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format docs peers engine-config engines bench clean
 
 # An environment whose Python is gone is made anew, whatever its marker says.
 WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
@@ -38,7 +39,7 @@ WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x 
 	touch $@
 
 # Other tools and engines, each in its own environment: .venv-aisbench, .venv-litellm …
-OTHERS := fleet aisbench lm-eval evalscope transformers litellm fastchat llama-cpp
+OTHERS := fleet aisbench lm-eval evalscope transformers litellm fastchat llama-cpp mutants
 $(OTHERS:%=.venv-%/ready): .venv-%/ready: scripts/make_peer_environment.py scripts/environments.py
 	$(PYTHON) scripts/make_peer_environment.py $*
 
@@ -68,6 +69,16 @@ test-engines: .venv/ready
 	$(tested) 0 -m "engine or peer" --timeout 1800
 
 test-all: test test-processes test-slow test-engines
+
+# Its runs share a process, in which the temporary files in memory (tests/conftest.py) are gone after the first.
+MOST_SURVIVORS ?= 100
+MUTMUT := .venv-mutants/bin/mutmut
+mutants: .venv-mutants/ready
+	rm -rf mutants
+	TMPDIR=/tmp $(MUTMUT) run
+	$(MUTMUT) results | sed -n 's/^ *\(.*\): \(survived\|no tests\)$$/\1/p' > mutants/survivors
+	xargs -n 1 $(MUTMUT) show < mutants/survivors
+	test "$$(wc -l < mutants/survivors)" -le $(MOST_SURVIVORS)
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .
