@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 
 from healthcheck import contract
 from healthcheck.contract import Rule
+from healthcheck.quoting import quote
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
 
 Facts = TypeVar("Facts")
@@ -66,7 +67,7 @@ class Check(Generic[Facts]):
         except NotApplicable as reason:
             outcome, because = Outcome.SKIP, str(reason)
         except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
-            outcome, because = Outcome.ERROR, f"{type(error).__name__}: {error}"
+            outcome, because = Outcome.ERROR, quote(f"{type(error).__name__}: {error}")
         return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
 
     def result(

@@ -2,17 +2,20 @@
 
 A finding reaches its reader with the values in it, often by way of report.json and from another machine. So a
 sentence is recognised by the message of the catalogue that it was made from. Its values are looked up in turn, as
-some of them are sentences of the kit; whatever the kit did not write stays as it was.
+some of them are sentences of the kit; what is quoted (`quoting`) is not.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
+
+from healthcheck.quoting import Hidden, unmarked
 
 PLURAL = "s"
 """The name of the place of an English ending or verb ("s", "is"), which a translation leaves out."""
@@ -128,10 +131,22 @@ class Phrases:
         self._open = sorted((phrase for phrase in phrases if phrase.names), key=lambda phrase: -phrase.weight)
         own = {each.pieces[0].partition(": ") for each in phrases}
         self._labels = self._whole.keys() - {label for label, colon, _ in own if colon}
+        self._quotes = frozenset[str]()
+
+    def beside(self, quotes: Iterable[str]) -> Phrases:
+        """The same phrases for texts in which these are quoted."""
+        if not self._catalogue:
+            return self
+        other = copy.copy(self)
+        other._quotes = self._quotes | frozenset(quotes)  # noqa: SLF001 - its own class
+        return other
 
     def say(self, text: str) -> str:
-        """The text in the other language, as far as the catalogue knows it."""
-        return text if not self._catalogue or len(text) > MOST_CHARACTERS else self._say(text, _DEEPEST)
+        """The text in the other language, as far as the catalogue knows it; what is quoted, as it is."""
+        if not self._catalogue or len(text) > MOST_CHARACTERS:
+            return unmarked(text)
+        hidden = Hidden(text, self._quotes)
+        return hidden.shown(self._say(hidden.text, _DEEPEST))
 
     def labelled(self, label: str, text: str) -> str:
         """A label of the kit before a text that is in the language already."""
@@ -142,7 +157,7 @@ class Phrases:
         return self._catalogue.get(message, message)
 
     def _say(self, text: str, deep: int) -> str:
-        if not deep or not _PROSE.search(text):
+        if not deep or not _PROSE.search(text) or text in self._quotes:
             return text
         inner = text.strip(_MARKS)
         before, _, after = text.partition(inner)

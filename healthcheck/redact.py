@@ -160,6 +160,7 @@ def redacted_result(result: CheckResult, redact: Redact) -> CheckResult:
         result,
         because=redact(result.because),
         findings=tuple(_finding(finding, redact) for finding in result.findings),
+        quotes=frozenset(map(redact, result.quotes)),
     )
 
 
@@ -183,6 +184,7 @@ def _finding(finding: Finding, redact: Redact) -> Finding:
         fix=redact(finding.fix),
         where=redact(finding.where),
         evidence={name: redacted(value, redact) for name, value in finding.evidence.items()},
+        quotes=frozenset(map(redact, finding.quotes)),
     )
 
 

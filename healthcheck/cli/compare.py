@@ -14,6 +14,7 @@ from healthcheck.probe.folder import load
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
+from healthcheck.quoting import quote
 from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
 
@@ -187,9 +188,10 @@ def _p(value: float) -> str:
 def _flip(flip: Flip) -> Iterator[str]:
     word = "lost" if flip.lost else "won"
     yield ""
-    yield plain(
-        f"{word}: {flip.problem} ({flip.tier}), right in {flip.first[0]}/{flip.first[1]} → "
-        f"{flip.second[0]}/{flip.second[1]}; expected {flip.expected}"
+    problem, tier, expected = (quote(plain(text)) for text in (flip.problem, flip.tier, flip.expected))
+    yield (
+        f"{word}: {problem} ({tier}), right in {flip.first[0]}/{flip.first[1]} → "
+        f"{flip.second[0]}/{flip.second[1]}; expected {expected}"
     )
     yield f"  asked: {_short(flip.question)}"
     yield f"  A: {_short(flip.first_answer)}"
@@ -199,4 +201,4 @@ def _flip(flip: Flip) -> Iterator[str]:
 def _short(text: str) -> str:
     """The end of an answer, which has its result, on one line."""
     line = plain(" ".join(text.split()))
-    return line if len(line) <= _ANSWER_CHARS else f"… {line[-_ANSWER_CHARS:]}"
+    return quote(line if len(line) <= _ANSWER_CHARS else f"… {line[-_ANSWER_CHARS:]}")

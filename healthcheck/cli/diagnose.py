@@ -9,6 +9,7 @@ from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
+from healthcheck.quoting import quote
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.evidence import Hit
@@ -21,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
     setup = setup_of(Path.cwd())
-    text = _text(found, "standard input" if name == "-" else name, setup)
+    text = _text(found, "standard input" if name == "-" else quote(name), setup)
     output.show(text, options.json, lambda: _record(found, setup))
     return ExitStatus.READY if found.named else ExitStatus.INCONCLUSIVE
 
@@ -57,7 +58,7 @@ def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
 
 
 def _quoted(lines: Iterable[Line]) -> Iterable[str]:
-    return (f"  {line.number:>7}  {line.text}" for line in lines)
+    return (f"  {line.number:>7}  {quote(line.text)}" for line in lines)
 
 
 def _record(found: Diagnosis, setup: Setup) -> dict[str, object]:

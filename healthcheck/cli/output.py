@@ -172,9 +172,9 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
         folder.save(json, text) if json != STDOUT else _to_stdout(text)
 
 
-def paragraph(text: str, columns: int, indent: str) -> Iterator[str]:
+def paragraph(text: str, columns: int, indent: str, quotes: frozenset[str] = frozenset()) -> Iterator[str]:
     """A text in the reader's language, in lines of that many columns; those after the first are indented."""
-    first, *others = wrapped(phrases_of_the_process().say(text), columns - len(indent))
+    first, *others = wrapped(phrases_of_the_process().beside(quotes).say(text), columns - len(indent))
     yield first
     yield from (indent + line for line in others)
 

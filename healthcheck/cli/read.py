@@ -54,7 +54,8 @@ def lines_of(reading: Reading) -> Iterator[str]:
     yield from _table(reading)
     width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
     for remark in remarks(reading):
-        yield from output.paragraph(plain(f"{_LABELS[remark.level]}: {_said(remark)}"), width, "      ")
+        said = plain(f"{_LABELS[remark.level]}: {_said(remark)}")
+        yield from output.paragraph(said, width, "      ", remark.quotes)
 
 
 def _table(reading: Reading) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.quoting import quote
 from healthcheck.redact import beginning
 from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
@@ -15,7 +16,7 @@ _READ = 8000
 
 def shown(text: str, most: int = _MOST) -> str:
     """A text as a finding quotes it."""
-    return repr(text if len(text) <= most else beginning(text, most) + " …")
+    return quote(repr(text if len(text) <= most else beginning(text, most) + " …"))
 
 
 def response_of(exchange: Exchange) -> str:
@@ -23,10 +24,10 @@ def response_of(exchange: Exchange) -> str:
     if not exchange.status:
         return f"no response ({exchange.error})"
     body = beginning(exchange.body[:_READ].decode("utf-8", "replace").strip(), _MOST)
-    words = f"status {exchange.status} {exchange.reason}".strip()
+    words = f"status {exchange.status} {quote(exchange.reason)}" if exchange.reason else f"status {exchange.status}"
     if exchange.error:
         words += f", then {exchange.error}"
-    return f"{words}: {body!r}" if body else words
+    return f"{words}: {quote(repr(body))}" if body else words
 
 
 def request_of(exchange: Exchange) -> str:

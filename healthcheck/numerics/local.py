@@ -39,6 +39,7 @@ from healthcheck.numerics.records import (
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.relations import token_ids
 from healthcheck.processes import shortened, wait_or_kill
+from healthcheck.quoting import quote
 
 OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")
@@ -235,5 +236,5 @@ def _reason(text: str, status: int) -> str:
     if "trust_remote_code" in text:
         return "its own Python code would have to run, which --trust-remote-code allows"
     if "No module named" in lines[-1]:
-        return f"{shortened(lines[-1], 200)}: name a Python with {' and '.join(NEEDS)} with {OPTION}"
-    return f"transformers ended with status {status}: {shortened(lines[-1], 300)}"
+        return f"{quote(shortened(lines[-1], 200))}: name a Python with {' and '.join(NEEDS)} with {OPTION}"
+    return f"transformers ended with status {status}: {quote(shortened(lines[-1], 300))}"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from healthcheck.quoting import quote
 from healthcheck.sandbox.job import EndedBy, Mode
 
 
@@ -115,6 +116,11 @@ class ServerCommand:
     unread_config: str = ""
     limit_s: float | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def quoted(self) -> str:
+        """The command as a message quotes it."""
+        return quote(self.command)
 
     @property
     def place(self) -> str:

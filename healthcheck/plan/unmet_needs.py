@@ -11,6 +11,7 @@ from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_for
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, Need, complaints
+from healthcheck.quoting import quote
 from healthcheck.records import Finding
 from healthcheck.sandbox.job import EndedBy
 
@@ -57,13 +58,15 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     serves = plan.server is not None
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if not deploy_sh.is_written(plan.script, said.name):
-            yield warn(expected=EXPECTED, seen=said.text, fix=f"commit {said.name}, or remove its use")
+            yield warn(expected=EXPECTED, seen=quote(said.text), fix=f"commit {said.name}, or remove its use")
     elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
-        yield warn(expected=EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
+        yield warn(expected=EXPECTED, seen=f"it needs {what}: {quote(said.text)}", fix=fix, where=said.where)
     elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
-        yield warn(expected=EXPECTED, seen=f"{said.name} is not there: {said.text}", fix=fix, where=said.where)
+        yield warn(
+            expected=EXPECTED, seen=f"{said.name} is not there: {quote(said.text)}", fix=fix, where=said.where
+        )
     else:
-        yield fail(expected=EXPECTED, seen=f"it needs {what}: {said.text}", fix=fix, where=said.where)
+        yield fail(expected=EXPECTED, seen=f"it needs {what}: {quote(said.text)}", fix=fix, where=said.where)
 
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
@@ -87,7 +90,7 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
         yield fail(
             expected=EXPECTED,
             seen=f"it ended with status {plan.run.exit_status} and seems to need {what}"
-            + (f"; it said {said[-200:]!r}" if said else ""),
+            + (f"; it said {quote(repr(said[-200:]))}" if said else ""),
             fix=demanded(plan, what.rpartition(" ")[2])
             if what.startswith(VARIABLE)
             else "give everything a default; the service passes no arguments and types nothing",

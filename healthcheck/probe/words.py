@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from healthcheck.quoting import quote
 from healthcheck.redact import beginning
 
 
 def excerpt(text: str) -> str:
     """The beginning of an answer, quoted."""
-    return repr(beginning(text, 80) + ("…" if len(text) > 80 else ""))
+    return quote(repr(beginning(text, 80) + ("…" if len(text) > 80 else "")))

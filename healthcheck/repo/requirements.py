@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from healthcheck.quoting import quote
+
 MAX_LINE = 20_000
 MAX_ENTRIES = 5_000
 COMMENT = re.compile(r"(?:^|(?<=\s))#.*$")
@@ -83,6 +85,11 @@ class Entry:
     @property
     def where(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def quoted(self) -> str:
+        """Its text as a message quotes it."""
+        return quote(self.text)
 
     @property
     def installs(self) -> bool:

@@ -45,7 +45,8 @@ def commands(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
     yield from _annotations(report, Level.FAIL, phrases)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
-            yield _command("error", {"title": result.id}, phrases.say(f"{words.said(result)}: {result.because}"))
+            said = phrases.beside(result.quotes).say(f"{words.said(result)}: {result.because}")
+            yield _command("error", {"title": result.id}, said)
     yield from _annotations(report, Level.UNSETTLED, phrases)
     yield from _annotations(report, Level.WARN, phrases)
 
@@ -58,6 +59,7 @@ def _annotations(report: Report, level: Level, phrases: Phrases) -> Iterator[str
 
 
 def _annotation(command: str, result: CheckResult, finding: Finding, phrases: Phrases) -> str:
+    phrases = phrases.beside(finding.quotes)
     place = _PLACE.match(finding.where)
     where = {"file": place["file"], "line": place["line"]} if place else {}
     text = phrases.say(words.observation(finding)) + words.place(finding)

@@ -66,7 +66,8 @@ def brief(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
 def _first_line(result: CheckResult, phrases: Phrases) -> str:
     grave = [found for found in words.findings(result) if found.level is not Level.NOTE]
     if not grave:
-        return words.plain(phrases.say(result.because)).replace("\n", " ")
+        return words.plain(phrases.beside(result.quotes).say(result.because)).replace("\n", " ")
+    phrases = phrases.beside(grave[0].quotes)
     said = phrases.say(words.observation(grave[0])) + words.place(grave[0])
     said = phrases.labelled("warning", said) if result.outcome is Outcome.WARN else said
     fix = ". " + phrases.labelled("Fix", phrases.say(grave[0].fix)) if grave[0].fix else ""

@@ -18,11 +18,10 @@ from healthcheck import __version__
 from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import JsonValue, Report
-from healthcheck.report import charts, view
+from healthcheck.report import charts, view, words
 from healthcheck.report.excerpts import script_json
 from healthcheck.report.in_language import page_in_language
 from healthcheck.report.measured import OUTCOMES, Measured, measured
-from healthcheck.report.words import SAID
 
 _BEGIN, _END = "<!-- choices -->", "<!-- end of choices -->"
 """Of choices.html.j2. The page escapes whatever comes from others, so that no answer can have them."""
@@ -51,21 +50,21 @@ def render(report: Report, run: ProbeRun | None = None, phrases: Phrases = ENGLI
         marks=MARKS,
         tones=TONES,
         words={
-            **{outcome.value: said for outcome, said in SAID.items()},
+            **{outcome.value: said for outcome, said in words.SAID.items()},
             "open": "could not be settled",
             "stopped": "ended early",
         },
         client_note=CLIENT_NOTE,
         version=__version__,
     )
-    return page_in_language(text, phrases).encode()
+    return page_in_language(text, phrases.beside(words.quotes(report))).encode()
 
 
 def _data(of: Measured, phrases: Phrases) -> dict[str, JsonValue]:
     """The samples, and the words that the page's script says about them."""
-    words: dict[str, JsonValue] = {text: phrases.message(text) for text in said_by_script()}
-    outcomes: dict[str, JsonValue] = {name: phrases.say(said) for name, said in OUTCOMES.items()}
-    return {**of.data, "outcomes": outcomes, "words": words}
+    said: dict[str, JsonValue] = {text: phrases.message(text) for text in said_by_script()}
+    outcomes: dict[str, JsonValue] = {name: phrases.say(text) for name, text in OUTCOMES.items()}
+    return {**of.data, "outcomes": outcomes, "words": said}
 
 
 def said_by_script() -> list[str]:

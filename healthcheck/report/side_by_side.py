@@ -92,7 +92,9 @@ def render(
         more=max(len(result.flips) - MOST_FLIPS, 0),
         left_out=max(len(runs[0].problems) - MOST_PROBLEMS, 0),
     )
-    return page_in_language(text, phrases).encode()
+    values = {value for each in differences for value in (each.first, each.second) if " " in value}
+    quotes = values | {words.plain(problem.id)[:80] for run in runs for problem in run.problems}
+    return page_in_language(text, phrases.beside(quotes)).encode()
 
 
 def _environment(run: ProbeRun) -> dict[str, str]:

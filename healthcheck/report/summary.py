@@ -24,11 +24,12 @@ def render(report: Report, phrases: Phrases = ENGLISH) -> str:
     wanting = [result for result in report.results if result.findings or result.because or not result.settled]
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
+    phrases = phrases.beside(words.quotes(report))
     say = phrases.say
     lines = [f"## npu-adapter: {_line(say(words.headline(report)))}", "", f"{say('Next')}:"]
     lines += [*_code(say(words.next_step(report))), "", *_stages(report, say), *_figures(report, say)]
     for result in grave[:MOST_CHECKS]:
-        lines += _check(result, say)
+        lines += _check(result, phrases)
     if len(grave) > MOST_CHECKS:
         lines.append(say(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`."))
     lines += ["", say(f"Asked for: {_line(report.asked)}. {words.counted(report)}.")]
@@ -59,7 +60,8 @@ def _figures(report: Report, say: Translate) -> list[str]:
     return [head, "|---|---|---|", *rows, ""] if rows else []
 
 
-def _check(result: CheckResult, say: Translate) -> list[str]:
+def _check(result: CheckResult, phrases: Phrases) -> list[str]:
+    say = phrases.beside(result.quotes).say
     mark = MARKS[result.outcome] if result.settled or result.outcome is Outcome.FAIL else "❓"
     lines = [
         f"### {mark} {say(result.title)}",
@@ -71,7 +73,7 @@ def _check(result: CheckResult, say: Translate) -> list[str]:
         lines += _code(say(result.because))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        lines += _finding(result, finding, say)
+        lines += _finding(result, finding, phrases.beside(finding.quotes).say)
     if len(found) > MOST_FINDINGS:
         lines.append(say(f"and {len(found) - MOST_FINDINGS} more; all of them are in `report.html`."))
     return [*lines, ""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,7 +16,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.language import Translate, wrapped
+from healthcheck.language import wrapped
 from healthcheck.phrases import ENGLISH, Phrases
 from healthcheck.records import (
     SOFT_SCORES,
@@ -98,8 +98,10 @@ class _Screen:
     """Where a report is printed, and in which language."""
 
     console: Console
-    say: Translate
-    labelled: Callable[[str, str], str]
+    phrases: Phrases
+
+    def say(self, text: str, quotes: frozenset[str] = frozenset()) -> str:
+        return self.phrases.beside(quotes).say(text)
 
 
 def show(report: Report, phrases: Phrases = ENGLISH) -> None:
@@ -107,7 +109,7 @@ def show(report: Report, phrases: Phrases = ENGLISH) -> None:
 
     Passed checks are counted, one line a stage; then come warnings, failures and the verdict.
     """
-    screen = _Screen(Console(highlight=False, width=_width()), phrases.say, phrases.labelled)
+    screen = _Screen(Console(highlight=False, width=_width()), phrases)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
     for stage in stages:
         _print(screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}")
@@ -123,7 +125,7 @@ def show(report: Report, phrases: Phrases = ENGLISH) -> None:
 
 def show_everything(report: Report, phrases: Phrases = ENGLISH) -> None:
     """Print the whole report, with every check and its reason, on standard output."""
-    screen = _Screen(Console(highlight=False, width=_width()), phrases.say, phrases.labelled)
+    screen = _Screen(Console(highlight=False, width=_width()), phrases)
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
@@ -140,10 +142,11 @@ def _verdict(screen: _Screen, report: Report) -> None:
     warned = screen.say(words.named_warnings(report))
     screen.console.print()
     colour = COLOURS[report.verdict]
-    verdict = screen.labelled("Verdict", screen.say(words.headline(report)))
+    verdict = screen.phrases.labelled("Verdict", screen.say(words.headline(report)))
     _print(screen, (verdict, Style(color=colour, bold=True)), warned)
     _print(screen, (screen.say(words.counted(report)), "dim"))
-    _print(screen, screen.labelled("Next", screen.say(words.next_step(report))))
+    following = screen.say(words.next_step(report), words.quotes(report))
+    _print(screen, screen.phrases.labelled("Next", following))
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
@@ -186,7 +189,7 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     hung = f"\n{'':<{left}}".join(title)
     _print(screen, "  ", mark, f" {result.id:<28} {hung}")
     if result.because:
-        _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
+        _print_below(screen, Text(words.plain(screen.say(result.because, result.quotes)), style="dim"))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
         _print_below(screen, _finding(screen, result, finding))
@@ -196,20 +199,21 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
             "      " + screen.say(f"and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report"),
         )
     if words.is_wrong(result) and found:
-        _print(screen, "      ", (screen.labelled("more", f"npu-adapter explain {result.id}"), "dim"))
+        _print(screen, "      ", (screen.phrases.labelled("more", f"npu-adapter explain {result.id}"), "dim"))
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
+    say = screen.phrases.beside(finding.quotes).say
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", min_width=8)
     table.add_column(overflow="fold")
     rule = words.rule(result, finding)
     grave = finding.level is not Level.NOTE
     for name, text in (
-        ("expected", screen.say(finding.expected)),
-        ("seen" if finding.expected else "note", screen.say(finding.seen) + words.place(finding)),
+        ("expected", say(finding.expected)),
+        ("seen" if finding.expected else "note", say(finding.seen) + words.place(finding)),
         ("rule", screen.say(rule.quote()) if rule and grave else ""),
-        ("fix", screen.say(finding.fix) if grave else ""),
+        ("fix", say(finding.fix) if grave else ""),
     ):
         if text:
             table.add_row(Text(screen.say(name)), Text(words.plain(text)))

@@ -77,6 +77,12 @@ def place(finding: Finding) -> str:
     return f" ({finding.where})" if finding.where else ""
 
 
+def quotes(report: Report) -> frozenset[str]:
+    """What the report quotes; a single word of it may be one of the kit elsewhere, and is left out."""
+    parts = (result.quotes.union(*(each.quotes for each in result.findings)) for result in report.results)
+    return frozenset(plain(each) for part in parts for each in part if " " in each)
+
+
 def fix(result: CheckResult) -> str:
     """The repairs, most severe first."""
     return plain("\n".join(dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))

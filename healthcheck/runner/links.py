@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from healthcheck.quoting import quote
 from healthcheck.runner.machine import Machine, Output
 
 PLACES = ("/usr/local/Ascend/driver/tools/hccn_tool", "/usr/local/bin/hccn_tool")
@@ -46,7 +47,7 @@ def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
         return Links(trouble="hccn_tool is not installed here" if first.missing else f"hccn_tool: {first.trouble}")
     ports = tuple(_port(machine, command, device) for device in devices[:MAX_PORTS])
     if not any(port.link or port.health for port in ports):
-        return Links(trouble=f"hccn_tool answers {_said(first)!r}")
+        return Links(trouble=f"hccn_tool answers {quote(repr(_said(first)))}")
     return Links(ports=ports)
 
 

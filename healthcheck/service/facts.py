@@ -12,6 +12,7 @@ from types import TracebackType
 
 from healthcheck import contract, processes
 from healthcheck.progress import Progress
+from healthcheck.quoting import unmarked
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
 from healthcheck.service.memory import MemoryWatch
@@ -245,7 +246,7 @@ def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis
     an answer, its text is the kit's own.
     """
     found = [(diagnose(log), log) for log in logs if log.is_file()]
-    said = diagnose_stream(BytesIO((answer.text if answer else "").encode("utf-8", "replace")))
+    said = diagnose_stream(BytesIO(unmarked(answer.text if answer else "").encode("utf-8", "replace")))
     for diagnosis, log in found:
         if diagnosis.cause:
             return diagnosis, log

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from healthcheck import contract
 from healthcheck.check import fail, unsettled
 from healthcheck.processes import Listener, shortened
+from healthcheck.quoting import quote
 from healthcheck.records import Finding
 from healthcheck.service import provided
 from healthcheck.service.blocks import Line
@@ -84,7 +85,7 @@ def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
+    return quote(line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…")
 
 
 def _evidence(launch: Launch) -> dict[str, str | int | float | None]:

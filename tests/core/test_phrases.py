@@ -1,10 +1,15 @@
 """What a report says is translated by its messages; what others wrote stays."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from healthcheck.check import fail
 from healthcheck.language import Language, phrases
 from healthcheck.phrases import ENGLISH, Phrase, Phrases
+from healthcheck.quoting import quote
 from tests.support.rows import rows
 
 CHINESE = phrases(Language.CHINESE)
@@ -63,6 +68,44 @@ def test_a_sentence_is_known_by_its_message(text, said):
 def test_any_text_comes_back(text):
     assert ENGLISH.say(text) == text
     SMALL.say(text)
+
+
+QUOTES = st.text("port 1(). ;:,nothing\n\U000f0000", min_size=1, max_size=40) | st.sampled_from(
+    ["port 1", "nothing"]
+)
+
+
+@given(QUOTES, QUOTES)
+def test_what_is_marked_as_quoted_comes_back(one, other):
+    said = SMALL.say(f"the server listens on {quote(one)}, not on {quote(other)}")
+    assert said == f"服务器在 {other} 而不在 {one}"
+    assert ENGLISH.say(f"nothing: {quote(one)}") == f"nothing: {one}"
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes", "said"),
+    [
+        ("read the log; port 1 (a); nothing", ["port 1 (a)"], "看日志；port 1 (a)；没有"),
+        ("port 8080 (nothing)", ["nothing"], "门 8080（nothing）"),
+        ("report 1 and port 1", ["port 1"], "report 1 and port 1"),
+        ("nothing", [], "没有"),
+    ],
+)
+def test_what_a_finding_quotes_comes_back(text, quotes, said):
+    assert SMALL.beside(quotes).say(text) == said
+
+
+def test_a_finding_takes_the_marks_out_and_keeps_what_they_marked():
+    found = fail(
+        expected="a port",
+        seen=f"it said: {quote('port 1')}; {quote(f'over {quote(2 * chr(10))}')}",
+        fix="read it",
+        evidence={"said": [quote("x")]},
+    )
+    assert found.seen == "it said: port 1; over \n\n"
+    assert found.evidence == {"said": ["x"]}
+    assert "port 1" in found.quotes
+    assert replace(found, fix="look").quotes == found.quotes
 
 
 @given(

@@ -7,6 +7,7 @@ from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_t
 from healthcheck.endpoint.likeness import parting
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 
@@ -83,10 +84,10 @@ def stream_equals_plain(interview: Interview) -> Findings:
         yield note("the plain answer has words of the reasoning format that the stream leaves out")
         return
     place = parting(streamed, whole)
-    start = max(0, place - 20)
+    around = slice(max(0, place - 20), place + 40)
     yield fail(
-        expected=f"the same text as the plain answer: …{whole[start : place + 40]!r}",
-        seen=f"from character {place} on: …{streamed[start : place + 40]!r} ({len(streamed)} characters, "
+        expected=f"the same text as the plain answer: …{quote(repr(whole[around]))}",
+        seen=f"from character {place} on: …{quote(repr(streamed[around]))} ({len(streamed)} characters, "
         f"plain {len(whole)}; {len(interview.streams)} streams, {len(interview.plains)} plain, each all alike)",
         fix="send every piece into the stream once, the last one too",
         where=request_of(stream),

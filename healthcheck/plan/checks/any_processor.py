@@ -7,6 +7,7 @@ import platform
 from healthcheck.check import Findings, check, warn
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 
@@ -37,7 +38,7 @@ def any_processor(plan: LaunchPlan) -> Findings:
     if line:
         yield warn(
             expected="the same start on every processor: the processor of the service is not documented",
-            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” depends on it, and the dry run saw "
+            seen=f"“{quote(deploy_sh.line_at(plan.script, line)[:200])}” depends on it, and the dry run saw "
             f"{platform.machine()} alone",
             fix="remove it, or make sure that every branch is right",
             where=deploy_sh.place(line),

@@ -11,6 +11,7 @@ from healthcheck.nearest import hint
 from healthcheck.plan.records import LaunchPlan, ServerCommand, Sourced
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import line_of
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import shell
 
@@ -100,7 +101,7 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     if line:
         yield warn(
             expected=f"{name} that keeps its previous value: {use}",
-            seen=f"“{deploy_sh.line_at(plan.script, line)[:200]}” replaces what {name} was",
+            seen=f"“{quote(deploy_sh.line_at(plan.script, line)[:200])}” replaces what {name} was",
             fix=f'append the previous value: {name}="…${{{name}:+:${name}}}"',
             where=deploy_sh.place(line),
         )

@@ -71,7 +71,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
     if server.api in _WITHOUT_CHAT:
         yield fail(
             expected=expected,
-            seen=f"{_WITHOUT_CHAT[server.api]}: {server.command}",
+            seen=f"{_WITHOUT_CHAT[server.api]}: {server.quoted}",
             fix=f"end deploy.sh with: {contract.LAUNCH}",
             where=server.where,
         )
@@ -81,7 +81,7 @@ def chat_api(plan: LaunchPlan) -> Findings:
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         yield fail(
             expected="plain HTTP",
-            seen=f"TLS is switched on: {server.command}",
+            seen=f"TLS is switched on: {server.quoted}",
             fix=repairs.no_tls(server),
             where=line_of(plan, "--ssl"),
             rule=contract.LISTENS_ON_PORT,
@@ -94,7 +94,7 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
         if server.option(name) is not None:
             yield fail(
                 expected=f"a server of {contract.CHAT_PATH}",
-                seen=f"--{name}: {why}: {server.command}",
+                seen=f"--{name}: {why}: {server.quoted}",
                 fix=f"remove --{name}",
                 where=line_of(plan, name, name.replace("-", "_")),
             )

@@ -9,6 +9,7 @@ from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import trace
 from healthcheck.plan.servers.served import STARTED
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 DEFAULT_SHARE = 0.9
@@ -58,7 +59,9 @@ def device_memory(plan: LaunchPlan) -> Findings:
     for device, shares in wanted.items():
         total = sum(share for share, _ in shares)
         if len(shares) > 1 and total > 1 + _ROUNDING:
-            parts = " and ".join(f"{share:g} by {command_text(server.argv[:6])} …" for share, server in shares)
+            parts = " and ".join(
+                f"{share:g} by {quote(command_text(server.argv[:6]))} …" for share, server in shares
+            )
             yield fail(
                 expected="servers that do not over-commit a device: at most 1 of its memory together",
                 seen=f"{len(shares)} servers on device {device} request {total:g} of its memory: {parts}; "

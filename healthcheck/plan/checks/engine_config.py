@@ -10,6 +10,7 @@ from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset, Tr
 from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.processes import shortened
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, JsonValue, Level, Stage
 from healthcheck.stacks import Row
 
@@ -94,7 +95,7 @@ def _judged(
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
     return fail(
         expected=expected,
-        seen=f"{seen}; the arguments: {server.command}",
+        seen=f"{seen}; the arguments: {server.quoted}",
         fix=f"{change if concerned else 'change the arguments of vllm serve, or the weights'}, as the message says",
         where=server.place,
         evidence={**evidence, "option": concerned},
@@ -141,7 +142,7 @@ def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
 
 def _words(error: Raised) -> str:
     """The message on one line, without its ornaments."""
-    return shortened(_RULED.sub(" ", error.text), TEXT_CHARS) or f"no words, in {error.raised_in}"
+    return quote(shortened(_RULED.sub(" ", error.text), TEXT_CHARS)) or f"no words, in {error.raised_in}"
 
 
 def _concerned(text: str, server: ServerCommand) -> str:
@@ -156,7 +157,7 @@ def _concerned(text: str, server: ServerCommand) -> str:
 
 def _reset(reset: Reset, server: ServerCommand) -> Finding:
     now = f"the configuration has {reset.now}" if reset.now else "the engine resets it"
-    said = f": “{shortened(reset.said, TEXT_CHARS)}”" if reset.said else ", without a message"
+    said = f": “{quote(shortened(reset.said, TEXT_CHARS))}”" if reset.said else ", without a message"
     return warn(
         expected=f"{reset.option}, as it was given",
         seen=f"{now}{said}",

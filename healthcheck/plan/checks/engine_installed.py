@@ -59,7 +59,7 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
     name = server.command.partition(" ")[0] if engine == "proxy" else engine
     return warn(
         expected="an engine that the image has, or that requirements.txt or deploy.sh installs",
-        seen=f"{name} is started and nothing installs it: {server.command}; the official vllm-ascend image has "
+        seen=f"{name} is started and nothing installs it: {server.quoted}; the official vllm-ascend image has "
         "vLLM and not this engine (that the service uses this image is inferred)",
         fix=("install it in deploy.sh" + (f", and name {package} in requirements.txt" if package else ""))
         + f", or: {contract.LAUNCH}",

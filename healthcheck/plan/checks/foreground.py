@@ -52,14 +52,14 @@ def foreground(plan: LaunchPlan) -> Findings:
         status = plan.run.exit_status
         yield fail(
             expected="deploy.sh stays while the server runs",
-            seen=f"deploy.sh ended with status {status} after starting: {server.command}",
+            seen=f"deploy.sh ended with status {status} after starting: {server.quoted}",
             fix=_stay(plan, server.where),
             where=server.where,
         )
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         yield warn(
             expected="the server runs until the evaluation is over, and how long that takes is unknown",
-            seen=f"it is ended after {server.limit_s:g} s, finished or not: {server.command}",
+            seen=f"it is ended after {server.limit_s:g} s, finished or not: {server.quoted}",
             fix="remove the time limit (timeout …, timeout=…) around the server",
             where=server.where,
         )

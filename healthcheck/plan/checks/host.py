@@ -62,7 +62,7 @@ def host(plan: LaunchPlan) -> Findings:
     elif _is_found_out(plan, server.host):
         yield warn(
             expected="every address of the machine: whether the client uses this one is unknown",
-            seen=f"only the machine's own address, found out when deploy.sh runs: {server.command}",
+            seen=f"only the machine's own address, found out when deploy.sh runs: {server.quoted}",
             fix=repairs.host(server),
             where=server.where,
         )
@@ -70,7 +70,7 @@ def host(plan: LaunchPlan) -> Findings:
         yield fail(
             expected="an address that the service's machine has, such as 0.0.0.0",
             seen=f"the fixed {'address' if is_fixed_address(server.host) else 'name'} "
-            f"{server.host[:NAME_CHARACTERS]}, which only its own machine can listen on: {server.command}",
+            f"{server.host[:NAME_CHARACTERS]}, which only its own machine can listen on: {server.quoted}",
             fix=repairs.host(server),
             where=line_of(plan, server.host),
         )
@@ -108,7 +108,7 @@ def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:
     explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
     return warn(
         expected="an address that is reachable from outside, such as 0.0.0.0",
-        seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.command}",
+        seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.quoted}",
         fix=repairs.host(server),
         where=line_of(plan, server.host or "") if explicit else server.where,
     )

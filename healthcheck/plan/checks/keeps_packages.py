@@ -10,6 +10,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.plan.requested import is_install
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
 
@@ -54,7 +55,7 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
             if word not in plain and _PROVIDED.match(word.lower()):
                 yield warn(
                     expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
-                    seen=f"{word[:NAME_CHARACTERS]} is installed: {command_text(command.argv[:12])}",
+                    seen=f"{word[:NAME_CHARACTERS]} is installed: {quote(command_text(command.argv[:12]))}",
                     fix=f"leave {word} out",
                     where=command.where,
                     rule=contract.PROVIDED,
@@ -69,8 +70,8 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
         say = warn if again else fail
         yield say(
             expected=f"{word}, which the server needs and the image provides",
-            seen=f"it is removed: {command_text(command.argv)}"
-            + (f"; and installed again: {command_text(again.argv)}" if again else ""),
+            seen=f"it is removed: {quote(command_text(command.argv))}"
+            + (f"; and installed again: {quote(command_text(again.argv))}" if again else ""),
             fix=f"leave {word} installed",
             where=command.where,
         )

@@ -63,7 +63,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     if server.option("load-format") == "dummy":
         yield fail(
             expected="the weights in $MODEL_PATH",
-            seen=f"--load-format dummy: the engine invents random weights: {server.command}",
+            seen=f"--load-format dummy: the engine invents random weights: {server.quoted}",
             fix="remove --load-format",
             where=line_of(plan, "dummy"),
         )
@@ -72,7 +72,7 @@ def model_path(plan: LaunchPlan) -> Findings:
     if not found and _reads_one_file(server) and plan.model_path in models:
         yield fail(
             expected=f"one .gguf file as the model of {server.engine}",
-            seen=f"the folder of the weights: {server.command}",
+            seen=f"the folder of the weights: {server.quoted}",
             fix='remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
             if server.engine == "vllm"
             else 'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
@@ -90,7 +90,7 @@ def _reads_one_file(server: ServerCommand) -> bool:
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     shown = quoted(model) if model else "empty"
-    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.command}"
+    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.quoted}"
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         yield unresolved(
@@ -131,7 +131,7 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     needed = _NEEDS_QUOTES.search(plan.given_path) is not None
     found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
     number = found[0].line if found else None
-    seen = f"model {quoted(second.model or '')}: {second.command}" if second else _no_second(plan)
+    seen = f"model {quoted(second.model or '')}: {second.quoted}" if second else _no_second(plan)
     report = fail if needed else warn
     yield report(
         expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",

@@ -12,6 +12,7 @@ from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Need
 from healthcheck.plan.unmet_needs import EXPECTED
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 
 
@@ -52,8 +53,8 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     if what:
         yield fail(
             expected=EXPECTED,
-            seen=f"it needs {what}: “{deploy_sh.line_at(plan.script, line)}” gives nothing, and the server is "
-            f"started with: {server.command}",
+            seen=f"it needs {what}: “{quote(deploy_sh.line_at(plan.script, line))}” gives nothing, and the server "
+            f"is started with: {server.quoted}",
             fix="give everything a default; the service passes no arguments and types nothing",
             where=deploy_sh.place(line),
         )

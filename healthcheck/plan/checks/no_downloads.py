@@ -12,6 +12,7 @@ from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import option_place
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
@@ -50,7 +51,7 @@ def no_downloads(plan: LaunchPlan) -> Findings:
 
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
     for command in plan.commands:
-        text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
+        text, said = " ".join(command.argv[:12]), quote(command_text(command.argv[:12]))
         if command.program == calls.DOWNLOADS:
             said = f"of {' '.join(command.argv[1:])[:NAME_CHARACTERS]}, by a call in Python (snapshot_download …)"
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]

@@ -10,6 +10,7 @@ from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.unmet_needs import EXPECTED
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
@@ -56,8 +57,8 @@ def _image_place(plan: LaunchPlan) -> tuple[str, str]:
     places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
     line = deploy_sh.folder_line(plan.script, places)
     if line:
-        return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
+        return quote(deploy_sh.line_at(plan.script, line)[:200]), deploy_sh.place(line)
     server = plan.server
     if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
-        return f"{server.command} in {server.cwd}", server.where
+        return f"{server.quoted} in {server.cwd}", server.where
     return "", ""

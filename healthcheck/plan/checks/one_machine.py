@@ -13,6 +13,7 @@ from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
 from healthcheck.plan.servers.options import Grammar, parse
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.toml_text import TomlBoundError, TomlError
@@ -92,7 +93,7 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
-            said = command_text(command.argv)
+            said = quote(command_text(command.argv))
             yield Sign(seen=f"joins the Ray cluster at {address}: {said}", where=command.where or said)
     yield from _of_launchers(plan.commands)
 
@@ -145,7 +146,7 @@ def _of_nodes(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterat
     nodes = _number(server.option("nnodes"))
     ranks = {_number(each.option("node-rank")) for each in servers if _number(each.option("nnodes")) == nodes}
     if nodes > max(1, len(ranks)):
-        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.command}", where=server.place)
+        yield Sign(seen=f"--nnodes {server.option('nnodes')}: {server.quoted}", where=server.place)
 
 
 def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Iterator[Sign]:
@@ -156,17 +157,17 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
             _number(each.option("data-parallel-rank")) for each in servers if each.option("data-parallel-rank")
         }
         if len(ranks) < copies:
-            seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.command}"
+            seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.quoted}"
             yield Sign(seen=seen, where=server.place)
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
     if server.option("data-parallel-size-local") is not None and here < copies:
-        seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.command}"
+        seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.quoted}"
         yield Sign(seen=seen, where=server.place)
     elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
-        seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.command}"
+        seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.quoted}"
         yield Sign(seen=seen, where=server.place)
 
 
@@ -183,7 +184,7 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
     for name in _PEER_OPTIONS:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
-            seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.command}"
+            seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.quoted}"
             yield Sign(seen=seen, where=server.place, sure=False)
     cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
@@ -194,7 +195,7 @@ def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
     """Launchers of several processes that wait for nodes which are not started here beside them."""
     launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
     for command, given in launchers:
-        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
+        nodes, said = _number(_first(given, _NODES)), quote(command_text(command.argv))
         together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
         # nodes that meet at a rendezvous number themselves; without one each of them is the first
         free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))

@@ -51,7 +51,7 @@ def port(plan: LaunchPlan) -> Findings:
         seen, needles = f"port {server.port} ({source.text})", [source.text, str(server.port)]
     yield fail(
         expected=f"port {contract.PORT}",
-        seen=f"{seen}: {server.command}",
+        seen=f"{seen}: {server.quoted}",
         fix=repairs.port(server),
         where=source.where or line_of(plan, *needles),
         evidence={"port": server.port, "source": source.text},

@@ -8,6 +8,7 @@ from healthcheck.plan.dry_run.runs import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers.served import STARTED, served
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.sandbox.job import EndedBy
 
@@ -79,7 +80,7 @@ def _gives_up(plan: LaunchPlan) -> Findings:
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
-    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
+    line = quote(deploy_sh.line_at(plan.script, stop.line) or stop.text)
     yield warn(
         expected="deploy.sh waits while the server loads; how long up to 100 GB take is unknown",
         seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} if the server is not "

@@ -57,7 +57,7 @@ def served_name(plan: LaunchPlan) -> Findings:
             return  # plan/model-path says it
         yield fail(
             expected=f"the weight path, {plan.model_path!r}, among the names",
-            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.command}",
+            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.quoted}",
             fix=repairs.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
             evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},

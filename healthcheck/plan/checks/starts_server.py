@@ -11,6 +11,7 @@ from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.plan.script.stderr import complaints, error_line, last_lines
 from healthcheck.plan.servers.served import SETTLED_LATER
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
 from healthcheck.sandbox.job import EndedBy, Mode
@@ -57,7 +58,7 @@ def starts_server(plan: LaunchPlan) -> Findings:
     if plan.run.ended_by in LIMITS:
         yield fail(
             expected=_EXPECTED,
-            seen=f"{LIMITS[plan.run.ended_by][0]}; before that it started: {plan.servers[0].command}",
+            seen=f"{LIMITS[plan.run.ended_by][0]}; before that it started: {plan.servers[0].quoted}",
             fix="end deploy.sh with the server's command",
             where=plan.servers[0].where,
         )
@@ -115,19 +116,19 @@ def _ended(plan: LaunchPlan) -> str:
     seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
     last, tells = " / ".join(last_lines(run)), error_line(run)
     if tells not in last:
-        seen += f"; it said: {tells}"
+        seen += f"; it said: {quote(tells)}"
     if last:
-        seen += f"; its last lines: {last}"
+        seen += f"; its last lines: {quote(last)}"
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
-        command = trace.stop(plan).text
+        command = quote(trace.stop(plan).text)
         seen += f" without output{f', after: {command}' if command else ''}"
-    elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
+    elif run.ended_by in LIMITS and (command := quote(trace.stop(plan).text)):
         seen += f"; the last command was: {command}"
     return seen
 
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
-    last = " / ".join(last_lines(run)) or f"status {run.exit_status}"
+    last = quote(" / ".join(last_lines(run))) or f"status {run.exit_status}"
     return warn(
         expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
         seen=f"under {run.shell} no server is started: {last}",

@@ -9,6 +9,7 @@ from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.plan.servers.served import STARTED
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 
@@ -43,7 +44,8 @@ def whole_commands(plan: LaunchPlan) -> Findings:
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
             yield fail(
                 expected="one command over several lines",
-                seen=f"line {number} ends in a backslash and a space, so {following!r} is not part of the command",
+                seen=f"line {number} ends in a backslash and a space, so {quote(repr(following))} is not part of "
+                "the command",
                 fix="delete the space after the backslash",
                 where=deploy_sh.place(number),
             )
@@ -51,7 +53,7 @@ def whole_commands(plan: LaunchPlan) -> Findings:
     for each in said[:1]:
         yield fail(
             expected="one command over several lines",
-            seen=f"{each.text}: the option is a command of its own",
+            seen=f"{quote(each.text)}: the option is a command of its own",
             fix="end the previous line with a backslash as its last character",
             where=each.where,
         )

@@ -16,6 +16,7 @@ from typing import IO
 from healthcheck import files, json_text
 from healthcheck.errors import UsageError
 from healthcheck.processes import shortened, wait_or_kill
+from healthcheck.quoting import quote
 from healthcheck.records import JsonValue
 
 INSIDE = Path(__file__).parent / "inside"
@@ -98,7 +99,7 @@ def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadl
     if not in_time:
         return f"no end within {deadline_s:g} s"
     lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
-    said = f": {shortened(lines[-1], 300)}" if lines else ""
+    said = f": {quote(shortened(lines[-1], 300))}" if lines else ""
     return f"ended with status {process.returncode}{said}" if process.returncode else ""
 
 

@@ -14,6 +14,7 @@ from healthcheck.plan.repairs import is_of_the_image, own_model_path, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
+from healthcheck.quoting import quote
 from healthcheck.sandbox.job import KIT, EndedBy
 
 END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
@@ -138,7 +139,9 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     of_the_settings = found["said"].startswith("adapter.toml: ")
     return Ending(
-        fix=f"correct {found['said']}" if of_the_settings else f"as it says: {found['said'].rpartition(': ')[2]}",
+        fix=f"correct {quote(found['said'])}"
+        if of_the_settings
+        else f"as it says: {quote(found['said'].rpartition(': ')[2])}",
         where="adapter.toml",
         open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
     )
@@ -177,7 +180,7 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
     open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
-    return Ending(fix=f"correct what raises {raised[:200]}", where=where, open_because=open_because)
+    return Ending(fix=f"correct what raises {quote(raised[:200])}", where=where, open_because=open_because)
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -248,7 +251,7 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
     rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
     shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
-    said = f"correct the step that says “{words}”{rest}"
+    said = f"correct the step that says “{quote(words)}”{rest}"
     step = said if words else f"find the command that fails ({shown} shows them)"
     where = deploy_sh.place(trace.stop(plan).line)
     return Ending(fix=f"{step}, so that the script reaches: {contract.LAUNCH}", where=where)

@@ -30,7 +30,7 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     server = served(plan)
     return warn(
         expected=expected,
-        seen=f"the dry run could not determine {what}; recorded: {server.command}",
+        seen=f"the dry run could not determine {what}; recorded: {server.quoted}",
         fix=SETTLED_LATER,
         where=server.where,
     )

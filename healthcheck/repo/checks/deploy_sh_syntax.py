@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.repo import bashisms, shell, shells
 from healthcheck.repo.facts import Submission
@@ -46,7 +47,7 @@ class _Text:
 
     def quoted(self, line: int) -> str:
         lines = self.script.text.split("\n")
-        return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
+        return f"“{quote(lines[line - 1].strip()[:120])}”" if 0 < line <= len(lines) else ""
 
 
 @check(
@@ -196,7 +197,7 @@ def _first_line(text: _Text) -> Findings:
             expected="a first line that names the shell, such as #!/bin/bash",
             seen="“#!” is below the first line, where it is a comment"
             if stray
-            else f"the first line is “{first[:80]}”",
+            else f"the first line is “{quote(first[:80])}”",
             fix="make #!/bin/bash (or #!/bin/sh) the very first line",
             where=f"{NAME}:1",
         )
@@ -258,7 +259,7 @@ def _parsers(text: _Text) -> Findings:
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         yield fail(
             expected=f"a script that {own} can read",
-            seen=f"{parse.shell} says: {parse.message} {text.quoted(parse.line)}".rstrip(),
+            seen=f"{parse.shell} says: {quote(parse.message)} {text.quoted(parse.line)}".rstrip(),
             fix=_parser_fix(answers, own),
             where=text.where(parse.line),
         )
@@ -266,7 +267,7 @@ def _parsers(text: _Text) -> Findings:
     if heredoc and heredoc.accepted and "here-document" in heredoc.message:
         yield warn(
             expected="a terminator for every here-document",
-            seen=f"bash says: {heredoc.message}; everything below is text, not commands",
+            seen=f"bash says: {quote(heredoc.message)}; everything below is text, not commands",
             fix="put the terminator on its own line, without blanks",
             where=text.where(heredoc.line),
         )
@@ -291,7 +292,7 @@ def _constructs(text: _Text) -> Findings:
         return
     listed = "; ".join(f"line {each.line}: {each.what}" for each in found[:MAX_LISTED])
     if news and dash:
-        listed += f"{'; ' if listed else ''}dash says: {dash.message} (line {dash.line})"
+        listed += f"{'; ' if listed else ''}dash says: {quote(dash.message)} (line {dash.line})"
     line = min((each.line for each in found), default=dash.line if dash else 0)
     if text.interpreter in POSIX_SHELLS and _ends_at_pipefail(text):
         yield fail(

@@ -109,7 +109,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if entry.problem:
         yield fail(
             expected="a requirement that pip can read, such as numpy==1.26.4",
-            seen=f"“{entry.text}”: {entry.problem}",
+            seen=f"“{entry.quoted}”: {entry.problem}",
             fix="write name==version, or remove the line",
             where=entry.where,
         )
@@ -120,7 +120,7 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if entry.ignored:
         yield warn(
             expected="options on their own line",
-            seen=f"“{entry.text}”: pip ignores {', '.join(entry.ignored)} after a requirement",
+            seen=f"“{entry.quoted}”: pip ignores {', '.join(entry.ignored)} after a requirement",
             fix=f"move {entry.ignored[0]} to its own line",
             where=entry.where,
         )
@@ -133,14 +133,14 @@ def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
     elif path is None:
         yield fail(
             expected="a file of the repository",
-            seen=f"“{entry.text}” leads out of the repository: the service has only the repository",
+            seen=f"“{entry.quoted}” leads out of the repository: the service has only the repository",
             fix=f"copy the needed lines into {NAME}",
             where=entry.where,
         )
     elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
         yield fail(
             expected="a file of the repository",
-            seen=f"“{entry.text}”: the repository has no readable file {path}",
+            seen=f"“{entry.quoted}”: the repository has no readable file {path}",
             fix=f"commit {path}, or remove the line",
             where=entry.where,
         )
@@ -156,7 +156,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if outside:
         yield fail(
             expected="a package index, or a file of the repository",
-            seen=f"“{entry.text}” is a path on the author's machine",
+            seen=f"“{entry.quoted}” is a path on the author's machine",
             fix=f"write {entry.name or 'name'}==version instead",
             where=entry.where,
         )
@@ -166,7 +166,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if path not in submission.paths and not is_project:
         yield fail(
             expected="a file of the repository, or a folder with a pyproject.toml or setup.py",
-            seen=f"“{entry.text}”: the repository has neither at {path}",
+            seen=f"“{entry.quoted}”: the repository has neither at {path}",
             fix=f"commit {'a pyproject.toml' if path == '.' else path}, or write {entry.name or 'name'}==version",
             where=entry.where,
         )
@@ -175,7 +175,7 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
 def _needs_network(entry: Entry) -> Iterator[Finding]:
     yield warn(
         expected="packages from an index: other hosts may not be reachable from the service",
-        seen=f"“{entry.text}” is fetched from another host",
+        seen=f"“{entry.quoted}” is fetched from another host",
         fix="write name==version, or ship the package in the repository and name its path",
         where=entry.where,
     )
@@ -224,7 +224,7 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
         if not entry.hashes or not pinned:
             yield fail(
                 expected="a hash and an exact version for every requirement, once one of them has a hash",
-                seen=f"“{entry.text}” has {'no exact version' if entry.hashes else 'none'}",
+                seen=f"“{entry.quoted}” has {'no exact version' if entry.hashes else 'none'}",
                 fix="pip-compile --generate-hashes, or remove the hashes",
                 where=entry.where,
             )
@@ -244,7 +244,7 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
             if other is not None:
                 yield fail(
                     expected=f"one version of {name}",
-                    seen=f"“{other.text}” ({other.where}) excludes “{entry.text}”: pip installs neither",
+                    seen=f"“{other.quoted}” ({other.where}) excludes “{entry.quoted}”: pip installs neither",
                     fix=f"keep one of the two lines for {name}",
                     where=entry.where,
                 )

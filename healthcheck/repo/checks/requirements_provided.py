@@ -58,7 +58,7 @@ def requirements_provided(submission: Submission) -> Findings:
         if provided:
             yield fail(
                 expected=f"no line for {provided}, which the environment provides",
-                seen=f"“{entry.text}”",
+                seen=f"“{entry.quoted}”",
                 fix=f"remove line {entry.line} from {entry.file}: `npu-adapter verify --fix` does it",
                 where=entry.where,
                 evidence={"package": entry.name},
@@ -66,7 +66,7 @@ def requirements_provided(submission: Submission) -> Findings:
         elif entry.name in IMAGE:
             yield warn(
                 expected=f"no line for {entry.name}: {IMAGE[entry.name]}",
-                seen=f"“{entry.text}”",
+                seen=f"“{entry.quoted}”",
                 fix=f"remove line {entry.line} from {entry.file}, and use the image's {entry.name}",
                 where=entry.where,
                 evidence={"package": entry.name},
@@ -74,7 +74,7 @@ def requirements_provided(submission: Submission) -> Findings:
         elif is_standard(entry.name) and entry.form is Form.PACKAGE:
             yield warn(
                 expected="packages from an index",
-                seen=f"“{entry.text}”, a module of Python itself: pip finds no such package, or an unrelated one",
+                seen=f"“{entry.quoted}”, a module of Python itself: pip finds no such package, or an unrelated one",
                 fix=f"remove line {entry.line} from {entry.file}",
                 where=entry.where,
                 evidence={"package": entry.name},

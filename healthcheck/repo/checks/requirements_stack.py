@@ -56,7 +56,7 @@ def requirements_stack(submission: Submission) -> Findings:
         if needs_cuda(entry.name):
             yield warn(
                 expected="packages that work on an NPU",
-                seen=f"“{entry.text}” needs CUDA: it fails to build or to load",
+                seen=f"“{entry.quoted}” needs CUDA: it fails to build or to load",
                 fix="remove the line",
                 where=entry.where,
             )
@@ -101,7 +101,7 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     if declared is not None and against.by.split()[0] == declared.name and entry.name != "ray":
         yield fail(
             expected=expected,
-            seen=f"“{entry.text}” beside “{declared.text}” ({declared.where}): no installation has both",
+            seen=f"“{entry.quoted}” beside “{declared.quoted}” ({declared.where}): no installation has both",
             fix=fix,
             where=entry.where,
             rule=contract.PROVIDED,
@@ -109,7 +109,7 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
         )
         return
     other = f"; it fits {', '.join(fitting[:4])}" if fitting else "; it fits no row of the matrix"
-    yield warn(expected=expected, seen=f"“{entry.text}”{other}", fix=fix, where=entry.where, evidence=evidence)
+    yield warn(expected=expected, seen=f"“{entry.quoted}”{other}", fix=fix, where=entry.where, evidence=evidence)
 
 
 def _fits(name: str, asked: str, row: stacks.Row) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, check, fail
 from healthcheck.processes import shortened
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Submission
+
+_UNKNOWN = "what the file sets, such as task, stack, npu and skip, is unknown, and was not taken"
 
 
 @check(
@@ -40,11 +43,12 @@ def settings_parse(submission: Submission) -> Findings:
     ```
     """
     for found in submission.unread_settings:
-        wrong = "a conflict of a merge begins there" if found.conflict else found.reason
+        text = quote(shortened(found.text))
         yield fail(
             expected="a file that is TOML",
-            seen=f"{wrong}: {shortened(found.text)}; what the file sets, such as task, stack, npu and skip, is "
-            "unknown, and was not taken",
+            seen=f"a conflict of a merge begins there: {text}; {_UNKNOWN}"
+            if found.conflict
+            else f"{found.reason}: {text}; {_UNKNOWN}",
             fix="keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
             "and with ======="
             if found.conflict

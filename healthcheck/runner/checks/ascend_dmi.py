@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.dmi import LEFT_OUT, MILD, RESULTS, WELL, Diagnosis, Item
@@ -75,7 +76,7 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
 
 
 def _finding(facts: RunnerFacts, diagnosis: Diagnosis, item: Item) -> Finding:
-    said = f"{item.name}: {item.result}" + (f" ({item.said[:300]})" if item.said else "")
+    said = f"{item.name}: {item.result}" + (f" ({quote(item.said[:300])})" if item.said else "")
     if item.result in LEFT_OUT or any(words in item.said.lower() for words in _NOT_JUDGED):
         return note(f"not judged by ascend-dmi: {said}")
     unread = item.result == "FAIL" and item.name.lower() in _ALSO_UNREAD and facts.computed

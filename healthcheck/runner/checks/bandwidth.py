@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -64,7 +65,7 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     for error in seen.errors[:4]:
         yield fail(
             expected="copies without errors",
-            seen=error.text[:400],
+            seen=quote(error.text[:400]),
             fix="look the code up in the log of the runtime (~/ascend/log)",
             where=error.at,
         )

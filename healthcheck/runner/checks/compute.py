@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
@@ -57,7 +58,7 @@ def compute(facts: RunnerFacts) -> Findings:
             known_repair(error.text, RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
         )
         say = fail if error.step in _MATTERS and not _spare(facts, error.device) else warn
-        yield say(expected="no error of the runtime", seen=error.text[:400], fix=fix, where=error.at)
+        yield say(expected="no error of the runtime", seen=quote(error.text[:400]), fix=fix, where=error.at)
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -50,10 +51,11 @@ def custom_ops(facts: RunnerFacts) -> Findings:
             f"{seen.imported} registers {seen.count} operators" if seen.count else f"{seen.imported} imported"
         )
         return
-    said = seen.errors[0].text if seen.errors else seen.output.trouble or last_line(seen.output)
+    said = quote((seen.errors[0].text if seen.errors else last_line(seen.output))[:400])
+    said = said if seen.errors else seen.output.trouble or said
     yield warn(
         expected="an import of vllm_ascend.vllm_ascend_C",
-        seen=said[:400] or f"exit status {seen.output.status}",
+        seen=said or f"exit status {seen.output.status}",
         fix=f"{IMAGE}, or build vllm-ascend again for the torch and the CANN that are here",
         where=seen.errors[0].at if seen.errors else facts.software.executable,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -57,7 +58,7 @@ def hccl(facts: RunnerFacts) -> Findings:
     for error in seen.errors[:2]:
         fix = "read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links"
         say = warn if done else fail
-        yield say(expected="an all-reduce without errors", seen=error.text[:400], fix=fix, where=error.at)
+        yield say(expected="an all-reduce without errors", seen=quote(error.text[:400]), fix=fix, where=error.at)
     if not done and not seen.wrong and not seen.errors:
         how = seen.output.trouble or f"it ended with status {seen.output.status}"
         yield fail(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -71,7 +72,7 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
             )
     for error in seen.errors[:2]:
         fix = "read ~/ascend/log for EI… or EJ…; look at the links of these devices"
-        yield fail(expected="pairs without errors", seen=error.text[:400], fix=fix, where=error.at)
+        yield fail(expected="pairs without errors", seen=quote(error.text[:400]), fix=fix, where=error.at)
     done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in seen.each)
     if done < seen.expected and not seen.errors:
         yield unsettled(

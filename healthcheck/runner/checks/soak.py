@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.runner import ecc
 from healthcheck.runner.asked import Depth
@@ -60,7 +61,7 @@ def soak(facts: RunnerFacts) -> Findings:
     for error in seen.errors[:4]:
         yield fail(
             expected="products without errors",
-            seen=error.text[:400],
+            seen=quote(error.text[:400]),
             fix="look the code up in the log of the runtime (~/ascend/log), and reset that chip",
             where=error.at,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -71,10 +72,10 @@ def torch_npu(facts: RunnerFacts) -> Findings:
         lines = [error.text for error in seen.errors] + seen.output.text.splitlines()
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
         fix = known_repair(" ".join(told), RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
-        said = (told or lines[: len(seen.errors)] or [last_line(seen.output) or "nothing"])[0]
+        said = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
         yield fail(
             expected="at least one device",
-            seen=f"torch_npu counts none and says: {said[:300]}",
+            seen=f"torch_npu counts none and says: {quote(said[:300]) or 'nothing'}",
             fix=fix,
             where="torch.npu.device_count()",
         )
@@ -112,10 +113,11 @@ def _no_import(facts: RunnerFacts) -> Finding:
         )
     errors = facts.torch.errors or (TrialError(at="import torch_npu", text=last_line(output)),)
     at, text = errors[0].at, errors[0].text
+    seen = quote(text[:400])
     if output.status and output.status < 0:
-        text = f"ended by signal {-output.status}: {text}"
+        seen = f"ended by signal {-output.status}: {seen}"
     fix = (
         known_repair(text, _MISSING_LIBRARIES)
         or "see runner/cann and runner/stack: the versions must belong together"
     )
-    return fail(expected="an import of torch and torch_npu", seen=f"{text[:400]}", fix=fix, where=at)
+    return fail(expected="an import of torch and torch_npu", seen=seen, fix=fix, where=at)

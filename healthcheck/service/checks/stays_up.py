@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.service.failures import describe_exit
 from healthcheck.service.records import Ended, LaunchOutcome
@@ -57,7 +58,8 @@ def stays_up(ended: Ended) -> Findings:
     hit = ended.diagnosis.named if ended.diagnosis else None
     block = ended.diagnosis.block if ended.diagnosis else ()
     said = "\n".join(
-        f"  {ended.launch.log.name}:{line.number}: {line.text}" for line in (hit.lines if hit else block[-8:])
+        f"  {ended.launch.log.name}:{line.number}: {quote(line.text)}"
+        for line in (hit.lines if hit else block[-8:])
     )
     yield fail(
         expected="the server that became ready answers until the end",

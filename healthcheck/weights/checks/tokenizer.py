@@ -11,6 +11,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.quoting import quote
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
@@ -285,14 +286,14 @@ def _better(plain: Rendered, parts: Rendered) -> Rendered:
 
 def _complaint(rendered: Rendered) -> str:
     if rendered.error and rendered.ended:
-        return f"raises {shown(rendered.error, 200)}"
+        return f"raises {quote(shown(rendered.error, 200))}"
     if rendered.error:
         return shown(rendered.error, 200)
     if not rendered.text.strip():
         return "renders to nothing"
     if half := _HALF.search(rendered.text):
         return f"renders half of a character (U+{ord(half[0]):04X}), which no tokenizer takes"
-    return f"leaves out the last user message: {shown(rendered.text[-120:])}"
+    return f"leaves out the last user message: {quote(shown(rendered.text[-120:]))}"
 
 
 def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
