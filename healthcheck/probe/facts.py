@@ -235,7 +235,12 @@ class _Keeper:
         async with self.turn:
             slow = self.problems[sample.problem].kind is AnswerKind.EXPRESSION
             self._count(sample, await asyncio.to_thread(self._graded, sample) if slow else self._graded(sample))
-        return self.full or not self.decided
+        return not self.enough
+
+    @property
+    def enough(self) -> bool:
+        """Whether the samples so far end a run that does not want all of them."""
+        return self.decided and not self.full
 
     def take(self, sample: Sample) -> None:
         """Count a sample that is on record already."""
@@ -258,22 +263,7 @@ def _collect(
 ) -> ProbeRun:
     before = run_folder.outcome_of(folder)
     began = time.monotonic()
-    planned = verdict.plan(settings, problems)
-    if planned:
-        progress.note(planned.told)
-    elif settings.references:
-        progress.note("these samples cannot tell the reference from half of it: it decides nothing")
-    rule = stopping(settings)
-    majorities = Majorities(rule, len(problems)) if rule else None
-    every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
-    keeper = _Keeper(
-        journal=Journal(folder / JOURNAL),
-        problems=problems,
-        meter=Meter(progress, total=len(problems) * settings.samples, majorities=majorities),
-        observer=verdict.Observer(planned) if planned else None,
-        majorities=majorities,
-        full=every,
-    )
+    keeper = _keeper(settings, problems, progress, folder)
     for sample in run_folder.recorded(folder).samples:
         if not sample.error:
             keeper.take(sample)
@@ -281,10 +271,10 @@ def _collect(
     sampler = Sampler(settings, problems, keeper.keep)
     stopped, lost = "", [*before.lost]
     try:
-        if every or not keeper.decided:
+        if not keeper.enough:
             wanted = Wanted(slots, keeper.majorities) if keeper.majorities else slots
             asyncio.run(_send(sampler, settings, wanted, _Listener(progress, keeper.meter, lost)))
-        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.decided and not every else "")
+        stopped = sampler.gave_up or (EndedBy.EVIDENCE.value if keeper.enough else "")
     except KeyboardInterrupt:
         stopped = EndedBy.INTERRUPT.value
     finally:
@@ -295,6 +285,26 @@ def _collect(
     run_folder.write_metrics(run, compute_metrics(run))
     export.finish(run)
     return run
+
+
+def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Progress, folder: Path) -> _Keeper:
+    """Announce what the samples of the run can decide, and make what takes them."""
+    planned = verdict.plan(settings, problems)
+    if planned:
+        progress.note(planned.told)
+    elif settings.references:
+        progress.note("these samples cannot tell the reference from half of it: it decides nothing")
+    rule = stopping(settings)
+    majorities = Majorities(rule, len(problems)) if rule else None
+    every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
+    return _Keeper(
+        journal=Journal(folder / JOURNAL),
+        problems=problems,
+        meter=Meter(progress, total=len(problems) * settings.samples, majorities=majorities),
+        observer=verdict.Observer(planned) if planned else None,
+        majorities=majorities,
+        full=every,
+    )
 
 
 @dataclass(frozen=True, slots=True)
