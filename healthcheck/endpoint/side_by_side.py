@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from healthcheck.contract import Task
@@ -110,25 +110,17 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
     asker.say("limits, sampling, conversation, pictures", 3)
     word = code_word(99)
     stop_word = _stop_word(texts(facts.streams[0])[0])
-    turns = (user(code_word_text(word)), assistant("I will remember it."), user(RECALL))
-    ruled = (system(code_word_text(word)), user(RECALL))
-    single: list[Ask[Exchange]] = [
-        lambda: asker.stream(*turns),
-        lambda: asker.stream(user(code_word_text(word, 3)), *turns[1:]),
-        lambda: asker.stream(*ruled),
-        lambda: asker.stream(system(code_word_text(word, 3)), user(RECALL)),
-        lambda: asker.stream(*four_shot()),
-        lambda: asker.stream(user(STORY), max_tokens=LIMITED_TOKENS),
-        lambda: asker.stream(user(STORY), stop=[stop_word or "\n\n\n"]),
-    ]
+    talks = _talks(word)
     with ThreadPoolExecutor(max_workers=min(rest.at_once, _OUTER)) as pool:
         steps = pool.submit(_steps, rest, word)
         sampling = pool.submit(_sampling, rest)
         foreign = pool.submit(_foreign, asker)
         shown = pool.submit(_shown, rest) if facts.task is not Task.TEXT_GENERATION else None
-        history, history_longer, with_system, system_longer, shots, limited, stopped = [
-            each.result() for each in [pool.submit(ask) for ask in single]
-        ]
+        pending = {name: pool.submit(asker.stream, *messages) for name, messages in talks.items()}
+        limited = pool.submit(asker.stream, user(STORY), max_tokens=LIMITED_TOKENS)
+        stopped = pool.submit(asker.stream, user(STORY), stop=[stop_word or "\n\n\n"])
+        said = {name: each.result() for name, each in pending.items()}
+        wait([limited, stopped])
         same = steps.result()[0].exchange
         recalls = _recalls(asker, word, same)
     return replace(
@@ -137,16 +129,28 @@ def _short_answers(rest: Rest, facts: Interview) -> Interview:
         sampling=sampling.result(),
         foreign=foreign.result(),
         shown=shown.result() if shown else None,
-        limited=limited,
-        stopped=stopped if stop_word else None,
+        limited=limited.result(),
+        stopped=stopped.result() if stop_word else None,
         stop_word=stop_word,
         conversation=Conversation(
-            word=word, alone=asker.stream(user(RECALL)), same=same, history=history, history_longer=history_longer,
-            system=with_system, system_longer=system_longer, shots=shots, recalls=recalls,
-            history_again=_again(asker, word, same, history, turns),
-            system_again=_again(asker, word, same, with_system, ruled),
+            word=word, alone=asker.stream(user(RECALL)), same=same, **said, recalls=recalls,
+            history_again=_again(asker, word, same, said["history"], talks["history"]),
+            system_again=_again(asker, word, same, said["system"], talks["system"]),
         ),
     )  # fmt: skip
+
+
+def _talks(word: str) -> dict[str, Sequence[Message]]:
+    """The messages of the exchanges that give a word and ask for it, by their fields in Conversation."""
+    short, longer = code_word_text(word), code_word_text(word, 3)
+    kept, asked = assistant("I will remember it."), user(RECALL)
+    return {
+        "history": (user(short), kept, asked),
+        "history_longer": (user(longer), kept, asked),
+        "system": (system(short), asked),
+        "system_longer": (system(longer), asked),
+        "shots": four_shot(),
+    }
 
 
 def _stop_word(text: str) -> str:
