@@ -190,9 +190,14 @@ def _finding(finding: Finding, redact: Redact) -> Finding:
 
 def _secret_after(text: str, pair: _Pair) -> tuple[int, int]:
     """Where the secret of a name stands, (0, 0) where there is none."""
-    name, separator, begin = pair.name, pair.sep, pair.end
-    option = name.startswith("-")
-    if separator.isspace() and not option:
+    start, end = _value_after(text, pair)
+    return (start, end) if end and _is_secret(text, pair, start, end) else (0, 0)
+
+
+def _value_after(text: str, pair: _Pair) -> tuple[int, int]:
+    """Where the value of a name stands, (0, 0) where there is none."""
+    name, begin = pair.name, pair.end
+    if pair.sep.isspace() and not name.startswith("-"):
         return 0, 0
     if name.lower().endswith("authorization") and (scheme := _SCHEME.match(text, begin)):
         begin = scheme.end()
@@ -202,16 +207,26 @@ def _secret_after(text: str, pair: _Pair) -> tuple[int, int]:
     start, end = value.span(value.lastgroup or 0)
     if text.endswith("${", 0, pair.start) and text[start:end].startswith(("-", "=")):
         start += 1  # the value is after the operator: ${HF_TOKEN:-value}
-    word = text[start:end]
-    another_option = option and word.startswith("-") and "=" not in separator
-    of_an_option = another_option or (separator.isspace() and word.lower() in _PROSE)
-    if of_an_option or _is_none(name, word) or _is_spoken_of(text, pair, start, end):
-        return 0, 0
-    if option and separator.strip() == ":" and not _LIKELY.fullmatch(word):
-        return 0, 0  # the option is spoken of: no command line has a colon there
-    if _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word)):
-        return start, end
-    return 0, 0
+    return start, end
+
+
+def _is_secret(text: str, pair: _Pair, start: int, end: int) -> bool:
+    """Whether the value between these places is the secret of the name before it."""
+    name, word = pair.name, text[start:end]
+    if name.startswith("-") and not _is_of_an_option(pair.sep, word):
+        return False
+    if _is_none(name, word) or _is_spoken_of(text, pair, start, end):
+        return False
+    return _says_secret(name) or (_may_say_secret(name) and _LIKELY.fullmatch(word) is not None)
+
+
+def _is_of_an_option(separator: str, word: str) -> bool:
+    """Whether the word after an option is its value: no other option, and no sentence about it."""
+    if separator.isspace() and word.lower() in _PROSE:
+        return False
+    if separator.strip() == ":" and not _LIKELY.fullmatch(word):
+        return False  # no command line has a colon there
+    return "=" in separator or not word.startswith("-")
 
 
 def _is_spoken_of(text: str, pair: _Pair, start: int, end: int) -> bool:
