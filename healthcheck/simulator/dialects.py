@@ -98,19 +98,12 @@ def blocks(
         "id": identity, "object": "chat.completion.chunk", "created": 0, "model": model,
         "system_fingerprint": MARK,
     }  # fmt: skip
-    begun = [_event(dialect, head, choice) for choice in _opening(dialect)]
-    groups = list(_groups(generation, dialect))
-    for index, (field, start, tokens) in enumerate(groups):
-        role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
-        ends = index == len(groups) - 1 and dialect.finish == "last"
-        choice = _choice({**role, field: "".join(tokens)}, generation.finish if ends else None)
-        if logprobs and dialect.logprobs:
-            choice["logprobs"] = _logprobs(generation, start, tokens)
-        begun.append(_event(dialect, head, choice))
+    told = [_event(dialect, head, choice) for choice in _told(generation, dialect, logprobs=logprobs)]
+    begun = [*(_event(dialect, head, choice) for choice in _opening(dialect)), *told]
     usage = usage_of(generation)
     if dialect.usage == "finish" and dialect.finish == "last" and begun:
         begun[-1] = _with_usage(dialect, begun[-1], usage)
-    ended = [] if dialect.finish == "last" and groups else [_event(dialect, head, _choice({}, generation.finish))]
+    ended = [] if dialect.finish == "last" and told else [_event(dialect, head, _choice({}, generation.finish))]
     if dialect.usage == "every":
         begun = [_with_usage(dialect, event, usage) for event in begun]
     if dialect.usage in {"chunk", "every"}:
@@ -120,6 +113,18 @@ def blocks(
     if dialect.comments:
         begun = [block for event in begun for block in (": keep-alive", event)]
     return begun, ended
+
+
+def _told(generation: Generation, dialect: Dialect, *, logprobs: bool) -> Iterator[dict[str, JsonValue]]:
+    """The choices that carry the text; the last one says why it ended where the dialect has it so."""
+    groups = list(_groups(generation, dialect))
+    for index, (field, start, tokens) in enumerate(groups):
+        role = {"role": "assistant"} if dialect.role == "every" or (dialect.role == "joined" and not index) else {}
+        ends = index == len(groups) - 1 and dialect.finish == "last"
+        choice = _choice({**role, field: "".join(tokens)}, generation.finish if ends else None)
+        if logprobs and dialect.logprobs:
+            choice["logprobs"] = _logprobs(generation, start, tokens)
+        yield choice
 
 
 def plain(
