@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from healthcheck import stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
@@ -54,15 +54,29 @@ def stack(facts: RunnerFacts) -> Findings:
     if not known.keys() - {"torch"}:
         raise NotApplicable("none of vllm, vllm-ascend, torch-npu and CANN is installed")
     row = facts.row
+    yield from _missing(facts, known)
+    yield from _another_torch(facts, known)
+    yield from _differences(facts, known)
+    yield from _transformers(facts)
+    nearest = stacks.nearest({**known, "python": facts.software.python})
+    asked = "asked for" if facts.wanted.stack else "nearest"
+    other = f"; nearest: {nearest.row.label()}" if nearest.row != row else ""
+    yield note(f"compared with {row.label()} ({asked}){other}; {stacks.source()}")
+
+
+def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
     if missing and facts.present:
         yield warn(
             expected="vllm and vllm-ascend, which `vllm serve` takes on an NPU",
             seen=f"{' and '.join(missing)} not installed",
             where=facts.software.executable,
-            fix=f"{IMAGE}, or install them ({row.label()} with vllm {row.vllm[0]})",
+            fix=f"{IMAGE}, or install them ({facts.row.label()} with vllm {facts.row.vllm[0]})",
         )
-    torch, npu = known.get("torch", ""), known.get("torch_npu", "")
+
+
+def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
+    row, torch, npu = facts.row, known.get("torch", ""), known.get("torch_npu", "")
     if torch and npu and not stacks.same_release(torch, npu):
         yield fault(
             facts,
@@ -70,7 +84,10 @@ def stack(facts: RunnerFacts) -> Findings:
             seen=f"torch-npu {npu}",
             fix=f"install torch {row.torch} and torch-npu {row.torch_npu} ({row.label()})",
         )
-    say = fail if facts.wanted.stack else warn
+
+
+def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
+    row, say = facts.row, fail if facts.wanted.stack else warn
     for name, version in known.items():
         stated = ", ".join(row.vllm) if name == "vllm" else getattr(row, name) or ""
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
@@ -81,11 +98,6 @@ def stack(facts: RunnerFacts) -> Findings:
                 fix=f"install {label} {stated}, or {IMAGE}",
                 evidence={"row": row.vllm_ascend},
             )
-    yield from _transformers(facts)
-    nearest = stacks.nearest({**known, "python": facts.software.python})
-    asked = "asked for" if facts.wanted.stack else "nearest"
-    other = f"; nearest: {nearest.row.label()}" if nearest.row != row else ""
-    yield note(f"compared with {row.label()} ({asked}){other}; {stacks.source()}")
 
 
 def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
