@@ -185,21 +185,28 @@ def _headline(report: Report) -> str:
         return f"not ready: {report.uncommitted}; once the repair is committed: {once}"
     if report.verdict is Verdict.NOT_READY:
         return f"not ready: {_listed(failed)} failed" + (f"; {report.uncommitted}" if report.uncommitted else "")
-    if report.verdict is Verdict.INCONCLUSIVE:
-        broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
-        if broken:
-            return f"inconclusive: the kit itself failed in {_listed(broken)}"
-        open_ = [result.id for result in report.results if not result.settled]
-        return f"inconclusive: {report.stopped or f'{_listed(open_)} could not be settled'}"
+    return _inconclusive(report) if report.verdict is Verdict.INCONCLUSIVE else _ready(report)
+
+
+def _inconclusive(report: Report) -> str:
+    broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
+    if broken:
+        return f"inconclusive: the kit itself failed in {_listed(broken)}"
+    open_ = [result.id for result in report.results if not result.settled]
+    return f"inconclusive: {report.stopped or f'{_listed(open_)} could not be settled'}"
+
+
+def _ready(report: Report) -> str:
+    """For which task, as far as it was asked, and without what was skipped on request."""
     if report.asked == Stage.RUNNER.value:
         return "ready: this machine can run adapters"
-    whole = report.asked == WHOLE
-    unasked = report.provenance.get("engine_config") == NOT_BUILT
-    deep = "; without --deep, vLLM itself has not checked its arguments" if unasked else ""
-    waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
     task = report.provenance.get("task")
     said = f"ready for {plain(task[:MOST_TASK])}" if isinstance(task, str) and task != "unknown" else "ready"
-    said = said if whole else f"{said}, as far as it was asked ({report.asked}{deep})"
+    if report.asked != WHOLE:
+        unasked = report.provenance.get("engine_config") == NOT_BUILT
+        deep = "; without --deep, vLLM itself has not checked its arguments" if unasked else ""
+        said = f"{said}, as far as it was asked ({report.asked}{deep})"
+    waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
     return said + (f"; skipped on request: {_listed(waived)}" if waived else "")
 
 
