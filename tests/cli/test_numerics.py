@@ -33,6 +33,7 @@ def last_lines(faults: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixt
     return status, said.splitlines()[-1], said
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", RUN_FOLDER)
 def test_a_failed_run_says_where_the_flag_goes_and_is_no_reference(
     language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -48,6 +49,7 @@ def test_a_failed_run_says_where_the_flag_goes_and_is_no_reference(
     assert "deploy.sh" in following
 
 
+@pytest.mark.process
 def test_a_run_that_is_ready_is_offered_as_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, last, _ = last_lines((), tmp_path / "run", capsys)
     assert status == 0

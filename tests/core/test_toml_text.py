@@ -11,7 +11,6 @@ from healthcheck.cli.fleet import grammar
 from healthcheck.errors import UsageError
 from healthcheck.fleet import jobs
 from healthcheck.probe.options.reading import from_file
-from healthcheck.repo.settings import read_settings
 from healthcheck.toml_text import MAX_DEPTH, MAX_KEY_PARTS, MAX_PARTS, TomlError, load
 from tests.support.limited import limited
 
@@ -31,9 +30,8 @@ when = 1979-05-27T07:32:00.999Z
 """
 
 
+# Of adapter.toml and pyproject.toml it is a finding: tests/verify/test_settings.py.
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "pyproject.toml": ("pyproject.toml", lambda path: read_settings(path.parent)),
-    "adapter.toml": ("adapter.toml", lambda path: read_settings(path.parent)),
     "probe": ("probe.toml", from_file),
     "fleet": ("jobs.toml", lambda path: jobs.read(path, grammar())),
 }
@@ -79,6 +77,7 @@ def test_what_is_no_toml_is_said_to_be_none(text: str | bytes) -> None:
         load(text, "x")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "text",
     [

@@ -126,6 +126,7 @@ def test_in_doubt_nothing_changes(tmp_path: Path, script: str):
     assert fixed(tmp_path, text, *ALL) == text.encode()
 
 
+@pytest.mark.process
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("part", ["$aa", "${aa}"])
 def test_a_word_of_many_variables_is_read_once(tmp_path: Path, part: str):

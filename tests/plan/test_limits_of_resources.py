@@ -43,6 +43,7 @@ def of_text(folder: Path, text: str, weights: Path) -> LaunchPlan:
     return planned(write(case("limits", text), folder / "repo"), weights)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", CASES)
 def test_limits_that_a_container_has_room_for_can_be_raised(shell: str, tmp_path: Path, weights: Path) -> None:
     plan = of_text(tmp_path, CASES[shell](ALLOWED + SERVE), weights)
@@ -50,6 +51,7 @@ def test_limits_that_a_container_has_room_for_can_be_raised(shell: str, tmp_path
     assert [run.stderr for run in plan.others if not run.servers] == [], "sh runs what bash runs"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("shell", CASES)
 def test_what_was_set_is_told_in_each_sandbox(shell: str, mode: Mode, tmp_path: Path, weights: Path) -> None:
@@ -59,12 +61,14 @@ def test_what_was_set_is_told_in_each_sandbox(shell: str, mode: Mode, tmp_path: 
     assert plan.server.options["max-num-seqs"] == "65535"
 
 
+@pytest.mark.process
 def test_a_bash_that_a_script_starts_has_them_too(tmp_path: Path, weights: Path) -> None:
     """It has its parent's limits, and its own memory of none."""
     plan = of_text(tmp_path, bash(f"set -e\nulimit -n 65535\nbash -ec 'ulimit -n 65535{SERVE}'"), weights)
     assert plan.server, plan.run.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", CASES)
 @pytest.mark.parametrize("step", NOT_ALLOWED)
 def test_what_not_every_container_allows_is_not_passed(
@@ -78,6 +82,7 @@ def test_what_not_every_container_allows_is_not_passed(
     assert str(FOLDER.parent) not in result.findings[0].seen
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", CASES)
 @pytest.mark.parametrize("step", WRONG)
 def test_a_wrong_limit_fails_as_the_shell_has_it(step: str, shell: str, tmp_path: Path, weights: Path) -> None:
@@ -88,6 +93,7 @@ def test_a_wrong_limit_fails_as_the_shell_has_it(step: str, shell: str, tmp_path
     assert "shell.sh" not in result.findings[0].seen
 
 
+@pytest.mark.process
 def test_what_else_fails_in_such_a_script_is_named_as_ever(tmp_path: Path, weights: Path) -> None:
     """dash says of a script that another one reads where it is twice."""
     text = sh(f"ulimit -n 65535\nset -e\nno-such-program --flag{SERVE}")

@@ -69,6 +69,7 @@ def _read(connection: socket.socket) -> Iterator[bytes]:
         yield part
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("path", [b"/health", b"/v1/models", b"/"])
 def test_it_is_well_and_lists_its_models(path: bytes, place: tuple[str, int], asked: list[str]) -> None:
     status, said = answer(place, b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path)
@@ -78,6 +79,7 @@ def test_it_is_well_and_lists_its_models(path: bytes, place: tuple[str, int], as
     assert set(asked) == {""}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("model", ["/w", "second"])
 def test_it_answers_for_its_models(model: str, place: tuple[str, int], asked: list[str]) -> None:
     status, said = answer(place, chat(model))
@@ -88,6 +90,7 @@ def test_it_answers_for_its_models(model: str, place: tuple[str, int], asked: li
     assert set(asked) == {""}
 
 
+@pytest.mark.process
 def test_another_model_does_not_exist(place: tuple[str, int], asked: list[str]) -> None:
     status, said = answer(place, chat("warm-up"))
     assert (status, said["error"]["code"], said["error"]["type"]) == (404, 404, "NotFoundError")
@@ -95,11 +98,13 @@ def test_another_model_does_not_exist(place: tuple[str, int], asked: list[str]) 
     assert asked[-1] == "warm-up"
 
 
+@pytest.mark.process
 def test_a_server_whose_names_are_unknown_takes_any(asked: list[str]) -> None:
     status, said = answer(serving(asked, strict=False), chat("warm-up"))
     assert (status, "choices" in said, set(asked)) == (200, True, {""})
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "request_",
     [
@@ -121,6 +126,7 @@ def test_what_names_no_model_is_answered(request_: bytes, place: tuple[str, int]
     assert set(asked) == {""}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", [b"content-length", b"CONTENT-LENGTH", b"Content-Length"])
 @pytest.mark.parametrize("cuts", [(10,), (60, 80), (-1,), ()])
 def test_a_request_is_read_whole_however_it_arrives(
@@ -133,6 +139,7 @@ def test_a_request_is_read_whole_however_it_arrives(
     assert answer(place, *parts)[0] == 404
 
 
+@pytest.mark.process
 def test_who_says_nothing_keeps_nobody_waiting(place: tuple[str, int], asked: list[str]) -> None:
     with (
         closing(socket.create_connection(place, LIMIT_S)),
@@ -144,6 +151,7 @@ def test_who_says_nothing_keeps_nobody_waiting(place: tuple[str, int], asked: li
     assert "third" in asked
 
 
+@pytest.mark.process
 def test_a_place_that_is_taken_is_no_port(place: tuple[str, int], asked: list[str]) -> None:
     server = Served(ports=frozenset(), names=(), strict=False)
     assert listen(server, place, asked.append) == 0

@@ -53,6 +53,7 @@ def test_a_repair_is_printed_as_it_is_recorded(language: Language, fix: str) -> 
     assert recorded(result) == fix
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", Language)
 def test_a_repair_works_as_it_is_printed(language: Language, tmp_path: Path) -> None:
     launch = '#!/bin/sh\nexec vllm serve "$MODEL_PATH" \\%s\n  --port 8000\n'

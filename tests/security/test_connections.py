@@ -64,6 +64,7 @@ WITHOUT_STUBS = (
 )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("setup", SETUPS)
 def test_a_script_reaches_its_own_servers_where_they_listen(
     setup: Setup, world: Host, packages: dict[bool, tuple[str, Path]]
@@ -79,6 +80,7 @@ def test_a_script_reaches_its_own_servers_where_they_listen(
     assert said == [*(f"{places} {outcome}" for places, outcome in reached.items()), "once HELLO"], shown
 
 
+@pytest.mark.process
 def test_a_connection_that_was_led_elsewhere_is_noticed() -> None:
     """As a packet filter does; the tables of sockets show where it really ended."""
     with socket.create_server(("127.0.0.1", 0)) as meant, socket.create_server(("127.0.0.1", 0)) as other:

@@ -40,6 +40,7 @@ exit 1
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="mounting takes root")
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
 def test_what_is_mounted_below_is_read_only(

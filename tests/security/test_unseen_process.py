@@ -17,6 +17,7 @@ KEEPS_TO_ITSELF = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); 
 """As ssh-agent and gpg-agent do."""
 
 
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="mounting takes root")
 @pytest.mark.parametrize("setup", [Setup("unconfined", ordinary=True, lacks=("landlock", "userns"))])
 def test_a_process_that_is_not_seen_lives_on(
