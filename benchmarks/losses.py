@@ -2,7 +2,9 @@
 
 The loss lies on all problems alike, on one tier (and on the next where that one is not enough), or on a fifth of
 the problems (and on the next fifth). The bank is new in each run: 40 problems of each tier, whose chances of a
-right answer are beta distributed around .95, .85 and .60; the samples of a problem have a correlation of .3.
+right answer are beta distributed around .95, .85 and .60; the samples of a problem have a correlation of .3. Near
+temperature 0 a server decides a problem once, for all samples: they are copies, and two servers of the same
+accuracy differ where it was a close call.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ TIERS, CORRELATION = (0.95, 0.85, 0.60), 0.3
 PER_TIER, REPEATS, RUNS = 40, 5, 1500
 PROBLEMS, ACCURACY = PER_TIER * len(TIERS), sum(TIERS) / len(TIERS)
 LOSSES = (0.0, 0.05, 0.10, 0.15, 0.20, 0.40)
-COMPARE_MARGIN, MOST = 0.05, 0.01
+COPIED = ((0.0, 0.3), (0.0, 1.0), (0.10, 1.0), (0.20, 1.0))
+"""Losses, and the share of the problems whose samples are copies."""
+COMPARE_MARGIN, MOST, ALIKE = 0.05, 0.01, "all problems alike"
 Shares = list[float]
 WORDS = {Shift.NO_WORSE: Decision.HEALTHY, Shift.WORSE: Decision.DEGRADED, Shift.UNDECIDED: Decision.OPEN}
 
@@ -49,7 +53,7 @@ class Shape:
 
 
 SHAPES = {
-    "all problems alike": Shape(PROBLEMS, scattered=False),
+    ALIKE: Shape(PROBLEMS, scattered=False),
     "one tier": Shape(PER_TIER, scattered=False),
     "a fifth of the problems": Shape(PROBLEMS // 5, scattered=True),
 }
@@ -111,6 +115,11 @@ def by_compare(runs: Runs) -> Decision:
     return WORDS[compare(runs.before, counts(runs.rows), margin=COMPARE_MARGIN).shift]
 
 
+def decided_once(draw: random.Random, chances: Shares, share: float) -> Shares:
+    """The chances of a server whose samples are copies for so many of the problems."""
+    return [float(draw.random() < chance) if share and draw.random() < share else chance for chance in chances]
+
+
 RULES = {"--reference NUMBER": by_number, "--reference FOLDER": by_folder, "compare": by_compare}
 
 
@@ -119,15 +128,15 @@ def _question(accuracy: float, before: Counts) -> Question:
     return Question(accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, margin=margin, before=before)
 
 
-def shares_of(shape: str, loss: float) -> dict[str, dict[Decision, float]]:
+def shares_of(shape: str, loss: float, copied: float = 0.0) -> dict[str, dict[Decision, float]]:
     """How often each rule says what; all three judge the same runs."""
-    draw = random.Random(f"{shape} {loss}")
+    draw = random.Random(f"{shape} {loss}" + (f" {copied}" if copied else ""))
     seen = {name: Counter[Decision]() for name in RULES}
     for _ in range(RUNS):
         chances = bank(draw)
         runs = Runs(
-            before=counts(sampled(draw, chances)),
-            rows=sampled(draw, after(chances, loss, SHAPES[shape].groups(draw))),
+            before=counts(sampled(draw, decided_once(draw, chances, copied))),
+            rows=sampled(draw, decided_once(draw, after(chances, loss, SHAPES[shape].groups(draw)), copied)),
             order=draw.sample(range(PROBLEMS), PROBLEMS),
         )
         for name, rule in RULES.items():
@@ -137,16 +146,15 @@ def shares_of(shape: str, loss: float) -> dict[str, dict[Decision, float]]:
 
 def losses() -> Section:
     rows, healthy, degraded = [], 0.0, 0.0
-    for shape in SHAPES:
-        for loss in LOSSES:
-            if not loss and shape != "all problems alike":
-                continue
-            shares = shares_of(shape, loss)
-            rows.append([f"{100 * loss:.0f}", shape if loss else "none", *map(_told, shares.values())])
-            if loss == 0.20:
-                healthy = max(healthy, *(share[Decision.HEALTHY] for share in shares.values()))
-            if not loss:
-                degraded = max(share[Decision.DEGRADED] for share in shares.values())
+    cells = [(shape, loss, 0.0) for shape in SHAPES for loss in LOSSES if loss or shape == ALIKE]
+    for shape, loss, copied in [*cells, *((ALIKE, loss, copied) for loss, copied in COPIED)]:
+        shares = shares_of(shape, loss, copied)
+        words = [f"{100 * loss:.0f}", shape if loss else "none", f"{100 * copied:.0f}"]
+        rows.append([*words, *map(_told, shares.values())])
+        if loss == 0.20:
+            healthy = max(healthy, *(share[Decision.HEALTHY] for share in shares.values()))
+        if not loss:
+            degraded = max(degraded, *(share[Decision.DEGRADED] for share in shares.values()))
     number = 100 * settles(accuracy=ACCURACY, problems=PROBLEMS, repeats=REPEATS)
     return Section(
         title="Losses and what they are called",
@@ -154,13 +162,13 @@ def losses() -> Section:
         f"degraded / not settled. Default margins: {number:.1f} points for NUMBER, what the reference run can "
         f"settle for FOLDER (about 7), {100 * COMPARE_MARGIN:.0f} for `compare`, whose words are no worse / worse "
         "/ undecided.",
-        header=("loss, points", "lost by", *RULES),
+        header=("loss, points", "lost by", "copies, %", *RULES),
         rows=rows,
         bounds=[
             Bound(promise="a loss of 20 points is called healthy in at most 1 % of the runs of any row",
                   seen=f"{100 * healthy:.1f} %", kept=healthy <= MOST),
-            Bound(promise="no loss is called degraded in at most 1 % of the runs", seen=f"{100 * degraded:.1f} %",
-                  kept=degraded <= MOST),
+            Bound(promise="no loss is called degraded in at most 1 % of the runs (and 2.5 standard errors)",
+                  seen=f"{100 * degraded:.1f} %", kept=degraded <= MOST + 2.5 * (MOST * (1 - MOST) / RUNS) ** 0.5),
         ],
     )  # fmt: skip
 

@@ -67,7 +67,7 @@ def _cells(part: Comparison) -> tuple[str, ...]:
         f"{100 * part.second:.2f}",
         points(difference.value) if difference else "too few problems",
         f"{points(difference.low)} to {points(difference.high)}" if difference else "",
-        _p(part.tests[-1].changed_p),
+        _p(part.changed_p),
     )
 
 
@@ -102,7 +102,9 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     for part in result.comparisons:
         yield _row(part)
     yield "B - A  for problems like these (paired t); of many tiers one differs by chance"
-    yield f"p      of “nothing changed on these very problems” ({whole.tests[-1].name}), two-sided"
+    yield f"p      of “nothing changed on these very problems” ({whole.tests[0].name}), two-sided"
+    for other in whole.tests[1:]:
+        yield f"       or that of {other.name}, where it is larger"
     yield "finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5"
     for caveat in result.caveats:
         yield from output.paragraph(f"note: {plain(caveat)}", _COLUMNS, "      ")
@@ -133,9 +135,8 @@ def _verdict(whole: Comparison) -> str:
 
 def _undecided(whole: Comparison, margin: str) -> str:
     """Why, and what would settle it."""
-    test = whole.tests[-1]
-    changed = f"; on these very problems something changed (p {_p(test.changed_p)})"
-    changed = changed if test.changed_p < _SMALL else ""
+    changed = f"; on these very problems something changed (p {_p(whole.changed_p)})"
+    changed = changed if whole.changed_p < _SMALL else ""
     if whole.difference is None or whole.too_few:
         least = f"at least {LEAST_PROBLEMS}, better 120"
         return f"{whole.problems} problems are too few for an interval ({least}){changed}"
@@ -172,7 +173,7 @@ def _row(part: Comparison) -> str:
         else "too few problems"
     )
     shares = f"{100 * part.first:>6.2f}  {100 * part.second:>6.2f}"
-    tests = f"{_p(part.tests[-1].changed_p):>7}  {100 * part.minimal_detectable:>6.1f}"
+    tests = f"{_p(part.changed_p):>7}  {100 * part.minimal_detectable:>6.1f}"
     return f"{plain(part.tier)[:10]:<10}  {part.problems:>8}  {shares}   {interval:<22} {tests}"
 
 

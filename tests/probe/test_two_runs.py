@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from healthcheck.cli import main
+from healthcheck.language import VARIABLE
 from healthcheck.probe import folder
 from healthcheck.probe.bank import bank
 from healthcheck.probe.folder import JOURNAL
@@ -52,6 +53,33 @@ def test_a_worse_server_is_called_so_and_its_lost_problems_are_shown(
     assert 2 * flip["second"][0] <= flip["second"][1]
 
 
+@pytest.mark.parametrize(
+    ("language", "verdict", "test"),
+    [
+        ("en", "undecided: neither a loss nor its absence is shown (p 0.5000, ", "(signs by problem)"),
+        ("zh", "无法判定：", "（signs by problem）"),
+    ],
+)
+def test_one_problem_lost_with_all_its_samples_is_not_worse(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    verdict: str,
+    test: str,
+) -> None:
+    monkeypatch.setenv(VARIABLE, language)
+    first, second = recorded(tmp_path / "a", 1.0), recorded(tmp_path / "b", 1.0)
+    journal = second / JOURNAL
+    samples = [json.loads(line) for line in journal.read_text().splitlines()]
+    wrong = [{**each, "text": "The answer is -1"} if each["problem"] == 7 else each for each in samples]
+    journal.write_text("".join(json.dumps(each) + "\n" for each in wrong))
+    assert main(["compare", str(first), str(second), "--margin", "0.01"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith(verdict)
+    assert test in said
+
+
 def test_one_sample_a_problem_uses_mcnemar_and_is_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,7 +89,7 @@ def test_one_sample_a_problem_uses_mcnemar_and_is_undecided(
     assert main(["compare", str(first), str(second), "--margin", "0.01", "--json", str(tmp_path / "c.json")]) == 3
     assert capsys.readouterr().out.startswith("undecided")
     tests = json.loads((tmp_path / "c.json").read_text())["comparisons"][0]["tests"]
-    assert [test["name"] for test in tests] == ["CMH by problem", "exact McNemar"]
+    assert [test["name"] for test in tests] == ["exact McNemar"]
 
 
 def test_one_lost_of_sixty_does_not_exclude_that_more_would_be(
@@ -101,7 +129,9 @@ def test_half_right_is_neither_lost_nor_won(tmp_path: Path, capsys: pytest.Captu
     first = recorded(tmp_path / "a", 0.8, seed=1)
     second = recorded(tmp_path / "b", 0.8, settings=replace(SETTINGS, samples=2), seed=2)
     main(["compare", str(first), str(second), "--json", str(tmp_path / "c.json")])
-    assert "the numbers of samples differ: 5 and 2 for each problem" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "the numbers of samples differ: 5 and 2 for each problem" in said
+    assert "or that of CMH by problem, where it is larger" in said
     flips = json.loads((tmp_path / "c.json").read_text())["flips"]
     assert flips
     assert {flip["second"][0] for flip in flips} <= {0, 2}

@@ -3,8 +3,9 @@
 The reference is an accuracy that counts as known, or a run on the same problems. Either error is shared: a quarter
 for the sequence over the first sample of each problem, which may decide after any sample; a quarter for the ends of
 the rounds but the last; one half for the end of the run. A look at the end of a round takes every problem with the
-share of its samples, whatever their correlation: Student's t for "no worse", and for "worse" the stratified test of
-"nothing changed on these problems" where there is a reference run, else t too.
+share of its samples, whatever their correlation: Student's t for "no worse", and for "worse" the test of "nothing
+changed on these problems" (`comparison`) where there is a reference run, else t too. So each look keeps its share
+from independent samples to copies, and the sum of the shares bounds the error of the whole path.
 """
 
 from __future__ import annotations

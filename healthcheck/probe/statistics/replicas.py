@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from healthcheck.probe.statistics.comparison import loss_p
+from healthcheck.probe.statistics.comparison import signs_by_problem
 from healthcheck.probe.statistics.distributions import normal_quantile, normal_upper_tail
 
 Stratum = tuple[int, int, int, int]
@@ -88,14 +88,13 @@ def _width(strata: Sequence[Stratum]) -> int:
 
 
 def _normal(strata: Sequence[Stratum]) -> float:
-    return loss_p([(m, d) for _, _, m, d in strata], [(n, c) for n, c, _, _ in strata])
+    excess = math.fsum(c - n * (c + d) / (n + m) for n, c, m, d in strata)
+    return normal_upper_tail(-(excess + 0.5) / math.sqrt(math.fsum(map(_variance, strata))))
 
 
 def _by_problem(strata: Sequence[Stratum]) -> float:
     """With the problem as the unit: each may differ between servers, but not all in one direction."""
-    excess = [c - n * (c + d) / (n + m) for n, c, m, d in strata]
-    spread = math.sqrt(math.fsum(each * each for each in excess))
-    return normal_upper_tail(-math.fsum(excess) / spread) if spread else 1.0
+    return signs_by_problem([(m, d) for _, _, m, d in strata], [(n, c) for n, c, _, _ in strata]).worse_p
 
 
 def _variance(stratum: Stratum) -> float:

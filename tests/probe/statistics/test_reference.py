@@ -43,6 +43,11 @@ def decided(question: Question, chances: Shares, draw: random.Random) -> Decisio
     return Decision.OPEN
 
 
+def copied(draw: random.Random, chances: Shares, share: float) -> Shares:
+    """The chances of a server that decides so many of the problems once, for all their samples."""
+    return [float(draw.random() < p) if draw.random() < share else p for p in chances]
+
+
 def shares_of(replicates: int, *, rho: float, loss: str, paired: bool) -> dict[Decision, float]:
     """How often each decision comes, at no loss or at a loss of just the margin ("all" problems, or a "few")."""
     draw, seen = random.Random(f"{rho} {loss} {paired} {replicates}"), Counter[Decision]()
@@ -79,6 +84,21 @@ def test_either_error_is_at_most_one_percent(paired: bool, rho: float, loss: str
     seen = shares_of(replicates, rho=rho, loss=loss, paired=paired)
     wrong = Decision.DEGRADED if loss == "none" else Decision.HEALTHY
     assert seen[wrong] <= 0.01 + 2.5 * (0.01 * 0.99 / replicates) ** 0.5
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_copies_from_an_equal_server_are_rarely_called_a_loss(share: float) -> None:
+    """On the whole path of looks; with a margin so small that none of them ends it by "no worse"."""
+    replicates, draw, degraded = 400, random.Random(share), 0
+    for _ in range(replicates):
+        chances = shares(draw, 0.5)
+        before = counted(draw, copied(draw, chances, share))
+        accuracy = sum(c for _, c in before) / (PROBLEMS * REPEATS)
+        question = Question(
+            accuracy=accuracy, problems=PROBLEMS, repeats=REPEATS, margin=0.01, before=before
+        )  # fmt: skip
+        degraded += decided(question, copied(draw, chances, share), draw) is Decision.DEGRADED
+    assert degraded / replicates <= 0.01 + 2.5 * (0.01 * 0.99 / replicates) ** 0.5
 
 
 def test_what_is_settled_shrinks_with_the_square_root_of_the_problems() -> None:
