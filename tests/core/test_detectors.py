@@ -7,8 +7,9 @@ import random
 import pytest
 from hypothesis import given, settings, strategies
 
-from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, dominant_script, flags
+from healthcheck.detectors import DETECTORS, ENDING_DETECTORS, breaks_off, dominant_script, flags
 from healthcheck.probe.problems import FAMILIES, TIERS, generate
+from tests.support.answers import labelled
 from tests.support.rows import rows
 
 HEALTHY = (
@@ -150,3 +151,52 @@ def test_any_piece_said_often_enough_is_a_loop(piece: str, start: str) -> None:
     lettered = any(character.isalpha() for character in piece)
     assert not lettered or "tail_loop" in flags(text, cut=True)
     assert not piece.strip(" ,.") or "tail_loop" in flags(start + piece * 400)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(text for text in HEALTHY if not text.endswith(" is is")),
+        "The interval is (-2, 5].",
+        "Es sind $]0, 1[$ und damit alle Zahlen dazwischen",
+        "The set is [0, \\infty)",
+        "That is what the others are there for. The rest is what it starts with",
+        "- apples: 15\n- pears: 3\n- **in all**: **18**",
+        "```python\nprint(15 + 3)\n```",
+        "I would use C++",
+        "小明一共有18个苹果",
+        "这两个数的和",
+        "是",
+        "Of the two it is option I",
+        "The answer is A",
+        "a) first 15, b) then 3, c) 18 in all :)",
+        "She pays 5 + 3 = $8",
+        '{"answer": 18}',
+        "Done! 🎉",
+    ],
+)
+def test_a_complete_text_does_not_break_off(text: str) -> None:
+    assert not breaks_off(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna has 15 apples in the basket, and her brother brings some more of the",
+        "So we have to add them: 15 +",
+        "First the pears,",
+        "The answer is \\boxed{1",
+        "She sells them (16 - 3 eggs",
+        "The program is:\n```python\nprint(15",
+        "小明有15个苹果，他又买了3个，所以我们",
+        "<think>15 and 3</think>\nThe number of all apples is",
+    ],
+)
+def test_a_text_that_breaks_off_is_seen(text: str) -> None:
+    assert breaks_off(text)
+
+
+def test_no_complete_answer_of_the_corpus_breaks_off() -> None:
+    complete = [each.text for each in labelled() if each.label != "none" and not each.cut]
+    assert len(complete) > 900
+    assert not [text for text in complete if breaks_off(text)]

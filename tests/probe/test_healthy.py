@@ -10,13 +10,14 @@ import pytest
 
 from healthcheck.probe.checks import CHECKS
 from healthcheck.probe.facts import measure
+from healthcheck.probe.folder import load
 from healthcheck.probe.problems import AnswerKind
 from healthcheck.probe.records import ProbeRun, ProbeSettings, RequestOptions, Sample
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Outcome
 from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.server import Simulator
-from tests.probe.conftest import QUICK, Probe, behaviour, even, rewritten
+from tests.probe.conftest import QUICK, SETTINGS, Probe, behaviour, even, recorded, rewritten
 
 pytestmark = pytest.mark.process
 
@@ -156,6 +157,54 @@ def test_an_answer_that_is_in_the_reasoning_field_is_read_by_the_client(run: Pro
     result = judged(rewritten(run, says("", reasoning="15 + 3 = 18. The answer is 18.")), "degenerate")
     assert told(result) == "warn"
     assert "--reasoning-parser" in result.findings[0].fix
+
+
+SOLUTION = (
+    "Let us begin with the apples that {name} has in the basket at home: there are {first} of them. Then {name}'s "
+    "brother, who was in the garden with two friends, brings {second} more, which we add to those of the basket. "
+    "That gives {first} + {second} = {sum} apples in all, because none of them was eaten, and each of the four "
+    "children gets an equal share of the rest after the neighbours were given their part for helping with the "
+    "harvest. The answer is {answer}."
+)
+
+
+def solved(run: ProbeRun, share: float, able: float = 0.8) -> ProbeRun:
+    """A run of prose that is right in so many answers, of which a share ends between two words, as if complete."""
+    dice = random.Random(12)
+
+    def solution(each: Sample) -> Sample:
+        first, second = dice.randint(3, 90), dice.randint(3, 90)
+        answer = run.problems[each.problem].answer if dice.random() < able else -1
+        text = SOLUTION.format(
+            name="Anna", first=first, second=second, sum=first + second + 1000, answer=answer
+        ).split(" ")
+        kept = dice.randrange(8, len(text) - 5) if dice.random() < share else len(text)
+        return replace(each, text=" ".join(text[:kept]), finish_reason="stop")
+
+    return rewritten(run, solution)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> ProbeRun:
+    """120 problems with 5 samples each."""
+    folder = tmp_path_factory.mktemp("usual") / "run"
+    return load(recorded(folder, 1.0, settings=replace(SETTINGS, problems=120)))
+
+
+@pytest.mark.parametrize(
+    ("share", "able", "outcome"),
+    [(0.0, 0.8, "pass"), (0.2, 0.8, "warn"), (0.5, 0.8, "fail"), (0.8, 0.8, "fail"), (0.8, 0.0, "warn")],
+)
+def test_answers_that_break_off_in_a_sentence_are_told(
+    usual: ProbeRun, share: float, able: float, outcome: str
+) -> None:
+    result = judged(solved(usual, share, able), "degenerate")
+    assert told(result) == outcome
+    assert any("answers break off" in finding.seen for finding in result.findings) == (share > 0)
+
+
+def test_a_stop_string_may_end_an_answer_anywhere(usual: ProbeRun) -> None:
+    assert told(judged(asking(solved(usual, 0.5), RequestOptions(stop=(" ",))), "degenerate")) == "pass"
 
 
 def at_zero(run: ProbeRun, text: Callable[[Sample], str]) -> CheckResult:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.detectors import dominant_script, flags
+from healthcheck.detectors import breaks_off, dominant_script, flags
 from healthcheck.probe import figures
+from healthcheck.probe.grading.statements import STRICT_TIERS
 from healthcheck.probe.problems import prompt
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.shares import surely
@@ -23,6 +24,9 @@ LEFT_OPEN, MOST = 0.25, 0.5
 """A weak model loops, repeats itself or says nothing now and then. Surely above the first rate it may be either the
 model or the deployment; surely above the second it is unusable."""
 DEAF = 0.5
+CUT_SHORT, CUT_OFTEN = 0.02, 0.1
+"""Of answers that visibly break off. Less than 1 % of complete texts do, and one in four of those that were cut:
+surely above the first rate something cuts answers; surely above the second, a third of them or more."""
 NO_PREFIX_CHARACTERS = 16
 """Batches that round otherwise part late in an answer, as a rule; temperature and races part at once."""
 _LONG_CHARACTERS = 40
@@ -56,7 +60,8 @@ def degenerate(run: ProbeRun) -> Findings:
     "!!!!"). tail_loop, compressible: a repeated passage. bad_codepoints: bytes that are not text. mixed_scripts:
     random tokens of a multilingual vocabulary. implausible_words: no short words in a long text. Also: the same
     text for most problems; answers in another script than the question; identical samples of every problem at a
-    high temperature; different final answers to a problem at temperature 0.
+    high temperature; different final answers to a problem at temperature 0; answers that break off in a sentence
+    although finish_reason is "stop".
 
     Expected: each sign in at most 5 % of the answers; the samples of a problem count as one. Above that, broken
     bytes, mixed scripts and one repeated character fail, because models do not produce them. Loops and empty
@@ -64,6 +69,11 @@ def degenerate(run: ProbeRun) -> Findings:
     answers have some sign, the check fails. Right answers and refusals do not count. At temperature 0 the batch of
     a request can change the end of its answer: a warning, unless most answers differ from the first words on. Wrong
     answers can be sound text: see probe/accuracy.
+
+    An answer breaks off if it ends in a word such as "the", an operator, a comma or an open bracket. Next to no
+    complete text does, and about one in four of those that were cut. Above 2 % the check warns; above 10 % it
+    fails, unless hardly any answer is right: the model may be too weak to write sentences. Requests with a stop
+    string are not judged.
 
     Repair: try in this order, and keep the first that helps: --dtype bfloat16 (float16 can overflow), no
     quantisation, --enforce-eager (no graph capture), --tensor-parallel-size 1 (no communication between NPUs). If
@@ -91,6 +101,7 @@ def degenerate(run: ProbeRun) -> Findings:
             if not (name in _STYLE and run.grades[place].correct):
                 seen.setdefault(name, []).append(sample)
     yield from _signs(seen, [sample for sample, _ in answered])
+    yield from _cut_short(run)
     yield from _deaf(run)
     yield from _languages(run)
     yield from _copies(run)
@@ -136,6 +147,32 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Findi
 def _client_reads(sample: Sample) -> bool:
     """It is all in the reasoning field, where the evaluation client looks too when there is no other text."""
     return bool(sample.reasoning) and not sample.text
+
+
+def _cut_short(run: ProbeRun) -> Iterator[Finding]:
+    """A right answer, or one that is stated, has said what it had to say."""
+    if run.settings.request.stop or "stop" in run.settings.request.extra_body:
+        return
+    answered = [(sample, grade) for sample, grade in zip(run.samples, run.grades, strict=True) if not sample.error]
+    cut = [
+        sample
+        for sample, grade in answered
+        if sample.finish_reason == "stop" and not grade.correct and grade.tier not in STRICT_TIERS
+        if breaks_off(sample.text)
+    ]
+    low = surely(cut, [sample for sample, _ in answered])
+    if low <= CUT_SHORT:
+        return
+    able = sum(grade.correct for _, grade in answered) >= LEFT_OPEN * len(cut)
+    told = fail if low > CUT_OFTEN and able else warn
+    yield told(
+        expected="answers that end where a sentence does",
+        seen=f"{len(cut)} of {len(answered)} answers break off in a sentence, although finish_reason is “stop”, "
+        f"and only about one break in four shows; one ends in {excerpt(cut[0].text.rstrip()[-60:])}",
+        fix="compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
+        "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding",
+        evidence={"samples": len(cut), "of": len(answered), "low": low},
+    )
 
 
 def _deaf(run: ProbeRun) -> Iterator[Finding]:
