@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
         raise UsageError(f"--weights {options.weights} is not a directory: pass the folder of the weights")
-    launches = _reaches(options.until, Stage.SERVICE)
+    launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, options.sarif, out=out)
     if request.until is Stage.PROBE:
@@ -144,9 +144,28 @@ def requested(options: argparse.Namespace) -> Request:
     stands_in = _stand_in(options)
     _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
-    _refuse_contradictions(options)
+    if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
+        enough = " (what deploy.sh reads there is enough for --until plan, such as config.json)"
+        raise UsageError(
+            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH"
+            f"{enough if Stage(options.until) is Stage.PLAN else ''}; without it, --until repo"
+        )
+    if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+        raise UsageError("--url looks at a running server only: --until is endpoint or probe")
+    judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
+    if options.task and not judged and options.task not in TASKS:
+        raise UsageError(
+            f"--task {options.task!r} is not one of {', '.join(TASKS)}{hint(options.task, TASKS)} "
+            "(--until weights judges another task code)"
+        )
     if options.npu:
         one_family(options.npu)
+    if options.engine_python and not options.deep:
+        raise UsageError("--engine-python is for --deep: give both")
+    if options.numerics and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
+        raise UsageError("--numerics asks a running server: --until is endpoint or probe")
+    if options.deep and (options.url or Stage(options.until) is Stage.REPO):
+        raise UsageError("--deep is about the launch command: it needs a repository and --until plan or later")
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo or Path(),
@@ -173,53 +192,6 @@ def requested(options: argparse.Namespace) -> Request:
         unconfined=options.unconfined or os.environ.get(CONSENT_VARIABLE, "").lower() in {"1", "true", "yes"},
         probe=settings_of(asked, ProbeSettings(url="", family="", full=asked.reference is None)),
     )
-
-
-def _refuse_contradictions(options: argparse.Namespace) -> None:
-    """Refuse options that need each other or exclude each other; the first mistake is reported."""
-    until = Stage(options.until)
-    asks_a_server = until in {Stage.ENDPOINT, Stage.PROBE}
-    weights_judged = not options.url and _reaches(options.until, Stage.WEIGHTS)
-    enough = " (what deploy.sh reads there is enough for --until plan, such as config.json)"
-    mistakes: tuple[tuple[bool, str], ...] = (
-        (
-            options.weights is None and not (options.url or _stand_in(options) or until is Stage.REPO),
-            (
-                "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH"
-                f"{enough if until is Stage.PLAN else ''}; without it, --until repo"
-            ),
-        ),
-        (
-            options.url and not asks_a_server,
-            "--url looks at a running server only: --until is endpoint or probe",
-        ),
-        (
-            options.task and not weights_judged and options.task not in TASKS,
-            (
-                f"--task {options.task!r} is not one of {', '.join(TASKS)}{hint(options.task, TASKS)} "
-                "(--until weights judges another task code)"
-            ),
-        ),
-        (
-            options.engine_python and not options.deep,
-            "--engine-python is for --deep: give both",
-        ),
-        (
-            options.numerics and not asks_a_server,
-            "--numerics asks a running server: --until is endpoint or probe",
-        ),
-        (
-            options.deep and (options.url or until is Stage.REPO),
-            "--deep is about the launch command: it needs a repository and --until plan or later",
-        ),
-    )
-    for made, sentence in mistakes:
-        if made:
-            raise UsageError(sentence)
-
-
-def _reaches(until: str, stage: Stage) -> bool:
-    return STAGES.index(until) >= STAGES.index(stage.value)
 
 
 def one_family(npu: str) -> None:
