@@ -29,6 +29,7 @@ RENDERERS = (
     *("report/*.py", "fleet/page.py", "fleet/show.py", "fleet/findings.py", "fleet/looks.py", "fleet/pairs.py"),
     *("fleet/pair_records.py", "fleet/ray_pairs.py", "fleet/on_ray.py"),
     *(f"cli/{command}.py" for command in ("compare", "read", "doctor", "diagnose", "score")),
+    *(f"cli/options/{command}.py" for command in ("compare", "read", "doctor", "diagnose", "score")),
     *("service/watch.py", "service/timeline.py", "probe/statistics/records.py", "contract.py"),
 )
 SOURCES_WITHOUT_WORDS = ("sarif.py", "schema.py", "junit.py", "machine.py", "folder.py", "excerpts.py", "labels.py")

@@ -32,6 +32,8 @@ from healthcheck.wire.client import Exchange
 from tests.probe.conftest import recorded, rewritten
 from tests.support.repositories import GOOD_SCRIPT, repository
 
+pytestmark = pytest.mark.process
+
 LINES = (
     "ValueError: expected a number from 0 to 2, not 5",
     "KeyError: weights and tasks, for at most 30 s",
