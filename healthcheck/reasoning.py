@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 _NEXT_QUESTION = re.compile(
-    r"\n\s*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*)?\s*[:：]", re.IGNORECASE
+    r"\n[^\S\n]*(?:\*\*|#{1,4}\s*)?(?:Question|Problem|问题|题目|Q)\s*(?:\*\*\s*)?[:：]", re.IGNORECASE
 )
+"""White space is in one place of it alone: in time that grows with the text, whatever the text is."""
 
 
 def final_text(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
-from healthcheck.probe.aisbench.reading import Reading, read_task
+from healthcheck.probe.aisbench.reading import Reading, read_tasks
 from healthcheck.probe.aisbench.remarks import remarks
 from healthcheck.probe.aisbench.task import tasks_of
 from healthcheck.probe.statistics.correlation import clustering
@@ -24,7 +24,7 @@ _LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Lev
 def run(options: argparse.Namespace) -> int:
     """Read, recompute, print. 0 if figures could be recomputed, 3 if nothing in the report allows it."""
     output.refuse_unwritable(options.json)
-    readings = [read_task(task) for report in open_reports(options.report) for task in tasks_of(report)]
+    readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
     if not readings:
         raise UsageError(
             f"{options.report} has neither predictions nor results nor a summary that can be read; {EXPECTED}"

@@ -269,3 +269,24 @@ def test_an_answer_may_stand_first_and_a_part_of_an_expression_is_none(gold: str
         id="x", family="qa", tier="", question=CAPITALS if letters else "?", answer=gold, kind=kind, letters=letters
     )
     assert grade(problem, text).correct is right
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", [AnswerKind.NUMBER, AnswerKind.CHOICE, AnswerKind.PHRASE, AnswerKind.WORDS])
+@pytest.mark.parametrize("gap", ["\n", " ", "\t", "\n ", "\u3000", "# \n"])
+def test_a_long_gap_in_an_answer_costs_no_time(kind: AnswerKind, gap: str) -> None:
+    answer = "B" if kind is AnswerKind.CHOICE else "18"
+    question = "Which?\nA. one\nB. two" if kind is AnswerKind.CHOICE else "?"
+    problem = Problem(id="x", family="f", tier="", question=question, answer=answer, kind=kind, letters="AB")
+    for text in (f"The answer is {gap * 100_000}!x", f"It is{gap * 100_000}\nQuestion{gap * 100_000}"):
+        assert not grade(problem, text).correct
+    assert grade(problem, f"{gap * 100_000}{answer}").correct
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["1,", "1", "1.", "½", "1 m ", "-", "一", "one ", "$", "1/", "(", "or "])
+def test_a_right_answer_of_any_length_is_read_in_time(unit: str) -> None:
+    assert golds.kind_of(unit * 100_000) is AnswerKind.PHRASE
+    for text in (unit * 100_000, f"The answer is {unit * 100_000}"):
+        assert not grade(number_problem("18"), text).correct
+    assert grade(number_problem("18"), f"{unit * 100_000}\n#### 18").correct

@@ -7,6 +7,7 @@ named; sizes are those that decompression really gives, not those that a header 
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import stat
 import zipfile
@@ -14,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from healthcheck.errors import UsageError
 from healthcheck.files import Sparing
@@ -24,8 +26,14 @@ EXPECTED = (
 )
 MAX_FILES = 5_000
 MAX_ENTRIES = 100_000
-MAX_TOTAL_BYTES = 256 * 2**20
+MAX_TOTAL_BYTES = 64 * 2**20
 """GSM8K with five samples a problem is 34 MB."""
+MAX_LINES = 120_000
+"""MMLU with five samples a problem has 70,000 predictions."""
+MAX_DIRECTORY_BYTES = 4 * 2**20
+_CHUNK = 2**20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of other methods zipfile unpacks all that a few bytes hold, which may be gigabytes, before it gives any of it."""
 _READ = frozenset({".json", ".jsonl", ".csv", ".md", ".py", ".out", ".txt"})
 
 
@@ -58,7 +66,7 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         found = "it is neither a folder nor a file" if path.exists() else "there is nothing of that name"
         raise UsageError(f"{path}: {found}; {EXPECTED}")
     by_root: dict[str, dict[str, bytes]] = {}
-    passed_over, total = list[str](), 0
+    passed_over, total, lines = list[str](), 0, 0
     for name, data, why_not in entries:
         place = _place(name)
         if why_not or place is None:
@@ -67,10 +75,13 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
             continue
         root, below = place
         total += len(data)
+        lines += data.count(b"\n")
         files = by_root.setdefault(root, {})
         files[below] = data.removeprefix(codecs.BOM_UTF8)  # what editors put there
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
             raise UsageError(f"{path} holds more than {MAX_TOTAL_BYTES} bytes or {MAX_FILES} files: no such report")
+        if lines > MAX_LINES:
+            raise UsageError(f"{path} holds more than {MAX_LINES} lines: no such report")
     if not by_root:
         seen = f"; passed over: {'; '.join(passed_over[:3])}" if passed_over else ""
         raise UsageError(f"{path} has none of a report's folders ({', '.join(FOLDERS)}){seen}; {EXPECTED}")
@@ -127,7 +138,7 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     if not _begins_like_a_zip(path):
         raise UsageError(f"{path} is not a zip file; {EXPECTED}")
     try:
-        with Sparing(path, MAX_TOTAL_BYTES + 1) as file, zipfile.ZipFile(file) as archive:
+        with Sparing(path, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
                 raise UsageError(f"{path} has more than {MAX_ENTRIES} entries: no such report")
@@ -158,14 +169,16 @@ def _unsafe(entry: zipfile.ZipInfo) -> str:
         return "a path that climbs out"
     if stat.S_ISLNK(entry.external_attr >> 16):
         return "a link"
-    return "encrypted" if entry.flag_bits & 1 else ""
+    if entry.flag_bits & 1:
+        return "encrypted"
+    return "" if entry.compress_type in _METHODS else "not packed with deflate: unpack it, and name the folder"
 
 
 def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tuple[bytes, str]:
     """What an entry really holds; of a damaged one nothing."""
     try:
         with archive.open(entry) as file:
-            data = file.read(limit + 1)
+            data = _read(file, limit)
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -179,3 +192,11 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
     if len(data) > limit:
         raise UsageError(f"{archive.filename} unpacks to more than {MAX_TOTAL_BYTES} bytes: no such report")
     return data, ""
+
+
+def _read(file: IO[bytes], limit: int) -> bytes:
+    """What a file unpacks to, bit by bit, up to more than the limit."""
+    data = io.BytesIO()
+    while data.tell() <= limit and (chunk := file.read(_CHUNK)):
+        data.write(chunk)
+    return data.getvalue()

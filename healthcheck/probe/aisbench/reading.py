@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from healthcheck.errors import UsageError
 from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
 from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
 from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
@@ -17,7 +18,10 @@ from healthcheck.probe.statistics.metrics import HARD_THRESHOLD, hard
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import Scores, summarize, summarize_scores, summarize_votes
 
-MAX_SAMPLES = 2_000_000
+MAX_SAMPLES = 300_000
+"""Of all tasks of a report; those without a prediction are there too."""
+_MOST_COUNTED = 2_000_000
+"""Samples from which printed figures are computed again and again, to explain them."""
 _PRINTED = re.compile(r"\d{1,3}\.\d\d")
 _WHOLE = re.compile(r"-?\d{1,30}")
 _LARGER_BANKS = 2_000
@@ -89,6 +93,20 @@ Rule = Callable[[Answered], tuple[str, float]]
 _MISSING = Graded(answered=None, score=0.0, client_read=NO_ANSWER, kit=Grade())
 
 
+def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
+    """Recompute the tasks of a report.
+
+    Raises:
+        UsageError: they have more samples than any report.
+    """
+    tasks = tuple(tasks)
+    samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
+    if samples > MAX_SAMPLES:
+        raise UsageError(f"the largest number (id) of a problem and the samples of each make {samples} samples; "
+                         f"a report has at most {MAX_SAMPLES}")  # fmt: skip
+    return tuple(map(read_task, tasks))
+
+
 def read_task(task: ClientTask) -> Reading:
     """Recompute a task. Where its predictions are missing or of an unknown kind, its dumped details are used."""
     rule = _rule(task)
@@ -127,13 +145,10 @@ def read_task(task: ClientTask) -> Reading:
 
 def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
     """The N × n samples. AISBench takes the first n of a problem, and fills up with empty ones."""
+    problems, repeats = _size(task)
     by_problem: defaultdict[int, list[Answered]] = defaultdict(list)
     for answer in task.answered:
         by_problem[answer.id].append(answer)
-    repeats = task.repeats or min(MAX_REPEATS, max(map(len, by_problem.values()), default=0))
-    problems = max((*by_problem, *(request.id for request in task.failed)), default=-1) + 1
-    if not by_problem or not 0 < problems * repeats <= MAX_SAMPLES:
-        return ()
     questions = {answer.id: _problem(answer) for answer in {answer.id: answer for answer in task.answered}.values()}
     rows = []
     for problem in range(problems):
@@ -141,6 +156,15 @@ def _grid(task: ClientTask, rule: Rule) -> tuple[tuple[Graded, ...], ...]:
         known += [None] * (repeats - len(known))
         rows.append(tuple(_graded(answer, questions.get(problem), rule) for answer in known))
     return tuple(rows)
+
+
+def _size(task: ClientTask) -> tuple[int, int]:
+    """How many problems there are, and samples of each; none where nothing was answered."""
+    if not task.answered:
+        return 0, 0
+    answers = Counter(answer.id for answer in task.answered)
+    repeats = task.repeats or min(MAX_REPEATS, max(answers.values()))
+    return max((*answers, *(request.id for request in task.failed))) + 1, repeats
 
 
 def _graded(answer: Answered | None, problem: Problem | None, rule: Rule) -> Graded:
@@ -196,12 +220,15 @@ def _implied(task: ClientTask, scores: Scores) -> int | None:
     if not wanted.keys() & own.keys():
         return 0
     average = next(iter(own))
-    right, repeats = sum(map(sum, scores)), len(scores[0])
+    right, repeats, counted = sum(map(sum, scores)), len(scores[0]), 0
     for more in range(_LARGER_BANKS):
         problems = len(scores) + more
         rough = 100 * right / (problems * repeats)
         if abs(rough - float(wanted.get(average, rough))) > 0.011:
             continue
+        counted += problems * repeats
+        if counted > _MOST_COUNTED:
+            break
         larger = (*scores, *((0.0,) * repeats,) * more)
         figures = printed(client_results(hard(larger), larger))
         if all(wanted.get(name, figure) == figure for name, figure in figures.items()):

@@ -167,8 +167,8 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
 
 
 def _texts(reading: Reading) -> Iterator[Finding]:
-    texts = [s.answered.text for s in reading.samples if s.answered]
-    empty = sum(not text.strip() for text in texts)
+    texts = [s.answered for s in reading.samples if s.answered]
+    empty = sum(not answer.text.strip() for answer in texts)
     if empty:
         yield warn(
             expected="a text from every answered request",
@@ -177,18 +177,19 @@ def _texts(reading: Reading) -> Iterator[Finding]:
             fix="look into the server's log; check the chat template and the end-of-text token",
         )
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    broken = Counter(_LOOKS[flag] for text in looked_at for flag in flags(text) if flag in _LOOKS)
+    broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
     if broken:
         yield warn(
             expected="text that a person could have written",
             seen="; ".join(f"{count} of {len(looked_at)} answers {name}" for name, count in broken.most_common()),
             fix="this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try",
         )
-    doubled = [text for text in texts if _starts_twice(text)]
+    doubled = [answer for answer in texts if _starts_twice(answer.text)]
     if doubled:
+        start = doubled[0].text[:60]
         yield warn(
             expected="one answer in each prediction",
-            seen=f"{len(doubled)} predictions begin twice ({doubled[0][:60]!r}): AISBench keeps what came before a "
+            seen=f"{len(doubled)} predictions begin twice ({start!r}): AISBench keeps what came before a "
             "broken connection and adds the second try to it",
             fix="find out why the server broke the connection",
         )
@@ -234,7 +235,7 @@ def _ungraded(reading: Reading) -> Finding:
 
 def _repeats(reading: Reading) -> Iterator[Finding]:
     n = reading.repeats
-    rows = [[s.answered.text for s in row if s.answered] for row in reading.grid]
+    rows = [[s.answered.utf8 for s in row if s.answered] for row in reading.grid]
     rows = [row for row in rows if len(row) > 1]
     if n < 2 or not rows:
         return

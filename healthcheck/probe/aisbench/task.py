@@ -6,21 +6,28 @@ Read defensively: a damaged line is counted and passed over; a folder that is mi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from healthcheck import json_text
+from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.probe.aisbench import lines
 from healthcheck.probe.aisbench.archive import ReportFiles
 from healthcheck.probe.aisbench.config_text import parse
+from healthcheck.probe.aisbench.lines import Record
 from healthcheck.probe.aisbench.textvqa import Reference
 from healthcheck.records import JsonValue
 
-MAX_ID = 100_000
 MAX_REPEATS = 128
 """The service uses 5."""
 MAX_REFERENCES = 100
+MAX_GOLDS_BYTES = 16 * 2**20
+"""TextVQA's, with the answers of ten persons to each of 5,000 questions, are a fifth of it."""
+MAX_RESULTS_BYTES = 16 * 2**20
+MAX_SUMMARY_BYTES = 2**20
+MAX_TASKS = 500
 _RUNS = re.compile(r"(?:(?:avg|pass|cons)@|.* \()(\d{1,4})(?: runs average\))?")
 _SUMMARY = re.compile(r"summary/summary_.*\.(?:csv|md|txt)")
 _FAILED = "_failed"
@@ -37,9 +44,14 @@ class Answered:
     """
 
     id: int
-    text: str
+    utf8: bytes
     gold: str
     references: tuple[Reference, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text; as a str, one rare character may make it four times as long."""
+        return self.utf8.decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,45 +147,56 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     newest, summaries = _newest_summary(report)
     printed = _printed(newest)
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
-    return tuple(_task(report, model, dataset, printed, summaries) for model, dataset in sorted(pairs))
+    if len(pairs) > MAX_TASKS:
+        raise UsageError(
+            f"{len(pairs)} data sets and models in one report: more than {MAX_TASKS} is no such report"
+        )
+    told = _Told(
+        printed=printed,
+        summaries=summaries,
+        config=_newest_config(report),
+        attempted={model: _attempted(report, model) for model in {model for model, _ in pairs}},
+    )
+    return tuple(_task(report, model, dataset, told) for model, dataset in sorted(pairs))
 
 
-def _task(
-    report: ReportFiles,
-    model: str,
-    dataset: str,
-    printed: Mapping[tuple[str, str], tuple[str, dict[str, str]]],
-    summaries: int,
-) -> ClientTask:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What a report says about all of its tasks together; `attempted` by model."""
+
+    printed: Mapping[tuple[str, str], tuple[str, dict[str, str]]]
+    summaries: int
+    config: Mapping[str, JsonValue]
+    attempted: Mapping[str, list[Record]]
+
+
+def _task(report: ReportFiles, model: str, dataset: str, told: _Told) -> ClientTask:
     base = f"{model}/{dataset}"
-    lines = next((f for s in ("jsonl", "json") if (f := report.files.get(f"predictions/{base}.{s}"))), b"")
-    records, damaged = _records(lines)
-    failed, _ = _records(report.files.get(f"predictions/{base}{_FAILED}.jsonl", b""))
-    attempted = _attempted(report, model, dataset)
-    if not lines:
-        records = [record for record in attempted if record.get("success") is True]
-    written = report.files.get(f"results/{base}.json")
-    results, details = _results(written)
-    torn = () if results is not None or not written else (f"'results/{base}.json': no whole JSON object",)
-    version, figures = printed.get((model, dataset), ("", {}))
-    unanswered = [record for record in attempted if record.get("success") is False]
-    successes = [record for record in records if record.get("success") is not False]
+    written = next((f for s in ("jsonl", "json") if (f := report.files.get(f"predictions/{base}.{s}"))), b"")
+    records, damaged = lines.read(written)
+    failed, _ = lines.read(report.files.get(f"predictions/{base}{_FAILED}.jsonl", b""))
+    attempted = [record for record in told.attempted[model] if record.dataset in (None, dataset)]
+    if not written:
+        records = [record for record in attempted if record.success]
+    graded = report.files.get(f"results/{base}.json", b"")
+    results, details = _results(graded[: MAX_RESULTS_BYTES + 1])
+    torn = () if results is not None or not graded else (f"'results/{base}.json': no whole JSON object",)
+    version, figures = told.printed.get((model, dataset), ("", {}))
+    unanswered = [record for record in attempted if record.success is False]
+    successes = [record for record in records if record.success is not False]
     once = _once(successes)
     return ClientTask(
         root=report.root,
         model=model,
         dataset=dataset,
         answered=_answered(once),
-        failed=tuple(
-            FailedRequest(id=_id(record), error=str(record.get("error_info") or "no reason given"))
-            for record in (failed or unanswered)
-        ),
+        failed=tuple(FailedRequest(id=record.id, error=record.error) for record in (failed or unanswered)),
         results=results,
         details=details,
         printed=figures,
         version=version,
-        summaries=summaries,
-        config=_newest_config(report),
+        summaries=told.summaries,
+        config=told.config,
         damaged_lines=damaged,
         doubled_lines=len(successes) - len(once),
         missing_folders=tuple(
@@ -185,81 +208,39 @@ def _task(
     )
 
 
-def _attempted(report: ReportFiles, model: str, dataset: str) -> list[dict[str, JsonValue]]:
+def _attempted(report: ReportFiles, model: str) -> list[Record]:
     """What AISBench kept of every request while it ran, failed ones included; it stays where any failed."""
     folder = f"predictions/{model}/{_UNFINISHED}/"
-    records, _ = _records(b"".join(data for name, data in report.files.items() if name.startswith(folder)))
-    return [record for record in records if record.get("data_abbr", dataset) == dataset]
+    files = (data for name, data in report.files.items() if name.startswith(folder))
+    return [record for data in files for record in lines.read(data)[0]]
 
 
-def _records(data: bytes) -> tuple[list[dict[str, JsonValue]], int]:
-    """The objects of JSON lines, or of one JSON document; and how many lines were unreadable."""
-    records, damaged = list[dict[str, JsonValue]](), 0
-    for line in data.splitlines():
-        try:
-            value = json_text.load(line) if line.strip() else {}
-        except JsonError:
-            damaged += 1
-            continue
-        if isinstance(value, dict) and _is_record(value):
-            records.append(value)
-        elif line.strip():
-            damaged += 1
-    if damaged and not records:
-        whole = list(_document(data))
-        return (whole, 0) if whole else (records, damaged)
-    return records, damaged
-
-
-def _document(data: bytes) -> Iterator[dict[str, JsonValue]]:
-    """The records of a single JSON document: a list, or an object of them by number."""
-    try:
-        value = json_text.load(data)
-    except JsonError:
-        return
-    many = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-    for place, record in enumerate(many):
-        if isinstance(record, dict):
-            numbered = {"id": place, **record}
-            if _is_record(numbered):
-                yield numbered
-
-
-def _is_record(value: dict[str, JsonValue]) -> bool:
-    number = value.get("id")
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < MAX_ID
-
-
-def _id(record: Mapping[str, JsonValue]) -> int:
-    number = record["id"]
-    assert isinstance(number, int)
-    return number
-
-
-def _once(records: list[dict[str, JsonValue]]) -> list[dict[str, JsonValue]]:
+def _once(records: list[Record]) -> list[Record]:
     """Without the lines that are there already."""
-    seen, kept = set[str](), list[dict[str, JsonValue]]()
+    seen, kept = set[str](), list[Record]()
     for record in records:
-        uuid = record.get("uuid")
-        if not isinstance(uuid, str):
+        if record.uuid is None or record.uuid not in seen:
             kept.append(record)
-        elif uuid not in seen:
-            seen.add(uuid)
-            kept.append(record)
+            seen.add(record.uuid or "")
     return kept
 
 
-def _answered(records: list[dict[str, JsonValue]]) -> tuple[Answered, ...]:
-    golds = {_id(record): record["gold"] for record in records if record.get("gold")}
+def _answered(records: list[Record]) -> tuple[Answered, ...]:
+    of_problem = {record.id: record.gold for record in records if record.gold}
+    given = [record.gold or of_problem.get(record.id, b"") for record in records]
+    golds = _golds(set(given))
     return tuple(
-        Answered(
-            id=_id(record),
-            text=text if isinstance(text := record.get("prediction"), str) else "",
-            gold=gold if isinstance(gold := record.get("gold") or golds.get(_id(record)), str) else "",
-            references=_references(gold),
-        )
-        for record in records
+        Answered(id=record.id, utf8=record.utf8, gold=golds[gold][0], references=golds[gold][1])
+        for record, gold in zip(records, given, strict=True)
     )
+
+
+def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]]:
+    """Of right answers as they are written the text, or several persons' answers; once for all samples."""
+    if sum(map(len, written)) > MAX_GOLDS_BYTES:
+        raise UsageError(f"the right answers (gold) of the predictions have more than {MAX_GOLDS_BYTES} bytes")
+    values = {gold: json_text.load(gold) if gold else "" for gold in written}
+    return {gold: (value if isinstance(value, str) else "", _references(value)) for gold, value in values.items()}
 
 
 def _references(gold: JsonValue) -> tuple[Reference, ...]:
@@ -275,9 +256,9 @@ def _references(gold: JsonValue) -> tuple[Reference, ...]:
     )
 
 
-def _results(data: bytes | None) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:
+def _results(data: bytes) -> tuple[dict[str, float] | None, tuple[tuple[int, ...], ...] | None]:
     try:
-        value = json_text.load(data) if data else None
+        value = json_text.load_few(data, object, lines.MAX_VALUES)
     except JsonError:
         return None, None
     if not isinstance(value, dict):
@@ -306,7 +287,7 @@ def _newest_summary(report: ReportFiles) -> tuple[str, int]:
     for suffix in ("csv", "md", "txt"):
         data = report.files.get(f"summary/{stems[-1]}.{suffix}")
         if data:
-            return data.decode("utf-8", "replace"), len(stems)
+            return data[:MAX_SUMMARY_BYTES].decode("utf-8", "replace"), len(stems)
     return "", len(stems)
 
 

@@ -6,7 +6,7 @@ import itertools
 import re
 
 from healthcheck.probe.grading.extract import Found
-from healthcheck.probe.grading.numbers import MAX_CHARS, normalise
+from healthcheck.probe.grading.numbers import normalise
 from healthcheck.probe.grading.statements import Statement, statements
 
 _LETTER = re.compile(r"(?<![A-Za-z0-9'’])[(\[]?([A-J])[)\]]?(?![A-Za-z0-9'’])")
@@ -47,7 +47,6 @@ def choice(answer: str, letters: str, options: dict[str, str]) -> Found | None:
         letters: those to choose from.
         options: the text of each letter, in small letters, where they are known.
     """
-    answer = answer[-MAX_CHARS:]
     stated = statements(answer)
     for statement in stated.marked:
         named = _stated(statement, letters, options)

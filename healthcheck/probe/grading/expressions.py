@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from healthcheck.probe.grading import judge
 from healthcheck.probe.grading.extract import Found
 from healthcheck.probe.grading.judge import Verdict
-from healthcheck.probe.grading.numbers import MAX_CHARS, Number, in_digits, normalise
+from healthcheck.probe.grading.numbers import Number, in_digits, normalise
 from healthcheck.probe.grading.statements import statements
 
 _SIGNS = {
@@ -52,7 +52,7 @@ def judged(answer: str, gold: str) -> tuple[Found | None, bool, str]:
     Raises:
         UsageError: math-verify is needed and not installed.
     """
-    stated = statements(answer[-MAX_CHARS:])
+    stated = statements(answer)
     for statement in stated.marked:
         if candidate := _candidate(statement.text, gold):
             right, by = equal(candidate, gold)

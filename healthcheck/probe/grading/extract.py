@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck.probe.grading.numbers import MAX_CHARS, Number, normalise
+from healthcheck.probe.grading.numbers import Number, normalise
 from healthcheck.probe.grading.quantities import quantities
 from healthcheck.probe.grading.statements import statements
 
@@ -41,6 +41,9 @@ _DATE = re.compile(
 _SENTENCE_END = re.compile(r"\n|[。！？!?]|\.(?=\s)")
 _QUESTION = re.compile(r"[?？]\s*$")
 _BOLD = re.compile(r"\*\*([^*\n]{1,60})\*\*")
+_DIGITS = re.compile(r"\d+")
+MOST_NUMBERS = 200
+"""From the end of a text whose last one is wanted: reading each takes its time."""
 _BOLD_NUMBER = re.compile(r"\s*[-−$€£¥(]*\s*\d[\d,.]*(?:/\d+)?\s*(?:%|[^\d\s.:：]|\s[^\d.]|$)")
 _REMARK = re.compile(r"[(（][^()（）]*[A-Za-z\u4e00-\u9fff]{2}[^()（）]*[)）]|\[\d{1,2}\]")
 _VARIABLE = re.compile(r"\s?[a-z]\b(?!['’])(?=\s*[-+*/^=)]|\s*$)")
@@ -68,7 +71,6 @@ class Found:
 
 def number(answer: str) -> Found | None:
     """The final number of an answer (of `reasoning.final_text`), None if there is none, or more than one."""
-    answer = answer[-MAX_CHARS:]
     stated = statements(answer)
     whole = not stated.taken_back
     for statement in stated.marked:
@@ -167,8 +169,11 @@ def _bold(answer: str) -> Iterator[Number | Unclear | None]:
 
 def _last(answer: str) -> Iterator[Number | Unclear | None]:
     text = _DENIED.sub(" ", normalise(answer))
-    text = changed if quantities(changed := _START.sub(" ", text)) else text
-    for candidate in (_REMARK.sub(" ", text), text):
+    places = [0, *(digits.start() for digits in _DIGITS.finditer(text))][-MOST_NUMBERS:]
+    text = text[places[0] :]
+    changed = _START.sub(" ", text)
+    text = changed if changed != text and quantities(changed) else text
+    for candidate in dict.fromkeys((_REMARK.sub(" ", text), text)):
         found = quantities(candidate)
         ends = [match.end() for match in _SENTENCE_END.finditer(candidate, 0, found[-1].start)] if found else []
         sentence = candidate[ends[-1] if ends else 0 :]

@@ -8,6 +8,7 @@ from healthcheck.probe.grading.numbers import normalise
 from healthcheck.probe.grading.quantities import quantities, unit_end
 from healthcheck.probe.problems import AnswerKind
 
+MAX_CHARS = 2000
 _BEFORE = re.compile(r"\s*(?:[A-Za-z]\s*=\s*)?\$?\s*")
 _AFTER = re.compile(
     r"\s*(?:°\s*[CF]?|\$)?(?:\s+(?:[a-z]{1,20}|USD|RMB|CNY|EUR|GBP|JPY|K?N|[kM]?(?:W|V|Hz|Pa|B|J)|°?[CFK])(?:\^?[23])?){0,3}"
@@ -29,7 +30,9 @@ _OPERATION = re.compile(
 
 
 def kind_of(gold: str) -> AnswerKind:
-    """How an answer that is expected is graded: by value, as an expression, or in words."""
+    """How an answer that is expected is graded: by value, as an expression, or in words, as a long text is."""
+    if len(gold) > MAX_CHARS:
+        return AnswerKind.PHRASE
     if _is_number(gold):
         return AnswerKind.NUMBER
     return AnswerKind.EXPRESSION if _is_expression(gold) else AnswerKind.PHRASE

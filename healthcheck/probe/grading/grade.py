@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from healthcheck.probe.grading import choices, expressions, extract, phrases, replies
-from healthcheck.probe.grading.numbers import Number, normalise
+from healthcheck.probe.grading.numbers import Number, bounded, normalise
 from healthcheck.probe.grading.quantities import quantities
 from healthcheck.probe.grading.statements import STRICT_TIERS, whole_part
 from healthcheck.probe.problems import AnswerKind, Problem
@@ -49,7 +49,7 @@ def grade(problem: Problem, text: str, *, finish_reason: str = "") -> Grade:
     Raises:
         UsageError: the problem asks for an expression, and what judges those is not installed.
     """
-    answer = final_text(text)
+    answer = bounded(final_text(text))
     cut = finish_reason == "length"
     if not (whole_part(answer) if cut else answer):
         return Grade()

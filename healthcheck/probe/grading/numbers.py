@@ -15,6 +15,7 @@ from healthcheck.probe.grading import words
 
 MAX_CHARS = 20_000
 """The most characters that are read, from the end of an answer: an endless loop of digits costs no time."""
+_GAP = re.compile(r"\s{33,}")
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS = dict.fromkeys(map(ord, "−﹣‐‑‒–"), "-")
@@ -89,6 +90,11 @@ class Number:
         return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
+def bounded(text: str) -> str:
+    """The end of an answer, as much of it as any pattern sees, without the long gaps that many read repeatedly."""
+    return _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", text[-MAX_CHARS:])
+
+
 def normalise(text: str) -> str:
     """Full-width characters, dashes, vulgar fractions, LaTeX and Markdown brought to one plain form."""
     text = text if text.isascii() else text.translate(_TABLE)
@@ -142,7 +148,7 @@ def spelled(text: str) -> tuple[Number, ...]:
 
 def read(text: str) -> Number | None:
     """The one number that a short text states; of an equation the last, else the first."""
-    text = normalise(text[-MAX_CHARS:])
+    text = normalise(bounded(text))
     found = in_digits(text) or spelled(text)
     if not found:
         return None
@@ -167,8 +173,9 @@ def _read(text: str, match: re.Match[str]) -> Number | None:
         value = -value
     elif match["sign"]:
         start += len(match["sign"])
-    readings = [value * _scale(match)]
-    if _scale(match) == _SCALES["dozen"]:  # "3 dozen" also answers "how many dozen?"
+    scale = _scale(match)
+    readings = [value if scale == 1 else value * scale]
+    if scale == _SCALES["dozen"]:  # "3 dozen" also answers "how many dozen?"
         readings.append(value)
     if match["percent"]:
         readings.append(readings[0] / 100)
@@ -181,7 +188,10 @@ def _magnitude(match: re.Match[str]) -> Fraction | None:
             return int(match["whole"]) + Fraction(int(match["top"]), int(match["bottom"]))
         if match["numerator"]:
             return Fraction(int(match["numerator"]), int(match["denominator"]))
-        value = Fraction(re.sub("[., ']" if match["points"] else "[, ']", "", match["points"] or match["plain"]))
+        plain = match["points"] or match["plain"]
+        value = Fraction(
+            int(plain) if plain.isdecimal() else re.sub("[., ']" if match["points"] else "[, ']", "", plain)
+        )
     except (ZeroDivisionError, ValueError):
         return None
     power = match["power"]

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from healthcheck.probe.grading.extract import Found
-from healthcheck.probe.grading.numbers import MAX_CHARS, normalise
+from healthcheck.probe.grading.numbers import normalise
 from healthcheck.probe.grading.statements import Statement, statements
 
 _AROUND = " \t\n\"'“”‘’`*_$.。!！,，;；:：?？()（）[]{}<>「」『』、"
@@ -55,7 +55,7 @@ def said(answer: str, expected: str) -> Found | None:
     where paris is expected, and so of the sentence "The capital of France is Paris."
     """
     wanted = same(expected)
-    stated = statements(answer[-MAX_CHARS:])
+    stated = statements(answer)
     for statement in stated.marked:
         if statement.tier == "correction" and not _is_name(statement.text):
             continue

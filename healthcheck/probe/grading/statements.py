@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from healthcheck.probe.grading.numbers import MAX_CHARS
-
 STRICT_TIERS = ("boxed", "hashes", "cue")
 MOST_MARKS = 20
 MAX_CLAUSE_CHARS = 1000
@@ -89,7 +87,7 @@ class Statements:
 
 def statements(answer: str) -> Statements:
     """The marked results of an answer (of `reasoning.final_text`), the last correction first."""
-    answer = _plain(answer[-MAX_CHARS:])
+    answer = _plain(answer)
     segments = _segments(answer)
     marked: list[Statement] = []
     for number in range(len(segments) - 1, -1, -1):
