@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter
 
-from healthcheck.quoting import Hidden, unmarked
+from healthcheck.quoting import Hidden, any_of, unmarked
 
 PLURAL = "s"
 """The name of the place of an English ending or verb ("s", "is"), which a translation leaves out."""
@@ -132,20 +132,23 @@ class Phrases:
         own = {each.pieces[0].partition(": ") for each in phrases}
         self._labels = self._whole.keys() - {label for label, colon, _ in own if colon}
         self._quotes = frozenset[str]()
+        self._any_quote = any_of(())
 
     def beside(self, quotes: Iterable[str]) -> Phrases:
         """The same phrases for texts in which these are quoted."""
-        if not self._catalogue:
+        together = self._quotes.union(quotes)
+        if not self._catalogue or together == self._quotes:
             return self
         other = copy.copy(self)
-        other._quotes = self._quotes | frozenset(quotes)  # noqa: SLF001 - its own class
+        other._quotes = together  # noqa: SLF001 - its own class
+        other._any_quote = any_of(other._quotes)  # noqa: SLF001
         return other
 
     def say(self, text: str) -> str:
         """The text in the other language, as far as the catalogue knows it; what is quoted, as it is."""
         if not self._catalogue or len(text) > MOST_CHARACTERS:
             return unmarked(text)
-        hidden = Hidden(text, self._quotes)
+        hidden = Hidden(text, self._any_quote)
         return hidden.shown(self._say(hidden.text, _DEEPEST))
 
     def labelled(self, label: str, text: str) -> str:

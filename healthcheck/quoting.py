@@ -35,6 +35,12 @@ def quotes_in(*texts: str) -> frozenset[str]:
     )
 
 
+def any_of(quotes: Iterable[str]) -> re.Pattern[str]:
+    """Finds each of them that has several words: a single one may be a word of the kit elsewhere."""
+    known = sorted(filter(_SEVERAL_WORDS.search, quotes), key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)" if known else r"(?!)")
+
+
 class Hidden:
     """A text with a character in place of each quote.
 
@@ -42,15 +48,11 @@ class Hidden:
         text: with the characters.
     """
 
-    def __init__(self, text: str, quotes: Iterable[str]) -> None:
-        """The marked parts are hidden, and each of the `quotes` that has several words, wherever it stands."""
+    def __init__(self, text: str, quotes: re.Pattern[str]) -> None:
+        """What is marked is hidden, and what the pattern finds."""
         self._quotes: dict[str, str] = {}
         self._free = (chr(number) for number in _HIDDEN if chr(number) not in text)
-        text = _MARKED.sub(self._hide, text)
-        known = sorted(filter(_SEVERAL_WORDS.search, quotes), key=len, reverse=True)
-        self.text = (
-            re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", self._hide, text) if known else text
-        )
+        self.text = quotes.sub(self._hide, _MARKED.sub(self._hide, text))
 
     def _hide(self, found: re.Match[str]) -> str:
         character = next(self._free)
