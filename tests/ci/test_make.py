@@ -113,7 +113,7 @@ def test_steady(): assert noted("P") == 1
 """
 
 
-def tested(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_tests(clone: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "scripts/run_tests.py", "-p", "no:xdist", "tests"]
     environment = {name: value for name, value in os.environ.items() if name != "SECOND_TRY"} | variables
     return subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=False)
@@ -134,7 +134,7 @@ def test_one_failure_gets_a_second_try_when_it_is_asked_for(
     (clone / "tests").mkdir()
     (clone / "tests/test_flaky.py").write_text(FLAKY.format(fails=fails))
     (clone / "pyproject.toml").unlink()
-    done = tested(clone, **variables)
+    done = run_tests(clone, **variables)
     assert done.returncode == status, done.stdout + done.stderr
     assert (clone / "tries").read_text() == tries
 
@@ -145,7 +145,7 @@ def test_a_second_test_that_needs_a_second_try_is_a_failure_and_each_is_named(cl
     for number, status in enumerate((0, 1)):
         (clone / "tests/test_flaky.py").write_text(FLAKY.format(fails=1).replace("flaky", f"flaky_{number}"))
         (clone / "tries").unlink(missing_ok=True)
-        assert tested(clone, SECOND_TRY="1").returncode == status
+        assert run_tests(clone, SECOND_TRY="1").returncode == status
     command = [sys.executable, "scripts/run_tests.py", "--tried-again"]
     said = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=True).stdout
     assert said == "needed a second try, find out why: tests/test_flaky.py::test_flaky_0\n"
