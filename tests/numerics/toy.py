@@ -15,6 +15,7 @@ import select
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Toy:
     vocabulary: str = ""
     context: int = 512
     begins_s: float = 0.004
-    draw: random.Random = field(default_factory=lambda: random.Random(1))
+    asked: Counter[tuple[int, ...]] = field(default_factory=Counter)
     short: int = 0
     long: int = 0
     cache: set[tuple[str, int]] = field(default_factory=set)
@@ -61,10 +62,10 @@ class Toy:
             self.scale * 8 * digest[word % 64] / 255 * (1 + (word * 7 + digest[0]) % 5) / 5 for word in range(WORDS)
         ]
 
-    def broken(self, ids: Sequence[int], salt: str, decoded: int, beside: int) -> bool:
+    def broken(self, ids: Sequence[int], salt: str, decoded: int, beside: int, draw: random.Random) -> bool:
         match self.fault:
             case "repeat":
-                return self.draw.random() < 0.5
+                return draw.random() < 0.5
             case "batch":
                 return beside == 3
             case "prefix":
@@ -86,6 +87,8 @@ class Toy:
         with self.lock:
             self.short += tokens <= 24
             self.long += tokens > 24  # such a request may have been left by its client
+            draw = random.Random(repr((ids, self.asked[tuple(ids)])))  # whichever request comes first
+            self.asked[tuple(ids)] += 1
         time.sleep(self.begins_s)
         beside = self.short
         try:
@@ -93,14 +96,14 @@ class Toy:
                 if tokens > 24 and gone():
                     break
                 logits = self.logits(ids)
-                if self.broken(ids, salt, decoded, beside):
+                if self.broken(ids, salt, decoded, beside, draw):
                     logits = logits[::-1]
                 total = math.log(sum(map(math.exp, logits)))
-                noisy = [value - total + self.draw.gauss(0, self.noise) for value in logits]
+                noisy = [value - total + draw.gauss(0, self.noise) for value in logits]
                 if self.fault == "uniform":
                     noisy = [-math.log(WORDS)] * WORDS
                 elif self.fault == "flat":
-                    noisy = [self.draw.gauss(-math.log(WORDS), 0.001) for _ in noisy]
+                    noisy = [draw.gauss(-math.log(WORDS), 0.001) for _ in noisy]
                 elif self.fault == "made-up":
                     order = sorted(range(WORDS), key=noisy.__getitem__, reverse=True)
                     noisy = [-0.5 - order.index(word) for word in range(WORDS)]
