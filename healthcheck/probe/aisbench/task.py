@@ -148,9 +148,7 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     printed = _printed(newest)
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
     if len(pairs) > MAX_TASKS:
-        raise UsageError(
-            f"{len(pairs)} data sets and models in one report: more than {MAX_TASKS} is no such report"
-        )
+        raise UsageError(f"{len(pairs)} data sets and models in one report; it has at most {MAX_TASKS}")
     told = _Told(
         printed=printed,
         summaries=summaries,
