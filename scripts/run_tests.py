@@ -23,7 +23,9 @@ TESTS_FAILED = 1
 
 
 def pytest(*options: str) -> int:
-    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
+    """The status of a run, whose processes compile a module once and not each for itself."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False, env=environment).returncode
 
 
 def tried_again() -> list[str]:
