@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck import cli
-from tests.cli.test_habits import ran
+from tests.support.commands import ran
 
 pytestmark = pytest.mark.process
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from tests.cli.test_habits import ROOT, WEIGHTS, ran, verify
+from tests.cli.test_habits import ROOT, WEIGHTS, verify
+from tests.support.commands import started
 
 
 @pytest.mark.process
@@ -88,6 +89,6 @@ def test_what_may_not_be_looked_at_is_no_failure_of_the_kit(
 
 @pytest.mark.process
 def test_python_without_docstrings_is_refused() -> None:
-    done = ran("explain", "plan/port", PYTHONOPTIMIZE="2")
+    done = started("explain", "plan/port", PYTHONOPTIMIZE="2")
     assert (done.returncode, done.stdout) == (2, "")
     assert "-OO" in done.stderr

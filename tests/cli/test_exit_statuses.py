@@ -15,7 +15,7 @@ import pytest
 from healthcheck import cli
 from healthcheck.cli import main
 from tests.cli.test_full_disk import ran_into_a_full_disk
-from tests.cli.test_habits import ran
+from tests.support.commands import ran
 from tests.support.template import template_in
 
 LISTED = {*cli.COMMANDS} - {"verify", "fleet", "probe", "numerics", "runner"}
@@ -72,7 +72,6 @@ def test_the_help_names_every_status_and_no_other(
     assert {*tried, 4} == documented(command, capsys)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("command", sorted(LISTED))
 def test_the_kits_own_failure(command: str) -> None:
     assert ran_into_a_full_disk(command, "--help")[0] == 4

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ import pytest
 from healthcheck.errors import KitFailure
 from healthcheck.files import write_atomically
 from healthcheck.report import folder
-from tests.cli.test_habits import ROOT, ran, verify
+from tests.cli.test_habits import ROOT, verify
+from tests.support.commands import ran
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 FULL = "/dev/full"
@@ -28,8 +30,8 @@ pytestmark = pytest.mark.skipif(not Path(FULL).exists(), reason=f"needs {FULL}")
 NO_SPACE = "No space left on device"
 
 
-def ran_into(stdout: int, *words: str, **variables: str) -> tuple[int, str]:
-    """The exit status and what was said on standard error, with standard output to this file."""
+def started_into(stdout: int, *words: str, **variables: str) -> tuple[int, str]:
+    """As a process of its own: the exit status and what was said on standard error."""
     done = subprocess.run(
         [sys.executable, "-m", "healthcheck", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
@@ -41,28 +43,53 @@ def ran_into(stdout: int, *words: str, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def ran_into_a_full_disk(*words: str) -> tuple[int, str]:
+def ran_into(stdout: int, *words: str, **variables: str) -> tuple[int, str]:
+    """The same in this process."""
+    done = ran(*words, stdout=stdout, **variables)
+    return done.returncode, done.stderr
+
+
+Into = Callable[..., tuple[int, str]]
+
+
+def ran_into_a_full_disk(*words: str, into: Into = ran_into) -> tuple[int, str]:
     full = os.open(FULL, os.O_WRONLY)
     try:
-        return ran_into(full, *words)
+        return into(full, *words)
     finally:
         os.close(full)
 
 
-def ran_for_nobody(*words: str, **variables: str) -> tuple[int, str]:
+def ran_for_nobody(*words: str, into: Into = ran_into, **variables: str) -> tuple[int, str]:
     """With a standard output whose reader has gone."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        return ran_into(writer, *words, **variables)
+        return into(writer, *words, **variables)
     finally:
         os.close(writer)
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("words", [("explain",), ("--help",), ("--version",), ("doctor",), ("completion", "bash")])
+LOST = f"npu-adapter: cannot write standard output: {NO_SPACE}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explain",),
+        ("--help",),
+        ("completion", "bash"),
+        pytest.param(("--version",), marks=pytest.mark.process),
+        pytest.param(("doctor",), marks=pytest.mark.process),
+    ],
+)
 def test_a_full_disk_under_standard_output(words: tuple[str, ...]) -> None:
-    assert ran_into_a_full_disk(*words) == (4, f"npu-adapter: cannot write standard output: {NO_SPACE}\n")
+    assert ran_into_a_full_disk(*words) == (4, LOST)
+
+
+@pytest.mark.process
+def test_a_full_disk_under_the_standard_output_of_a_process() -> None:
+    assert ran_into_a_full_disk("explain", into=started_into) == (4, LOST)
 
 
 @pytest.mark.process
@@ -81,32 +108,36 @@ def test_files_are_written_although_nothing_can_be_printed(adapter: Path, tmp_pa
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize(("script", "status"), [("deploy.sh", 0), ("scripts/deploy.sh", 1)])
-def test_a_reader_that_left_changes_no_verdict(script: str, status: int, unbuffered: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("into", [started_into, ran_into])
+@pytest.mark.parametrize(("script", "status", "unbuffered"), [("deploy.sh", 0, "1"), ("scripts/deploy.sh", 1, "")])
+def test_a_reader_that_left_changes_no_verdict(
+    script: str, status: int, unbuffered: str, into: Into, tmp_path: Path
+) -> None:
     root = repository(tmp_path / "adapter", {script: GOOD_SCRIPT})
     written = tmp_path / "r.json"
-    done = ran_for_nobody(*verify(root, "--json", str(written)), PYTHONUNBUFFERED=unbuffered)
+    done = ran_for_nobody(*verify(root, "--json", str(written)), into=into, PYTHONUNBUFFERED=unbuffered)
     assert done[0] == status
     assert "npu-adapter:" not in done[1]
     assert written.is_file()
 
 
-@pytest.mark.process
 def test_a_reader_that_left_is_not_spoken_of() -> None:
     assert ran_for_nobody("explain") == (0, "")
+
+
+@pytest.mark.process
+def test_a_reader_that_left_a_process_is_not_spoken_of() -> None:
+    assert ran_for_nobody("explain", into=started_into) == (0, "")
 
 
 @pytest.mark.process
 def test_standard_error_without_a_reader_changes_no_verdict(adapter: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "healthcheck", *verify(adapter)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=writer, check=False)
+    done = ran(*verify(adapter), stderr=writer)
     os.close(writer)
     assert done.returncode == 0
-    assert b"Verdict: ready" in done.stdout
+    assert "Verdict: ready" in done.stdout
 
 
 @pytest.mark.process

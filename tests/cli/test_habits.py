@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from healthcheck import __version__, cli
 from healthcheck.cli import main
 from healthcheck.cli.compare import points
+from tests.support.commands import ran, started
 from tests.support.port import the_port
 from tests.support.template import ROOT
 
@@ -27,36 +30,24 @@ LONG = "n" * 300
 ESCAPE = "\x1b["
 
 
-def ran(*words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "healthcheck", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-
-
 def on_a_terminal(*words: str, columns: int = 100, **variables: str) -> str:
     """What it prints where standard output is a terminal."""
     ours, theirs = pty.openpty()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "TERM": "xterm-256color",
-        "COLUMNS": str(columns),
-        **variables,
-    }
-    command = [sys.executable, "-m", "healthcheck", *words]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+    pieces: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # nobody has the other end any more
+            while piece := os.read(ours, 65536):
+                pieces.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        ran(*words, stdout=theirs, TERM="xterm-256color", COLUMNS=str(columns), **variables)
+    finally:
         os.close(theirs)
-        pieces = []
-        while True:
-            try:
-                piece = os.read(ours, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-        process.wait()
-    os.close(ours)
+        reader.join()
+        os.close(ours)
     return b"".join(pieces).decode()
 
 
@@ -241,7 +232,7 @@ def test_the_version_names_the_commit_of_a_checkout() -> None:
 @pytest.mark.process
 def test_the_version_of_an_installed_kit_has_no_commit(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "healthcheck", tmp_path / "healthcheck", ignore=shutil.ignore_patterns("__pycache__"))
-    assert ran("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout == f"npu-adapter-kit {__version__}\n"
+    assert started("--version", PYTHONPATH=str(tmp_path), cwd=tmp_path).stdout == f"npu-adapter-kit {__version__}\n"
 
 
 @pytest.mark.process

@@ -18,7 +18,8 @@ from healthcheck.cli import main, output
 from healthcheck.cli.verify import STAGES
 from healthcheck.endpoint.checks import CHECKS
 from healthcheck.records import Report, Verdict
-from tests.cli.test_habits import LONG, ROOT, WEIGHTS, ran, verify
+from tests.cli.test_habits import LONG, ROOT, WEIGHTS, verify
+from tests.support.commands import ran
 
 
 def whole(root: Path, *words: str) -> list[str]:

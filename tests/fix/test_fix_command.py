@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from healthcheck.records import Verdict, verdict_of
+from tests.support import commands
+from tests.support.commands import Ended
 from tests.support.repositories import git, repository
 
 WEIGHTS = Path(__file__).parents[2] / "examples" / "simulated_engine" / "weights"
@@ -22,11 +23,8 @@ def root(tmp_path: Path) -> Path:
     return repository(tmp_path / "r", {"deploy.sh": SCRIPT})
 
 
-def ran(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        (sys.executable, "-m", "healthcheck", "verify", root, "--weights", WEIGHTS, "--until", "plan", *options),
-        capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+def ran(root: Path, *options: str) -> Ended:
+    done = commands.ran("verify", str(root), "--weights", str(WEIGHTS), "--until", "plan", *options)
     assert "Traceback" not in done.stderr
     return done
 
