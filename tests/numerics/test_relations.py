@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,12 @@ def measure(toy: Toy, against: Reference | None = None, settings: NumericsSettin
         return facts.measure(replace(settings, url=url), Silent(), against)
 
 
+@cache
+def measured(**toy: Any) -> NumericsRun:
+    """A run of few pairs on a server of its own, made once: several tests judge it."""
+    return measure(Toy(**toy))
+
+
 def judged(run: NumericsRun) -> dict[str, CheckResult]:
     return {result.id.partition("/")[2]: result for result in (check.judge(run) for check in CHECKS)}
 
@@ -37,19 +45,18 @@ def failed(run: NumericsRun) -> set[str]:
 @pytest.mark.parametrize(
     "toy",
     [
-        Toy(),
-        Toy(noise=0.05),
-        Toy(salted=False),
-        Toy(most_logprobs=5),
-        Toy(token_ids=False),
-        Toy(token_ids=False, text=False, salted=False),
-        Toy(logprobs=False),
-        Toy(logprobs=False, token_ids=False, text=False, salted=False),
+        pytest.param({}, id="exact"),
+        pytest.param({"noise": 0.05}, id="rounding"),
+        pytest.param({"salted": False}, id="without-salt", marks=pytest.mark.slow),
+        pytest.param({"most_logprobs": 5}, id="five-logprobs", marks=pytest.mark.slow),
+        pytest.param({"token_ids": False}, id="text"),
+        pytest.param({"token_ids": False, "text": False, "salted": False}, id="chat"),
+        pytest.param({"logprobs": False}, id="words", marks=pytest.mark.slow),
+        pytest.param({"logprobs": False, "token_ids": False, "text": False, "salted": False}, id="words-of-chat"),
     ],
-    ids=["exact", "rounding", "without-salt", "five-logprobs", "text", "chat", "words", "words-of-chat"],
 )
-def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: Toy) -> None:
-    results = judged(measure(toy))
+def test_a_healthy_server_passes_whatever_it_can_be_asked(toy: dict[str, Any]) -> None:
+    results = judged(measured(**toy))
     assert {result.outcome for result in results.values()} <= {Outcome.PASS, Outcome.SKIP}
     assert results["repeat"].outcome is results["batch"].outcome is Outcome.PASS
     assert all(result.settled for result in results.values())
@@ -98,7 +105,7 @@ def test_log_probabilities_that_tell_no_prompts_apart_do_not_pass(fault: str, ou
     ],
 )
 def test_a_fault_is_named_by_its_relation(fault: str, check: str) -> None:
-    assert check in failed(measure(Toy(fault=fault)))
+    assert check in failed(measured(fault=fault))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +139,7 @@ def test_a_fault_of_few_lengths_is_named_within_300_requests() -> None:
 
 @pytest.mark.process
 def test_a_wrong_prefix_cache_is_no_fault_of_anything_else() -> None:
-    run = measure(Toy(fault="prefix"))
+    run = measured(fault="prefix")
     assert failed(run) == {"prefix-cache"}
     finding = judged(run)["prefix-cache"].findings[0]
     assert "its whole prefix" in finding.seen
@@ -141,7 +148,7 @@ def test_a_wrong_prefix_cache_is_no_fault_of_anything_else() -> None:
 
 @pytest.mark.process
 def test_a_fault_names_its_batch_size() -> None:
-    seen = [finding.seen for finding in judged(measure(Toy(fault="batch")))["batch"].findings]
+    seen = [finding.seen for finding in judged(measured(fault="batch"))["batch"].findings]
     assert any("a batch of 3" in text for text in seen)
     assert not any("a batch of 2" in text for text in seen)
 
@@ -181,19 +188,19 @@ def test_a_server_that_answers_nothing_is_not_judged() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("toy", "api"), [(Toy(), Api.TOKEN_IDS), (Toy(token_ids=False), Api.TEXT)])
-def test_the_most_exact_form_is_used(toy: Toy, api: Api) -> None:
-    assert measure(toy).server.api is api
+@pytest.mark.parametrize(("toy", "api"), [({}, Api.TOKEN_IDS), ({"token_ids": False}, Api.TEXT)])
+def test_the_most_exact_form_is_used(toy: dict[str, Any], api: Api) -> None:
+    assert measured(**toy).server.api is api
 
 
-def kept(tmp_path: Path, toy: Toy) -> Reference:
-    reference.keep(tmp_path, measure(toy))
+def kept(tmp_path: Path) -> Reference:
+    reference.keep(tmp_path, measured())
     return reference.load(tmp_path)
 
 
 @pytest.mark.process
 def test_the_same_model_is_its_own_reference(tmp_path: Path) -> None:
-    run = measure(Toy(noise=0.02), kept(tmp_path, Toy()))
+    run = measure(Toy(noise=0.02), kept(tmp_path))
     assert judged(run)["reference"].outcome is Outcome.PASS
     assert len(run.steps) > 30
 
@@ -201,14 +208,14 @@ def test_the_same_model_is_its_own_reference(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("scale", "outcome"), [(0.8, Outcome.WARN), (-1.0, Outcome.FAIL)])
 def test_other_weights_differ_from_the_reference_alone(tmp_path: Path, scale: float, outcome: Outcome) -> None:
-    results = judged(measure(Toy(scale=scale), kept(tmp_path, Toy())))
+    results = judged(measure(Toy(scale=scale), kept(tmp_path)))
     assert results.pop("reference").outcome is outcome
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
 
 
 @pytest.mark.process
 def test_a_reference_of_another_tokenizer_is_refused(tmp_path: Path) -> None:
-    against = kept(tmp_path, Toy())
+    against = kept(tmp_path)
     with pytest.raises(UsageError, match="tokenizer"):
         measure(Toy(vocabulary="other"), against)
 
@@ -224,15 +231,16 @@ def test_a_folder_that_is_no_reference_is_refused(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_the_command_writes_a_report_and_a_reference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     toy = Toy()
+    few = ["--longest", "320", "--max-batch", "8", "--pairs", "4"]
     with serving(toy) as url:
-        assert main(["numerics", url, "--out", str(tmp_path / "good")]) == 0
+        assert main(["numerics", url, "--out", str(tmp_path / "good"), *few]) == 0
         assert "Verdict: ready" in capsys.readouterr().out
         toy.fault = "prefix"
         again = ["numerics", f"{url}/v1", "--reference", str(tmp_path / "good"), "--out", str(tmp_path / "bad")]
-        assert main(again) == 1
+        assert main([*again, *few]) == 1
         assert "--no-enable-prefix-caching" in capsys.readouterr().out
         toy.most_logprobs = -1
-        assert main(["numerics", url, "--out", str(tmp_path / "none"), "--quiet"]) == 3
+        assert main(["numerics", url, "--out", str(tmp_path / "none"), "--quiet", *few]) == 3
     assert (tmp_path / "bad" / "report.html").exists()
     assert "curl -s" in (tmp_path / "bad" / "reproduce" / "warm-prefix.sh").read_text()
     assert (tmp_path / "good" / "numerics.json").exists()
