@@ -35,7 +35,7 @@ def log(tmp_path: Path) -> Path:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs, `right` and `wrong`: one model answers everything, the other nothing."""
     folder = tmp_path_factory.mktemp("runs")
-    bank = known(seed=0, count=400)
+    bank = known(seed=0, count=400, families=("arithmetic",))
     for name, accuracy in (("right", 1.0), ("wrong", 0.0)):
         behaviour = Behaviour(
             answers={question: answer for question, (answer, _) in bank.items()},

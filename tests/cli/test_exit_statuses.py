@@ -114,14 +114,14 @@ def test_doctor_ends_with_1_where_a_needed_part_is_missing(tmp_path: Path) -> No
 
 @pytest.mark.process
 def test_the_simulator_ends_with_0_after_a_signal_and_3_where_the_port_is_taken() -> None:
-    command = [sys.executable, "-m", "healthcheck", "simulate", "--port"]
+    command = [sys.executable, "-m", "healthcheck", "simulate", "--problems", "5", "--port"]
     with subprocess.Popen([*command, "0"], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         assert "SIMULATED" in server.stderr.readline()
         server.send_signal(signal.SIGTERM)
         assert server.wait() == 0
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        assert ended("simulate", "--port", str(taken.getsockname()[1])) == 3
+        assert ended("simulate", "--problems", "5", "--port", str(taken.getsockname()[1])) == 3
 
 
 def test_a_crash_of_the_kit_is_not_a_verdict(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
