@@ -51,7 +51,7 @@ def objections(results: dict[str, CheckResult]) -> dict[str, Outcome]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", every(2, DIALECTS))
 def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect))
     assert objections(results) == {}
@@ -60,7 +60,7 @@ def test_every_healthy_dialect_passes_every_check(dialect: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("dialect", ["vllm", "split", "reasoning", "usage-always"])
+@pytest.mark.parametrize("dialect", every(2, ["vllm", "split", "reasoning", "usage-always"]))
 def test_at_a_real_servers_pace_no_question_stays_open(dialect: str) -> None:
     results = judge(Behaviour(model=WEIGHTS, dialect=dialect, tokens_per_second=800))
     assert {result.outcome for result in results.values()} == {Outcome.PASS}
@@ -129,7 +129,7 @@ def test_what_is_not_heard_is_found_without_token_counts(name: str) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["cut-characters", "hides-truncation", "special-tokens", "caps-output"])
+@pytest.mark.parametrize("name", every(2, ["cut-characters", "hides-truncation", "special-tokens", "caps-output"]))
 @pytest.mark.parametrize("dialect", every(3, ["tgi", "llamacpp", "reasoning"]))
 def test_faults_are_found_in_other_dialects_too(name: str, dialect: str) -> None:
     assert FAULTS[name].check in objections(judge(Behaviour(model=WEIGHTS, faults=(name,), dialect=dialect)))
@@ -152,7 +152,7 @@ def test_a_server_that_is_not_there_fails_and_is_not_passed_by() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("after", [0, 1, 3, 10, 40, 60])
+@pytest.mark.parametrize("after", every(2, [0, 1, 3, 10, 40, 60]))
 def test_a_server_that_dies_on_the_way_fails(after: int) -> None:
     assert Outcome.FAIL in objections(judge(Behaviour(model=WEIGHTS, faults=(f"dies-after-{after}",)))).values()
 

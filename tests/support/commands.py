@@ -67,9 +67,7 @@ def _streams(out: int, err: int) -> Iterator[None]:
         open(os.devnull, encoding="utf-8") as nothing,
         open(out, "w", encoding="utf-8", closefd=False) as stdout,
         open(err, "w", encoding="utf-8", closefd=False) as stderr,
-        mock.patch.multiple(
-            sys, stdin=nothing, stdout=stdout, stderr=stderr, __stdout__=stdout, __stderr__=stderr
-        ),
+        mock.patch.multiple(sys, stdin=nothing, stdout=stdout, stderr=stderr, __stdout__=stdout, __stderr__=stderr),
     ):
         yield
 

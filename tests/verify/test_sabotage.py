@@ -53,7 +53,7 @@ def test_a_good_adapter_is_ready_from_end_to_end(adapter: Path, weights: Path, v
         (LAUNCH.replace("8000", "8001"), "plan/port", "8001"),
         slow(LAUNCH + " --served-model-name other", "plan/served-name", "other"),
         slow(LAUNCH.replace('"$MODEL_PATH"', "/models/Qwen3-8B"), "plan/model-path", "/models/Qwen3-8B"),
-        ("echo " + LAUNCH, "plan/starts-server", "status 0"),
+        slow("echo " + LAUNCH, "plan/starts-server", "status 0"),
     ],
 )
 def test_a_wrong_launch_line(
@@ -80,6 +80,7 @@ def test_deploy_sh_is_missing(adapter: Path, weights: Path, verify: Verify) -> N
     assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"
 
 
+@pytest.mark.slow
 def test_deploy_sh_stands_in_a_subfolder(adapter: Path, weights: Path, verify: Verify) -> None:
     (adapter / "scripts").mkdir()
     (adapter / "deploy.sh").rename(adapter / "scripts" / "deploy.sh")
@@ -108,6 +109,7 @@ def test_crlf_line_ends(adapter: Path, weights: Path, verify: Verify) -> None:
     assert verify(adapter, "--weights", weights, "--until", "weights").verdict == "ready"
 
 
+@pytest.mark.slow
 def test_weights_of_101_gigabytes(adapter: Path, weights: Path, verify: Verify) -> None:
     with (weights / "extra.bin").open("wb") as file:
         file.truncate(101 * 10**9)
