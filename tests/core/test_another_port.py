@@ -13,6 +13,7 @@ import pytest
 
 from healthcheck import contract
 from tests.support import repositories
+from tests.support.daily import every
 from tests.support.repositories import git
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,7 @@ def findings(report: dict) -> list[dict]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("line", OTHERS)
+@pytest.mark.parametrize("line", every(2, OTHERS))
 def test_no_finding_about_a_bad_script_names_the_old_port_by_itself(
     line: str, kit: Path, weights: Path, tmp_path: Path
 ) -> None:

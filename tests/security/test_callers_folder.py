@@ -72,8 +72,14 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("inside", ["repository", "weights"])
+@pytest.mark.parametrize(
+    ("way", "inside"),
+    [
+        pytest.param(way, inside, marks=() if (number + at) % 2 == 0 else pytest.mark.slow)
+        for number, way in enumerate(WAYS)
+        for at, inside in enumerate(("repository", "weights"))
+    ],
+)
 def test_nothing_of_the_callers_folder_is_run(way: str, inside: str, tmp_path: Path) -> None:
     command, variables, not_ours = WAYS[way]
     if command[1:2] == ("-P",) and sys.version_info < (3, 11):

@@ -20,6 +20,7 @@ from healthcheck.records import Outcome
 from healthcheck.repo.facts import read_submission
 from healthcheck.sandbox import box, safely
 from healthcheck.sandbox.job import CONSENT_VARIABLE, EndedBy, Job, Limits, Mode, Recording
+from tests.support.daily import every
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 HERE = Path(__file__).parent
@@ -44,9 +45,9 @@ def verified(tmp_path: Path, lacks: str, *words: str, **variables: str) -> tuple
 @pytest.mark.parametrize(
     ("lacks", "words", "variables", "mode"),
     [
-        ("userns", (), {}, "confined"),
+        pytest.param("userns", (), {}, "confined", marks=pytest.mark.slow),
         ("userns,listener", (), {}, "confined"),
-        (NEITHER, ("--unconfined",), {}, "unconfined"),
+        pytest.param(NEITHER, ("--unconfined",), {}, "unconfined", marks=pytest.mark.slow),
         (NEITHER, (), {CONSENT_VARIABLE: "1"}, "unconfined"),
     ],
 )
@@ -60,7 +61,7 @@ def test_the_mode_stands_beside_the_verdict(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("refusal", ["", "0", "false"])
+@pytest.mark.parametrize("refusal", every(3, ["", "0", "false"]))
 def test_without_any_and_without_consent_nothing_is_run_and_three_repairs_are_named(
     refusal: str, tmp_path: Path
 ) -> None:
@@ -86,7 +87,7 @@ def test_more_than_is_copied_is_inconclusive_and_run_nowhere(tmp_path: Path, wei
     assert "more than 50 files" in ledger.result("plan/starts-server").findings[0].seen
 
 
-@pytest.mark.process
+@pytest.mark.slow
 def test_a_commit_of_very_many_files_is_run_like_any_other(tmp_path: Path, weights: Path) -> None:
     files = {"deploy.sh": GOOD_SCRIPT, **{f"f{n % 50}/{n}": "" for n in range(21_000)}}
     plan = facts.gather(read_submission(repository(tmp_path / "r", files)), weights, limits=Limits(wall_s=60))
