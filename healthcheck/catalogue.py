@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from healthcheck.check import Check, Facts
+from healthcheck.check import Check, Facts, filled
 from healthcheck.contract import Rule, Status
 from healthcheck.endpoint import checks as endpoint
 from healthcheck.errors import UsageError
 from healthcheck.language import Translate, translated
+from healthcheck.messages import Message, msg
 from healthcheck.nearest import hint
 from healthcheck.numerics import checks as numerics
 from healthcheck.plan import checks as plan
@@ -19,14 +20,15 @@ from healthcheck.runner import checks as runner
 from healthcheck.service import checks as service
 from healthcheck.weights import checks as weights
 
-WHY, NEEDS, SOURCE = "Why it matters: {}", "Needs first: {}", "In the code: {}"
-RULE, INFERRED = "The service's rule: {}", "Inferred about the service: {}"
-LABELS = (WHY, RULE, INFERRED, NEEDS, SOURCE)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """The documentation of a check; `source` is the file that declares it."""
+    """The documentation of a check.
+
+    Attributes:
+        written: the text as it is translated, with names for what the contract says.
+        source: the file that declares the check.
+    """
 
     id: str
     title: str
@@ -34,14 +36,22 @@ class Page:
     why: str
     rule: Rule | None
     requires: tuple[str, ...]
-    body: str
+    written: str
     source: str
 
     @property
-    def rule_title(self) -> str:
-        """The heading of the check's rule: the service's own rule, or an inference about the service."""
+    def body(self) -> str:
+        """The text."""
+        return filled(self.written)
+
+    def ruled(self, rule: str) -> Message:
+        """The check's rule under its heading: the service's own rule, or an inference about the service."""
         documented = self.rule is not None and self.rule.status is Status.DOCUMENTED
-        return RULE if documented else INFERRED
+        return (
+            msg("The service's rule: {rule}", rule)
+            if documented
+            else msg("Inferred about the service: {rule}", rule)
+        )
 
 
 def pages() -> tuple[Page, ...]:
@@ -72,7 +82,9 @@ def page(check_id: str) -> Page:
     known = {each.id: each for each in pages()}
     if check_id not in known:
         near = hint(check_id, known)
-        raise UsageError(f"there is no check {check_id!r}{near} (`npu-adapter explain` lists them all)")
+        raise UsageError(
+            msg("there is no check {check_id}{near} (`npu-adapter explain` lists them all)", repr(check_id), near)
+        )
     return known[check_id]
 
 
@@ -84,23 +96,38 @@ def _page(check: Check[Facts]) -> Page:
         why=check.why,
         rule=check.rule,
         requires=check.requires,
-        body=check.page,
+        written=check.page,
         source=check.run.__module__.replace(".", "/") + ".py",
     )
 
 
 def in_language(page: Page, say: Translate) -> Page:
     """The page in another language; the sentence of a rule is quoted, and stays."""
-    return replace(page, title=say(page.title), why=say(page.why), body=translated(page.body, say))
+    return replace(page, title=say(page.title), why=say(page.why), written=translated(page.written, say))
+
+
+def because(why: str) -> Message:
+    """Why the service cares."""
+    return msg("Why it matters: {why}", why)
+
+
+def needing(checks: str) -> Message:
+    """What has to hold before the check makes sense."""
+    return msg("Needs first: {checks}", checks)
+
+
+def declared(file: str) -> Message:
+    """Where the check is declared."""
+    return msg("In the code: {file}", file)
 
 
 def text(page: Page, say: Translate) -> str:
     """The page as `npu-adapter explain` prints it."""
     page = in_language(page, say)
-    parts = [f"{page.id}: {page.title}", say(WHY).format(page.why), page.body]
+    parts = [f"{page.id}: {page.title}", say(because(page.why)), page.body]
     if page.rule:
-        parts.append(say(page.rule_title).format(page.rule.quote()))
+        parts.append(say(page.ruled(page.rule.quote())))
     if page.requires:
-        parts.append(say(NEEDS).format(", ".join(page.requires)))
-    parts.append(say(SOURCE).format(page.source))
+        parts.append(say(needing(", ".join(page.requires))))
+    parts.append(say(declared(page.source)))
     return "\n\n".join(parts) + "\n"

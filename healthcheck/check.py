@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 from healthcheck import contract
 from healthcheck.contract import Rule
-from healthcheck.quoting import quote
+from healthcheck.messages import Message, msg
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
 
 Facts = TypeVar("Facts")
@@ -37,7 +37,7 @@ class Check(Generic[Facts]):
 
     Attributes:
         why: one sentence: why the service cares.
-        page: what `npu-adapter explain` prints: the reason at length, and the repair.
+        page: what `npu-adapter explain` prints: the reason at length, and the repair; see `filled`.
         requires: ids of checks that must not have failed or been skipped before this one makes sense.
         by_row: what it finds depends on the row of the version matrix.
         run: from facts to findings.
@@ -67,7 +67,7 @@ class Check(Generic[Facts]):
         except NotApplicable as reason:
             outcome, because = Outcome.SKIP, str(reason)
         except Exception as error:  # noqa: BLE001 - whatever broke, the report must say so and go on
-            outcome, because = Outcome.ERROR, quote(f"{type(error).__name__}: {error}")
+            outcome, because = Outcome.ERROR, f"{type(error).__name__}: {error}"
         return self.result(outcome, findings=findings, because=because, seconds=time.monotonic() - began)
 
     def result(
@@ -100,9 +100,9 @@ def _outcome(findings: tuple[Finding, ...]) -> Outcome:
 def _doubted(findings: tuple[Finding, ...], doubt: str) -> tuple[Finding, ...]:
     """The findings by a row that may not be the right one, none of them a failure, after the reason."""
     reason = unsettled(
-        expected="a row of the version matrix for the release",
+        expected=msg("a row of the version matrix for the release"),
         seen=doubt,
-        fix="name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row",
+        fix=msg("name the image's release with --stack; docs/adding-a-release.md says how a new one gets a row"),
     )
     return (
         reason,
@@ -128,10 +128,10 @@ def check(
             raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
         return Check(
             id=id,
-            title=title,
+            title=_message(title),
             stage=stage,
-            why=why,
-            page=_filled(page),
+            why=_message(why),
+            page=page,
             rule=rule,
             requires=requires,
             by_row=by_row,
@@ -141,7 +141,12 @@ def check(
     return declare
 
 
-def _filled(page: str) -> str:
+def _message(text: str) -> Message:
+    return text if isinstance(text, Message) else Message(text)
+
+
+def filled(page: str) -> str:
+    """The page, in whatever language it is, with what its names of places stand for."""
     return page.replace("{port}", str(contract.PORT)).replace("{launch}", contract.LAUNCH)
 
 

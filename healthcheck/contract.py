@@ -9,8 +9,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
+
 READ_ON = "2026-11-21"
-PAGE = "Model accuracy evaluation (the service's own documentation page)"
+PAGE = msg("Model accuracy evaluation (the service's own documentation page)")
 
 PORT = 8000
 CHAT_PATH = "/v1/chat/completions"
@@ -18,7 +20,7 @@ MODELS_PATH = "/v1/models"
 ENTRY_POINT = "deploy.sh"
 REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
-LAUNCH = f'exec vllm serve "${MODEL_PATH_VARIABLE}" --host 0.0.0.0 --port {PORT}'
+LAUNCH = msg('exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, PORT)
 """A last line of deploy.sh that meets the service's rules."""
 MAX_WEIGHT_BYTES = 100 * 10**9
 """The page says "100 GB": read strictly, as powers of ten."""
@@ -29,8 +31,8 @@ SAMPLES_PER_PROBLEM = 5
 class Status(enum.Enum):
     """How sure it is that the service has this rule."""
 
-    DOCUMENTED = "documented"
-    INFERRED = "inferred"
+    DOCUMENTED = msg("documented")
+    INFERRED = msg("inferred")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,13 @@ class Rule:
 
     def quote(self) -> str:
         """The rule as a report prints it."""
-        return f"“{self.sentence}” — {self.source}, {self.status.value}, read {self.read_on}"
+        return msg(
+            "“{sentence}” — {source}, {value}, read {read_on}",
+            self.sentence,
+            self.source,
+            self.status.value,
+            self.read_on,
+        )
 
 
 def _documented(sentence: str) -> Rule:
@@ -55,42 +63,57 @@ def _inferred(sentence: str, source: str) -> Rule:
     return Rule(sentence=sentence, status=Status.INFERRED, source=source)
 
 
-ROOT_FILES = _documented("requirements.txt and deploy.sh must be at the repository root.")
+ROOT_FILES = _documented(msg("requirements.txt and deploy.sh must be at the repository root."))
 STARTS_THE_SERVICE = _documented(
-    "deploy.sh: The evaluation service uses this script to install dependencies and start the adapter "
-    "project (required)."
+    msg(
+        "deploy.sh: The evaluation service uses this script to install dependencies and start the adapter "
+        "project (required)."
+    )
 )
 PROVIDED = _documented(
-    "Torch NPU, CANN, and Python are provided by the environment for the selected framework version—do not "
-    "duplicate them in requirements.txt (that can cause install conflicts)."
+    msg(
+        "Torch NPU, CANN, and Python are provided by the environment for the selected framework version—do not "
+        "duplicate them in requirements.txt (that can cause install conflicts)."
+    )
 )
 WEIGHTS_FROM_MODEL_PATH = _documented(
-    "To pass the weight path in the shell script, use the environment variable $MODEL_PATH (path to the "
-    "weight files)."
+    msg(
+        "To pass the weight path in the shell script, use the environment variable $MODEL_PATH (path to the "
+        "weight files)."
+    )
 )
 LISTENS_ON_PORT = _documented(
-    "Inference must expose a standard OpenAPI-compatible inference API, and the HTTP server must listen on "
-    f"port {PORT}."
+    msg(
+        "Inference must expose a standard OpenAPI-compatible inference API, and the HTTP server must "
+        "listen on port {port}.",
+        PORT,
+    )
 )
 CHAT_STREAMING = _documented(
-    "The model inference service must be reachable via the streaming API at /v1/chat/completions."
+    msg("The model inference service must be reachable via the streaming API at /v1/chat/completions.")
 )
 CHAT_REQUIRED = _documented(
-    "Accuracy evaluation relies on /v1/chat/completions. If that endpoint is missing, the accuracy job fails."
+    msg("Accuracy evaluation relies on /v1/chat/completions. If that endpoint is missing, the accuracy job fails.")
 )
 SERVED_NAME = _documented(
-    "you do not need --served-model-name; the evaluation service uses the weight path as the served model "
-    "name automatically."
+    msg(
+        "you do not need --served-model-name; the evaluation service uses the weight path as the served model "
+        "name automatically."
+    )
 )
-WEIGHT_LIMIT = _documented("Maximum size: 100 GB. If exceeded: Weight download fails and the accuracy job fails.")
+WEIGHT_LIMIT = _documented(
+    msg("Maximum size: 100 GB. If exceeded: Weight download fails and the accuracy job fails.")
+)
 TASK_TYPES = _documented(
-    "The evaluation service calls the matching inference API for the selected weights’ task type. Supported "
-    "task types: text-generation, image-text-to-text, any-to-any."
+    msg(
+        "The evaluation service calls the matching inference API for the selected weights’ task type. Supported "
+        "task types: text-generation, image-text-to-text, any-to-any."
+    )
 )
-REPEATS = _documented("The accuracy service defaults num_return_sequences to 5.")
+REPEATS = _documented(msg("The accuracy service defaults num_return_sequences to 5."))
 CLIENT_IS_AISBENCH = _inferred(
-    "The evaluation client is AISBench: its report layout and version hash are those of the service's sample.",
-    "the service's sample report, compared with AISBench's source",
+    msg("The evaluation client is AISBench: its report layout and version hash are those of the service's sample."),
+    msg("the service's sample report, compared with AISBench's source"),
 )
 
 
@@ -103,12 +126,12 @@ class Task(enum.Enum):
 
 
 UNKNOWN = (
-    "the start-up time-out",
-    "the number and kind of NPUs",
-    "the image and its framework versions",
-    "the shell and working directory of deploy.sh, and who installs requirements.txt",
-    "whether the network is there during installation",
-    "whether the client runs on the same host",
-    "the data set, max_tokens, temperature and concurrency of a task",
+    msg("the start-up time-out"),
+    msg("the number and kind of NPUs"),
+    msg("the image and its framework versions"),
+    msg("the shell and working directory of deploy.sh, and who installs requirements.txt"),
+    msg("whether the network is there during installation"),
+    msg("whether the client runs on the same host"),
+    msg("the data set, max_tokens, temperature and concurrency of a task"),
 )
 """What the service does not document. Reports list it, so that a pass is not read as more than it is."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from healthcheck.check import Check
 from healthcheck.errors import Blocked, KitError, UsageError
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.records import CheckResult, Outcome, Stage
 from healthcheck.redact import Redact, redacted_result, without_secrets
@@ -90,7 +91,7 @@ class Ledger:
 
     def _without_facts(self, checks: Sequence[Check[Facts]], error: Exception) -> None:
         outcome = Outcome.SKIP if isinstance(error, Blocked) else Outcome.ERROR
-        because = str(error) if isinstance(error, KitError) else f"{type(error).__name__}: {error}"
+        because = str(error) if isinstance(error, KitError) else msg("{name}: {error}", type(error).__name__, error)
         for check in checks:
             self._record(replace(check.result(outcome, because=because), settled=False))
 

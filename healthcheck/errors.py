@@ -6,7 +6,11 @@ KitError            what went wrong, in a sentence for the person who ran the co
 └── KitFailure      the kit itself could not do its work: ExitStatus.KIT_FAILED
 """
 
+from __future__ import annotations
+
 import enum
+
+from healthcheck.messages import Message, msg
 
 
 class ExitStatus(enum.IntEnum):
@@ -39,3 +43,24 @@ class Blocked(KitError):  # noqa: N818 - an outcome more than an error
 
 class KitFailure(KitError):  # noqa: N818 - says whose failure it is
     """The kit could not do its own work (a full disk, a missing system call)."""
+
+
+REASONS = (
+    msg("No such file or directory"),
+    msg("Not a directory"),
+    msg("Is a directory"),
+    msg("Permission denied"),
+    msg("Operation not permitted"),
+    msg("File name too long"),
+    msg("No space left on device"),
+    msg("Read-only file system"),
+    msg("Address already in use"),
+    msg("Cannot assign requested address"),
+    msg("Connection refused"),
+)
+"""What the system says most; anything else that it says stays as it is."""
+
+
+def reason_of(error: OSError) -> Message:
+    """Why the system refused, in its own words, which are known in other languages too."""
+    return Message(error.strerror or str(error))

@@ -8,6 +8,8 @@ import shlex
 import sys
 from importlib import metadata
 
+from healthcheck.messages import msg
+
 KIT = "npu-adapter-kit"
 
 
@@ -18,8 +20,8 @@ def install_command(package: str) -> str:
     """
     python = shlex.quote(sys.executable)
     has_pip = importlib.util.find_spec("pip") is not None
-    install = f"{python} -m pip install" if has_pip else f"uv pip install --python {python}"
-    return f"{install} {shlex.quote(_requirement(package))}"
+    install = msg("{python} -m pip install", python) if has_pip else msg("uv pip install --python {python}", python)
+    return msg("{install} {requirement}", install, shlex.quote(_requirement(package)))
 
 
 def _requirement(package: str) -> str:

@@ -9,7 +9,8 @@ import stat
 import tempfile
 from pathlib import Path
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.messages import msg
 
 SHARED = "/tmp"  # noqa: S108 - where every user may make a folder
 _TEMPORARY = re.compile(r"npu-adapter-tmp-(?P<space>\d{0,12})-(?P<pid>\d{1,9})-(?P<start>\d{1,20})-.*")
@@ -122,15 +123,15 @@ def read_bounded(path: Path, limit: int) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise UsageError(f"{path} is not a file")
+            raise UsageError(msg("{path} is not a file", path))
         with open(handle, "rb") as file:
             data = file.read(limit + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(f"{path} is not a file") from error
+        raise UsageError(msg("{path} is not a file", path)) from error
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(msg("cannot read {path}: {reason}", path, reason_of(error))) from error
     if len(data) > limit:
-        raise UsageError(f"{path} is longer than the {limit} bytes that are read of such a file")
+        raise UsageError(msg("{path} is longer than the {limit} bytes that are read of such a file", path, limit))
     return data
 
 
@@ -146,16 +147,18 @@ class Sparing(io.FileIO):
         try:
             super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY))
         except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from error
+            raise UsageError(msg("cannot read {path}: {reason}", path, reason_of(error))) from error
         if not stat.S_ISREG(os.fstat(self.fileno()).st_mode):
             self.close()
-            raise UsageError(f"{path} is not a file")
+            raise UsageError(msg("{path} is not a file", path))
 
     def read(self, size: int | None = -1, /) -> bytes:
         wanted = self._limit + 1 if size is None or not 0 <= size <= self._limit else size
         data = super().read(wanted) or b""
         if len(data) > self._limit:
-            raise UsageError(f"{self.name!s} says that a part of it has more than {self._limit} bytes")
+            raise UsageError(
+                msg("{name} says that a part of it has more than {limit} bytes", self.name, self._limit)
+            )
         return data
 
 

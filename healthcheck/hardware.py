@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
+
 GIB = 2**30
 MIB = 2**20
 
@@ -150,7 +152,7 @@ def doubt(name: str) -> str:
     if len({kind.usable_bytes for kind in kinds}) < 2:
         return ""
     plain = re.sub(r"[^\w. -]", "", name)
-    return f", the smallest kind that {plain} may mean: {', '.join(kind.name for kind in kinds)}"
+    return msg(", the smallest kind that {plain} may mean: {name}", plain, ", ".join(kind.name for kind in kinds))
 
 
 def _key(kind: Npu) -> str:

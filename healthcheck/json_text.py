@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from healthcheck.errors import KitError
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def load_few(data: bytes, shape: type[T], most: int) -> T:
         JsonError: it has more of them, is not JSON or not of that shape.
     """
     if _values(data, most) > most:
-        raise JsonError(f"more than {most} values")
+        raise JsonError(msg("more than {most} values", most))
     return load_as(data, shape)
 
 
@@ -72,9 +73,16 @@ def schema(shape: type) -> dict[str, JsonValue]:
     return msgspec.json.schema(shape)
 
 
+def _builtin(value: object) -> str:
+    """A message as its text; msgspec knows only the class `str` itself."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NotImplementedError
+
+
 def plain(value: object) -> JsonValue:
     """The value as JSON values; records become objects."""
-    return cast("JsonValue", msgspec.to_builtins(value))
+    return cast("JsonValue", msgspec.to_builtins(value, enc_hook=_builtin))
 
 
 def dump(value: object) -> bytes:
@@ -86,4 +94,4 @@ def dump(value: object) -> bytes:
 
 def dump_line(value: object) -> bytes:
     """One line of UTF-8 JSON with a newline, for a log of records."""
-    return msgspec.json.encode(value) + b"\n"
+    return msgspec.json.encode(value, enc_hook=_builtin) + b"\n"

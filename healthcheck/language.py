@@ -9,19 +9,19 @@ from __future__ import annotations
 import gettext
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 
-from healthcheck.phrases import ENGLISH, Phrases, is_wide
+from healthcheck.messages import Catalogue, Message, msg, say
 
 DOMAIN = "npu-adapter"
 VARIABLE = "NPU_ADAPTER_LANG"
 LOCALE = Path(__file__).with_name("locale")
 Translate = Callable[[str], str]
-REPORT = "report"
-"""The context of the messages of a report: their braces are places of values."""
 _PIECE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef] ?|[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]+ ?")
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
@@ -51,10 +51,8 @@ def of_the_user(environment: Mapping[str, str]) -> Language:
 
 
 def translator(language: Language) -> Translate:
-    """From an English message to that of the language; a message without a translation stays English."""
-    if language is Language.ENGLISH:
-        return str
-    return gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True).gettext
+    """From a message, or a constant English text, to that of the language; English where there is none."""
+    return translation(language).look_up
 
 
 def of_the_process() -> Translate:
@@ -62,27 +60,64 @@ def of_the_process() -> Translate:
     return translator(of_the_user(os.environ))
 
 
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """What the kit says, in a language.
+
+    Attributes:
+        tag: the language as HTML names it.
+        catalogue: from English templates to those of the language.
+    """
+
+    tag: str
+    catalogue: Catalogue
+
+    def say(self, text: str) -> str:
+        """A message in the language; any other text as it is."""
+        return say(text, self.catalogue)
+
+    def look_up(self, text: str) -> str:
+        """The same, and a text of the kit that is not made a message where it stands: a whole template."""
+        return self.say(text if isinstance(text, Message) else Message(text))
+
+    def labelled(self, label: Message, text: str) -> str:
+        """A label of the kit before a text."""
+        return self.say(msg("{label}: {text}", label, text))
+
+
+ENGLISH = Translation("en", {})
+
+
 @lru_cache
-def phrases(language: Language) -> Phrases:
-    """What a report says: findings, verdicts, labels."""
+def translation(language: Language) -> Translation:
+    """The translation into a language, from its gettext catalogue."""
     if language is Language.ENGLISH:
         return ENGLISH
     found = gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True)
-    catalogue: dict[str, str] = getattr(found, "_catalog", {})  # gettext lists its messages nowhere else
-    prefix = f"{REPORT}\x04"  # as gettext writes a context
-    of_reports = {key[len(prefix) :]: said for key, said in catalogue.items() if key.startswith(prefix)}
-    others = {key: said for key, said in catalogue.items() if key and not key.startswith(prefix)}
-    return Phrases(TAGS[language], of_reports, others)
+    listed: dict[str, str] = getattr(found, "_catalog", {})  # gettext lists its messages nowhere else
+    return Translation(TAGS[language], {message: said for message, said in listed.items() if message})
 
 
-def phrases_of_the_process() -> Phrases:
-    """The phrases for whoever started this process."""
-    return phrases(of_the_user(os.environ))
+def translation_of_the_process() -> Translation:
+    """The translation for whoever started this process."""
+    return translation(of_the_user(os.environ))
 
 
 def translated(text: str, say: Translate) -> str:
     """A text of several paragraphs and lists, each paragraph and item looked up as one line; code stays."""
     return "".join(part if part.startswith("```") else _prose(part, say) for part in _FENCED.split(text))
+
+
+def paragraphs(text: str) -> list[str]:
+    """The messages of a text of several paragraphs, each as one line."""
+    found: list[str] = []
+
+    def note(message: str) -> str:
+        found.append(message)
+        return message
+
+    translated(text, note)
+    return found
 
 
 def _prose(text: str, say: Translate) -> str:
@@ -114,3 +149,8 @@ def wrapped(text: str, width: int) -> list[str]:
             line, columns = "", 0
         line, columns = line + word, columns + wide
     return [*lines, line.rstrip()]
+
+
+def is_wide(character: str) -> bool:
+    """Whether a character takes two columns, as Chinese ones and their punctuation do."""
+    return unicodedata.east_asian_width(character) in "WF"

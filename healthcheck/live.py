@@ -11,7 +11,8 @@ from healthcheck import provenance
 from healthcheck.contract import Task
 from healthcheck.endpoint import checks as endpoint_checks
 from healthcheck.endpoint.facts import Interview, interview
-from healthcheck.errors import Blocked
+from healthcheck.errors import Blocked, reason_of
+from healthcheck.messages import msg
 from healthcheck.numerics import checks as numerics_checks
 from healthcheck.numerics import facts as numerics
 from healthcheck.numerics import reproduction
@@ -50,7 +51,7 @@ def talk(run: Run, url: str, task: Task) -> None:
     """The endpoint and the probe of a running server, over HTTP."""
     failed = run.ledger.failed()
     if failed:
-        _skip_talk(run, f"{failed[0].id} failed")
+        _skip_talk(run, msg("{id} failed", failed[0].id))
         return
     if run.wants(Stage.ENDPOINT):
         run.begin(Stage.ENDPOINT)
@@ -66,11 +67,13 @@ def _obstacle(run: Run) -> str:
     """Why there will be no launch, "" if nothing is in the way."""
     failed = run.ledger.failed()
     if failed:
-        run.ledger.skip(service_checks.PORT_CHECKS, f"{failed[0].id} failed")
-        return f"{failed[0].id} failed: repair that first, a launch would only repeat it"
+        run.ledger.skip(service_checks.PORT_CHECKS, msg("{id} failed", failed[0].id))
+        return msg("{id} failed: repair that first, a launch would only repeat it", failed[0].id)
     run.ledger.judge(service_checks.PORT_CHECKS, gather_port)
     open_ports = [check.id for check in service_checks.PORT_CHECKS if not run.ledger.result(check.id).settled]
-    return f"{open_ports[0]} could not be settled, and the launch waits for it" if open_ports else ""
+    return (
+        msg("{open_ports} could not be settled, and the launch waits for it", open_ports[0]) if open_ports else ""
+    )
 
 
 def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
@@ -88,13 +91,13 @@ def _launch(run: Run, copy: Path, weights: Path, task: Task) -> None:
         with service:
             run.ledger.judge(service_checks.START_CHECKS, lambda: service.launch)
             if run.ledger.result("service/starts").outcome in {Outcome.PASS, Outcome.WARN}:
-                run.ledger.settle(Stage.PLAN, "the real launch answered here")
+                run.ledger.settle(Stage.PLAN, msg("the real launch answered here"))
             run.provenance["launch"] = provenance.launch(service.launch)
             run.provenance["versions"] = versions(RealMachine())
             if run.ledger.result("service/starts").settled:
                 talk(run, service.url, task)
             else:
-                _skip_talk(run, "service/starts gave no answer")
+                _skip_talk(run, msg("service/starts gave no answer"))
             run.resume(Stage.SERVICE)
     except KeyboardInterrupt:
         run.stopped = "interrupted"
@@ -122,13 +125,17 @@ def _reach(url: str) -> None:
     try:
         socket.create_connection((parts.hostname or "", port), timeout=10).close()
     except OSError as error:
-        raise Blocked(f"no server answers at {url} ({error.strerror or error}): start it first") from error
+        raise Blocked(
+            msg("no server answers at {url} ({reason}): start it first", url, reason_of(error))
+        ) from error
 
 
 def _probe(run: Run, url: str, task: Task) -> None:
     failed = run.ledger.failed()
     if failed:
-        run.ledger.skip(probe_checks.CHECKS, f"{failed[0].id} failed: figures from a faulty endpoint say nothing")
+        run.ledger.skip(
+            probe_checks.CHECKS, msg("{id} failed: figures from a faulty endpoint say nothing", failed[0].id)
+        )
         return
     run.begin(Stage.PROBE)
     asked = run.request.probe
@@ -144,7 +151,7 @@ def _probe(run: Run, url: str, task: Task) -> None:
 def _numerics(run: Run, url: str) -> None:
     failed = run.ledger.failed()
     if failed:
-        run.ledger.skip(numerics_checks.CHECKS, f"{failed[0].id} failed")
+        run.ledger.skip(numerics_checks.CHECKS, msg("{id} failed", failed[0].id))
         return
     run.begin(Stage.NUMERICS)
     most = numerics.largest_batch(run.server_options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from healthcheck.messages import joined, msg
+
 _MOST = 3
 _LEAST_BEGINNING = 3
 
@@ -15,4 +17,4 @@ def hint(given: str, known: Iterable[str]) -> str:
     long = len(given) >= _LEAST_BEGINNING
     begun = [name for name in names if long and (name.startswith(given) or f"/{given}" in name)]
     near = begun[:_MOST] or difflib.get_close_matches(given, names, n=_MOST, cutoff=0.7)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    return msg("; did you mean {near}?", joined(" or ", near)) if near else ""

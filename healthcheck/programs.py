@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from healthcheck.errors import KitFailure
+from healthcheck.messages import msg
 
 PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
 """The folder from which a child imports the kit."""
@@ -41,7 +42,7 @@ def python() -> str:
         KitFailure: it does not know its own place.
     """
     if not sys.executable or not os.path.isabs(sys.executable):
-        raise KitFailure("this Python does not know its own executable")
+        raise KitFailure(msg("this Python does not know its own executable"))
     return sys.executable
 
 

@@ -9,7 +9,6 @@ from typing import Union
 
 from healthcheck.contract import Rule
 from healthcheck.errors import ExitStatus
-from healthcheck.quoting import quotes_in, unmarked
 
 JsonValue = Union[None, bool, int, float, str, "list[JsonValue]", "dict[str, JsonValue]"]
 SCHEMA = 1
@@ -78,7 +77,6 @@ class Finding:
         where: file and line ("deploy.sh:7"), or the recorded command.
         rule: the service's rule that is broken; None takes the check's own.
         evidence: machine-readable details for the report.
-        quotes: what of these texts is quoted; more is taken from the marks of `quoting.quote`, which go.
     """
 
     level: Level
@@ -88,23 +86,6 @@ class Finding:
     where: str = ""
     rule: Rule | None = None
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
-    quotes: frozenset[str] = field(default=frozenset(), compare=False)
-
-    def __post_init__(self) -> None:
-        texts = (self.expected, self.seen, self.fix, self.where)
-        object.__setattr__(self, "quotes", self.quotes | quotes_in(*texts))
-        for name, text in zip(("expected", "seen", "fix", "where"), texts, strict=True):
-            object.__setattr__(self, name, unmarked(text))
-        object.__setattr__(self, "evidence", {name: _plain(value) for name, value in self.evidence.items()})
-
-
-def _plain(value: JsonValue) -> JsonValue:
-    """A value without the marks of quotes."""
-    if isinstance(value, str):
-        return unmarked(value)
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +96,6 @@ class CheckResult:
         settled: False if the check was meant to give an answer and could not.
         because: for a skip, the failed prerequisite or the reason; for an error, what broke in the kit.
         seconds: time that the check itself took.
-        quotes: what of the reason is quoted, as with a finding.
     """
 
     id: str
@@ -128,11 +108,6 @@ class CheckResult:
     because: str = ""
     settled: bool = True
     seconds: float = 0.0
-    quotes: frozenset[str] = field(default=frozenset(), compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "quotes", self.quotes | quotes_in(self.because))
-        object.__setattr__(self, "because", unmarked(self.because))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from healthcheck.messages import Message
 from healthcheck.records import CheckResult, Finding, JsonValue, Report
 from healthcheck.secret_shapes import REMOVED, SHAPES
 
@@ -91,6 +92,19 @@ def beginning(text: str, limit: int) -> str:
 
 def without_secrets(text: str) -> str:
     """The text with "removed" in place of each value that has the shape, or the name, of a secret."""
+    return _as_message(text, _without_secrets)
+
+
+def _as_message(text: str, redact: Redact) -> str:
+    """The redacted text; a message stays one unless its own words say that a value of it is a secret."""
+    whole = redact(text)
+    if not isinstance(text, Message) or whole == text:
+        return text if whole == text else whole
+    message = text.mapped(redact)
+    return message if redact(message) == message else whole
+
+
+def _without_secrets(text: str) -> str:
     lower = text.lower()
     for shape in SHAPES:
         if any(hint in lower for hint in shape.hints):
@@ -134,7 +148,7 @@ def redactor(variables: Mapping[str, str]) -> Redact:
     }  # fmt: skip
     longest_first = sorted(values, key=len, reverse=True)
     known = re.compile("|".join(re.escape(value) for value in longest_first) or r"(?!)")
-    return lambda text: without_secrets(known.sub(REMOVED, text))
+    return lambda text: _as_message(text, lambda part: _without_secrets(known.sub(REMOVED, part)))
 
 
 def redacted(value: JsonValue, redact: Redact) -> JsonValue:
@@ -160,7 +174,6 @@ def redacted_result(result: CheckResult, redact: Redact) -> CheckResult:
         result,
         because=redact(result.because),
         findings=tuple(_finding(finding, redact) for finding in result.findings),
-        quotes=frozenset(map(redact, result.quotes)),
     )
 
 
@@ -184,7 +197,6 @@ def _finding(finding: Finding, redact: Redact) -> Finding:
         fix=redact(finding.fix),
         where=redact(finding.where),
         evidence={name: redacted(value, redact) for name, value in finding.evidence.items()},
-        quotes=frozenset(map(redact, finding.quotes)),
     )
 
 

@@ -9,19 +9,20 @@ from pathlib import Path
 
 from healthcheck import contract, provenance, stacks
 from healthcheck.engine import Ledger
+from healthcheck.messages import msg
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.progress import Progress
 from healthcheck.records import STAGES, JsonValue, Report, Stage, verdict_of
 from healthcheck.redact import redacted, redactor
 
 TITLES = {
-    Stage.REPO: "the committed files",
-    Stage.PLAN: "what deploy.sh would launch (it runs in a sandbox, against stubs)",
-    Stage.WEIGHTS: "the weights and the task",
-    Stage.SERVICE: "launching deploy.sh",
-    Stage.ENDPOINT: "the chat endpoint",
-    Stage.NUMERICS: "comparing log-probabilities",
-    Stage.PROBE: "a short accuracy measurement",
+    Stage.REPO: msg("the committed files"),
+    Stage.PLAN: msg("what deploy.sh would launch (it runs in a sandbox, against stubs)"),
+    Stage.WEIGHTS: msg("the weights and the task"),
+    Stage.SERVICE: msg("launching deploy.sh"),
+    Stage.ENDPOINT: msg("the chat endpoint"),
+    Stage.NUMERICS: msg("comparing log-probabilities"),
+    Stage.PROBE: msg("a short accuracy measurement"),
 }
 TASKS = {task.value: task for task in contract.Task}
 
@@ -118,9 +119,13 @@ class Run:
         return Report(
             verdict=verdict_of(results, stopped=self.stopped, uncommitted=self.uncommitted),
             results=results,
-            asked=(f"{first.value} to {last.value}" if first is not last else f"{last.value} only")
-            + (", as staged" if self.request.staged else "")
-            + (", the weights by their configuration alone" if self.request.ahead else ""),
+            asked=(
+                msg("{first} to {last}", first.value, last.value)
+                if first is not last
+                else msg("{stage} only", last.value)
+            )
+            + (msg(", as staged") if self.request.staged else "")
+            + (msg(", the weights by their configuration alone") if self.request.ahead else ""),
             metrics=self.metrics,
             provenance={name: redacted(value, self._redact) for name, value in self.provenance.items()}
             | {"stages": self._clock.seconds()},

@@ -17,6 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from healthcheck import json_text, schemes
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 
 DEFAULT = "0.23.0"
@@ -135,7 +136,7 @@ def _matrix() -> _Matrix:
 
 def source() -> str:
     """The source of the matrix, and the date."""
-    return f"{_matrix().source}; read {_matrix().read_on}"
+    return msg("{source}; read {read_on}", _matrix().source, _matrix().read_on)
 
 
 def rows() -> tuple[Row, ...]:
@@ -167,7 +168,13 @@ def choose(vllm_ascend: str = "") -> Choice:
     except InvalidVersion:
         near = hint(wanted.removeprefix("v"), (each.vllm_ascend for each in rows()))
         final = ", ".join(each.vllm_ascend for each in rows() if each.final)
-        raise UsageError(f"{wanted!r} is not a release of vllm-ascend{near or f'; final ones: {final}'}") from None
+        raise UsageError(
+            msg(
+                "{wanted} is not a release of vllm-ascend{near}",
+                repr(wanted),
+                near or msg("; final ones: {final}", final),
+            )
+        ) from None
     newest_first = sorted(rows(), key=_version, reverse=True)
     known = next((each for each in newest_first if _version(each) <= version), newest_first[-1])
     return Choice(row=known, asked="" if _version(known) == version else str(version))

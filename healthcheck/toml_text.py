@@ -6,6 +6,7 @@ import re
 import sys
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,19 +47,27 @@ def load(data: bytes | str, name: str) -> dict[str, object]:
         _check_bounds(text, name)
         return tomllib.loads(text)
     except ValueError as error:  # UnicodeDecodeError, TOMLDecodeError, and a number of thousands of digits
-        raise TomlError(f"{name} is not TOML: {error}") from error
+        raise TomlError(msg("{name} is not TOML: {error}", name, error)) from error
 
 
 def _check_bounds(text: str, name: str) -> None:
     text = text.replace("\\\\", "__").replace('\\"', "__")  # of what is left, every quotation mark counts
     bare = _APART.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
     if bare.count(".") + bare.count("[") + bare.count("{") > MAX_PARTS:
-        raise TomlBoundError(f"{name} has more than {MAX_PARTS} tables, arrays and dots, and is not read")
+        raise TomlBoundError(
+            msg("{name} has more than {max_parts} tables, arrays and dots, and is not read", name, MAX_PARTS)
+        )
     for piece in _PIECE.finditer(bare):
         if piece[0].count(".") >= MAX_KEY_PARTS or len(piece[0].strip()) > MAX_KEY_CHARS:
             raise TomlBoundError(
-                f"{name} has a key of more than {MAX_KEY_PARTS} parts or {MAX_KEY_CHARS} characters in "
-                f"line {_line(bare, piece)}, and is not read"
+                msg(
+                    "{name} has a key of more than {max_key_parts} parts or {max_key_chars} characters in line "
+                    "{line}, and is not read",
+                    name,
+                    MAX_KEY_PARTS,
+                    MAX_KEY_CHARS,
+                    _line(bare, piece),
+                )
             )
     depth = 0
     for bracket in _BRACKET.finditer(bare):
@@ -66,7 +75,12 @@ def _check_bounds(text: str, name: str) -> None:
         if depth > MAX_DEPTH:
             line = _line(bare, bracket)
             raise TomlError(
-                f"{name} is not TOML: more than {MAX_DEPTH} arrays and tables in each other in line {line}"
+                msg(
+                    "{name} is not TOML: more than {max_depth} arrays and tables in each other in line {line}",
+                    name,
+                    MAX_DEPTH,
+                    line,
+                )
             )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from healthcheck import contract, hardware, ran
 from healthcheck.hardware import Devices
+from healthcheck.messages import msg
 from healthcheck.plan import checks as plan_checks
 from healthcheck.plan import facts as plan_facts
 from healthcheck.plan.records import LaunchPlan
@@ -108,7 +109,7 @@ class Verification:
         from healthcheck.plan.engine_config.request import Question  # noqa: PLC0415
 
         asked = self._request
-        self._run.progress.update("the real vLLM builds its configuration: a minute or so")
+        self._run.progress.update(msg("the real vLLM builds its configuration: a minute or so"))
         question = Question(
             plan=plan,
             root=submission.root,

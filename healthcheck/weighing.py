@@ -6,6 +6,7 @@ from pathlib import Path
 
 from healthcheck import provenance
 from healthcheck.contract import Task
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Submission
@@ -22,7 +23,7 @@ def weigh(run: Run, submission: Submission, folder: Path, plan: LaunchPlan | Non
     facts = _facts(run, submission, folder, plan)
     if run.request.ahead:
         run.ledger.judge(AHEAD, lambda: facts)
-        run.ledger.skip(CHECKS[::-1], "the weights are not here")
+        run.ledger.skip(CHECKS[::-1], msg("the weights are not here"))
     else:
         run.ledger.judge(CHECKS, lambda: facts)
     code = task_of(facts)[0]

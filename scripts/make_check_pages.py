@@ -17,14 +17,12 @@ from pathlib import Path
 from healthcheck import catalogue
 from healthcheck.catalogue import Page
 from healthcheck.language import Language, Translate, translator
+from healthcheck.messages import Message, msg
 from healthcheck.records import Stage
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {Language.ENGLISH: ROOT / "docs/checks", Language.CHINESE: ROOT / "docs/zh/checks"}
-TITLE, STAGE, SENTENCE = "The checks", "Stage", "{}."
-ABOUT = "{} checks, in the order in which they run. `npu-adapter explain ID` prints the same pages."
-COLUMNS = ("check", "what holds where it passes")
-LABELS = (TITLE, STAGE, SENTENCE, ABOUT, *COLUMNS)
+COLUMNS = (msg("check"), msg("what holds where it passes"))
 ORIGIN = (
     "<!-- Written by scripts/make_check_pages.py from the check itself. Change the check, then run it again. -->"
 )
@@ -47,12 +45,18 @@ def files() -> dict[Path, str]:
 
 def index(pages: tuple[Page, ...], say: Translate) -> str:
     """All checks, stage by stage, in the order in which they run."""
-    parts = [ORIGIN, f"# {say(TITLE)}", say(ABOUT).format(len(pages))]
+    parts = [ORIGIN, f"# {say(msg('The checks'))}", say(_about(len(pages)))]
     for stage, group in groupby(sorted(pages, key=_place), key=lambda page: page.stage):
         rows = (f"| [{page.id}]({page.id}.md) | {escaped(page.title)} |" for page in group)
         header = " | ".join(map(say, COLUMNS))
         parts += [f"## {stage}", "\n".join((f"| {header} |", "|---|---|", *rows))]
     return "\n\n".join(parts) + "\n"
+
+
+def _about(count: int) -> Message:
+    return msg(
+        "{count} checks, in the order in which they run. `npu-adapter explain ID` prints the same pages.", count
+    )
 
 
 def _place(page: Page) -> int:
@@ -66,22 +70,25 @@ def text(page: Page, say: Translate, folder: Path) -> str:
 
 def _parts(page: Page, say: Translate, folder: Path) -> Iterator[str]:
     up = "../" * page.id.count("/")
-    sentence = say(SENTENCE).format
     top = up + "../" * len(folder.relative_to(ROOT).parts)
     yield ORIGIN
     yield f"# {page.id}"
-    stage = f"{say(STAGE)} [{page.stage}]({up}README.md#{page.stage})"
-    yield f"**{sentence(escaped(page.title))}** {sentence(stage)}"
-    yield say(catalogue.WHY).format(escaped(page.why))
+    stage = f"{say(msg('Stage'))} [{page.stage}]({up}README.md#{page.stage})"
+    yield f"**{say(_sentence(escaped(page.title)))}** {say(_sentence(stage))}"
+    yield say(catalogue.because(escaped(page.why)))
     yield escaped(_captioned(page.body))
     if page.rule:
-        yield say(page.rule_title).format("").strip()
+        yield say(page.ruled("")).strip()
         yield f"> {escaped(page.rule.sentence)}"
         yield f"{page.rule.source}, {page.rule.status.value}, read {page.rule.read_on}."
     if page.requires:
         needed = ", ".join(f"[{each}]({up}{each}.md)" for each in page.requires)
-        yield sentence(say(catalogue.NEEDS).format(needed))
-    yield sentence(say(catalogue.SOURCE).format(f"[{page.source}]({top}{page.source})"))
+        yield say(_sentence(catalogue.needing(needed)))
+    yield say(_sentence(catalogue.declared(f"[{page.source}]({top}{page.source})")))
+
+
+def _sentence(text: str) -> Message:
+    return msg("{sentence}.", text)
 
 
 def _captioned(body: str) -> str:

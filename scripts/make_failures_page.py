@@ -16,7 +16,7 @@ from typing import NamedTuple
 from failures_page_words import COMMA, EDITIONS, KIND, KINDS, REPAIR, SHARE, SOURCE, VARIABLES, Edition
 from make_check_pages import ROOT, escaped
 
-from healthcheck.language import phrases
+from healthcheck.language import translation
 from healthcheck.service.catalogue import FILE, Failure, Severity, catalogue
 
 
@@ -111,7 +111,7 @@ def _order() -> Iterator[tuple[str, str]]:
 
 
 def _entry(failure: Failure, edition: Edition) -> Iterator[str]:
-    catalogued = phrases(edition.language).say
+    catalogued = translation(edition.language).say
     comma = edition.say(COMMA)
     yield f"### {failure.id}"
     yield f"```text\n{failure.examples[0]}\n```"

@@ -31,7 +31,7 @@ from healthcheck.endpoint.checks import CHECKS  # noqa: E402
 from healthcheck.endpoint.facts import interview  # noqa: E402
 from healthcheck.engine import Ledger  # noqa: E402
 from healthcheck.errors import KitError  # noqa: E402
-from healthcheck.language import Language, phrases  # noqa: E402
+from healthcheck.language import Language, translation  # noqa: E402
 from healthcheck.probe.facts import measure  # noqa: E402
 from healthcheck.probe.records import ProbeSettings  # noqa: E402
 from healthcheck.progress import Silent  # noqa: E402
@@ -93,7 +93,7 @@ class Words:
     rows: Mapping[str, str]
 
     def say(self, text: str) -> str:
-        return self.rows.get(text) or phrases(self.language).say(text)
+        return self.rows.get(text) or translation(self.language).look_up(text)
 
     def in_flight(self, text: str) -> str:
         """What came of the requests; an error is quoted."""
@@ -103,7 +103,7 @@ class Words:
     def objection(self, reason: str) -> str:
         """An outcome and why."""
         outcome, _, why = reason.partition(": ")
-        return phrases(self.language).labelled(self.say(outcome), self.say(why))
+        return translation(self.language).labelled(self.say(outcome), self.say(why))
 
 
 PAGES = (

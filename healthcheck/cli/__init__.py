@@ -16,29 +16,30 @@ import traceback
 from collections.abc import Collection, Iterator, Sequence
 
 from healthcheck.cli import outlets
-from healthcheck.cli.parsing import Parser, Version, language_argument, take_language
-from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.cli.parsing import Parser, Version, language_argument, sentence, take_language
+from healthcheck.errors import Blocked, ExitStatus, KitError, UsageError, reason_of
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 
 COMMANDS = {
-    "new": "make a new adapter repository from the template",
-    "update": "bring a repository up to date with the template it was made from",
-    "verify": "check a repository and its weights before submission",
-    "fleet": "verify many adapters on many machines",
-    "probe": "measure the accuracy of a running server",
-    "numerics": "check that a running server computes the same in every situation",
-    "score": "weigh and rank the samples of a probe run by scores of your own",
-    "compare": "compare two probe runs on the same problems",
-    "read": "read a report of the service and recompute it",
-    "diagnose": "find the cause of a failed launch in its log",
-    "runner": "check that this machine can run adapters",
-    "simulate": "serve a simulated endpoint with a known accuracy and chosen faults",
-    "explain": "explain a check",
-    "doctor": "show which optional parts of the kit's own environment are there",
-    "completion": "print a completion script for a shell",
-    "man": "print the manual page",
+    "new": msg("make a new adapter repository from the template"),
+    "update": msg("bring a repository up to date with the template it was made from"),
+    "verify": msg("check a repository and its weights before submission"),
+    "fleet": msg("verify many adapters on many machines"),
+    "probe": msg("measure the accuracy of a running server"),
+    "numerics": msg("check that a running server computes the same in every situation"),
+    "score": msg("weigh and rank the samples of a probe run by scores of your own"),
+    "compare": msg("compare two probe runs on the same problems"),
+    "read": msg("read a report of the service and recompute it"),
+    "diagnose": msg("find the cause of a failed launch in its log"),
+    "runner": msg("check that this machine can run adapters"),
+    "simulate": msg("serve a simulated endpoint with a known accuracy and chosen faults"),
+    "explain": msg("explain a check"),
+    "doctor": msg("show which optional parts of the kit's own environment are there"),
+    "completion": msg("print a completion script for a shell"),
+    "man": msg("print the manual page"),
 }
-EXIT_STATUSES = """\
+EXIT_STATUSES = msg("""\
 exit status:
   0  ready
   1  not ready
@@ -46,7 +47,7 @@ exit status:
   3  inconclusive: the evidence does not settle it, or something else was in
      the way
   4  the kit itself failed
-"""
+""")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with outlets.lasting():
         if sys.flags.optimize > 1:
             return _say(
-                "the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)",
+                msg("the pages of the checks are docstrings: run Python without -OO (PYTHONOPTIMIZE=2)"),
                 ExitStatus.WRONG_USAGE,
             )
         try:
@@ -73,7 +74,7 @@ def _run(arguments: list[str]) -> int:
     if unknown:
         options.parser.unknown(unknown)
     if options.parser is parser:
-        parser.error("the following arguments are required: COMMAND")
+        parser.error(msg("the following arguments are required: COMMAND"))
     with _ended_at_once_by_ctrl_c():
         command = importlib.import_module(f"healthcheck.cli.{asked}")
     try:
@@ -85,7 +86,7 @@ def _run(arguments: list[str]) -> int:
     except KitError as error:
         return _say(error, ExitStatus.KIT_FAILED)
     except KeyboardInterrupt:
-        return _say("interrupted", ExitStatus.INCONCLUSIVE)
+        return _say(msg("interrupted"), ExitStatus.INCONCLUSIVE)
     except OSError as error:
         return _of_the_system(error)
     return status
@@ -94,11 +95,13 @@ def _run(arguments: list[str]) -> int:
 def _of_the_system(error: OSError) -> int:
     """A folder that was removed, or a path without permission, is not a failure of the kit."""
     if not error.filename and _removed_from_under_us():
-        return _say("the folder that this runs in was removed: change to one that is there", ExitStatus.WRONG_USAGE)
+        return _say(
+            msg("the folder that this runs in was removed: change to one that is there"), ExitStatus.WRONG_USAGE
+        )
     where = f" ({error.filename})" if error.filename else ""
     denied = bool(where) and isinstance(error, PermissionError)
     status = ExitStatus.WRONG_USAGE if denied else ExitStatus.KIT_FAILED
-    return _say(f"cannot go on: {error.strerror or error}{where}", status)
+    return _say(msg("cannot go on: {reason}{where}", reason_of(error), where), status)
 
 
 def _removed_from_under_us() -> bool:
@@ -127,7 +130,7 @@ def _ended_at_once_by_ctrl_c() -> Iterator[None]:
 
 
 def _say(error: KitError | str, status: ExitStatus) -> ExitStatus:
-    print(f"npu-adapter: {phrases_of_the_process().say(_shown(str(error)))}", file=sys.stderr)
+    print(f"npu-adapter: {translation_of_the_process().say(_shown(str(error)))}", file=sys.stderr)
     return status
 
 
@@ -142,18 +145,18 @@ def parser_for(wanted: Collection[str]) -> Parser:
     """The parser of the command line; only the commands that are wanted have their options."""
     parser = Parser(
         prog="npu-adapter",
-        description="Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
-        "evaluation services. A pass here is a pass there.",
+        description=msg(
+            "Scaffold, verify and validate model adapter repositories for Ascend NPU\n"
+            "evaluation services. A pass here is a pass there."
+        ),
         epilog=EXIT_STATUSES,
     )
     language_argument(parser)
     parser.add_argument("--version", action=Version, nargs=0, help="show the version, and the commit of a checkout")
     parser.set_defaults(parser=parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title=msg("commands"), metavar="COMMAND")
     for name, text in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=text, description=text[0].upper() + text[1:] + ".", epilog=EXIT_STATUSES
-        )
+        command = commands.add_parser(name, help=text, description=sentence(text), epilog=EXIT_STATUSES)
         language_argument(command)
         if name in wanted:
             importlib.import_module(f"healthcheck.cli.options.{name}").arguments(command)

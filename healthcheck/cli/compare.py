@@ -9,12 +9,12 @@ from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.probe.folder import load
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.comparison import LEAST_PROBLEMS, LOSS_ERROR, Comparison, Shift
 from healthcheck.probe.two_runs import Flip, TwoRuns, compare_runs
-from healthcheck.quoting import quote
 from healthcheck.records import SCHEMA
 from healthcheck.report.words import plain
 
@@ -51,11 +51,11 @@ def _write_page(file: Path, result: TwoRuns, runs: tuple[ProbeRun, ProbeRun]) ->
 
     rows = [_HEADING, *(_cells(part) for part in result.comparisons)]
     folder.save(
-        file, side_by_side.render(result, runs, _verdict(result.comparisons[0]), rows, phrases_of_the_process())
+        file, side_by_side.render(result, runs, _verdict(result.comparisons[0]), rows, translation_of_the_process())
     )
 
 
-_HEADING = ("tier", "problems", "A, %", "B, %", "B - A, points", "95 % interval", "p")
+_HEADING = (msg("tier"), msg("problems"), "A, %", "B, %", msg("B - A, points"), msg("95 % interval"), "p")
 
 
 def _cells(part: Comparison) -> tuple[str, ...]:
@@ -65,8 +65,8 @@ def _cells(part: Comparison) -> tuple[str, ...]:
         str(part.problems),
         f"{100 * part.first:.2f}",
         f"{100 * part.second:.2f}",
-        points(difference.value) if difference else "too few problems",
-        f"{points(difference.low)} to {points(difference.high)}" if difference else "",
+        points(difference.value) if difference else msg("too few problems"),
+        msg("{points} to {points2}", points(difference.low), points(difference.high)) if difference else "",
         _p(part.changed_p),
     )
 
@@ -96,85 +96,114 @@ def lines_of(result: TwoRuns) -> Iterator[str]:
     yield from output.paragraph(_verdict(whole), _COLUMNS, "  ")
     yield ""
     for letter, described in zip("AB", result.runs, strict=True):
-        yield from output.paragraph(f"{letter}: {plain(described)}", _COLUMNS, "   ")
+        yield from output.paragraph(msg("{letter}: {described}", letter, plain(described)), _COLUMNS, "   ")
     yield ""
-    yield "tier        problems    A, %    B, %   B - A, points [95 %]         p   finds"
+    yield msg("tier        problems    A, %    B, %   B - A, points [95 %]         p   finds")
     for part in result.comparisons:
         yield _row(part)
-    yield "B - A  for problems like these (paired t); of many tiers one differs by chance"
-    yield f"p      of “nothing changed on these very problems” ({whole.tests[0].name}), two-sided"
+    yield msg("B - A  for problems like these (paired t); of many tiers one differs by chance")
+    yield msg("p      of “nothing changed on these very problems” ({name}), two-sided", whole.tests[0].name)
     for other in whole.tests[1:]:
-        yield f"       or that of {other.name}, where it is larger"
-    yield "finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5"
+        yield msg("       or that of {name}, where it is larger", other.name)
+    yield msg("finds  the true drop, in points, that a one-sided 5 % test finds in 4 cases of 5")
     for caveat in result.caveats:
-        yield from output.paragraph(f"note: {plain(caveat)}", _COLUMNS, "      ")
+        yield from output.paragraph(msg("note: {caveat}", plain(caveat)), _COLUMNS, "      ")
     lost = sum(flip.lost for flip in result.flips)
     won = len(result.flips) - lost
     yield ""
-    yield f"problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)"
+    yield msg("problems lost: {lost}, won: {won} (mostly right in one run, mostly wrong in the other)", lost, won)
     for flip in result.flips[:_FLIPS_SHOWN]:
         yield from _flip(flip)
     if len(result.flips) > _FLIPS_SHOWN:
-        yield f"… and {len(result.flips) - _FLIPS_SHOWN} more (--json has them all)"
+        yield msg("… and {flips} more (--json has them all)", len(result.flips) - _FLIPS_SHOWN)
 
 
 def _verdict(whole: Comparison) -> str:
     """The conclusion, and no more: a loss that is not excluded is not shown."""
-    margin = f"{100 * whole.margin:.1f} points"
+    margin = msg("{margin:.1f} points", 100 * whole.margin)
     if whole.difference is None or whole.shift is Shift.UNDECIDED:
-        return f"undecided: {_undecided(whole, margin)}"
-    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
+        return msg("undecided: {undecided}", _undecided(whole, margin))
+    between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
     if whole.shift is Shift.NO_WORSE:
-        smaller = f"; a smaller loss is shown ({_shown(whole)})" if whole.loss_shown else ""
-        bound = f"one-sided 95 % bound {points(whole.lower_bound)}"
-        return f"no worse: a loss of {margin} is excluded ({bound}){smaller}"
+        smaller = msg("; a smaller loss is shown ({shown})", _shown(whole)) if whole.loss_shown else ""
+        bound = msg("one-sided 95 % bound {points}", points(whole.lower_bound))
+        return msg("no worse: a loss of {margin} is excluded ({bound}){smaller}", margin, bound, smaller)
     if whole.beyond_margin:
-        return f"worse: B lost more than the margin of {margin} (95 % interval {between})"
-    return f"worse: B lost accuracy ({_shown(whole)}); whether more than the margin of {margin} is open"
+        return msg("worse: B lost more than the margin of {margin} (95 % interval {between})", margin, between)
+    return msg(
+        "worse: B lost accuracy ({shown}); whether more than the margin of {margin} is open", _shown(whole), margin
+    )
 
 
 def _undecided(whole: Comparison, margin: str) -> str:
     """Why, and what would settle it."""
-    changed = f"; on these very problems something changed (p {_p(whole.changed_p)})"
-    changed = changed if whole.changed_p < _SMALL else ""
+    small = whole.changed_p < _SMALL
+    changed = msg("; on these very problems something changed (p {p})", _p(whole.changed_p)) if small else ""
     if whole.difference is None or whole.too_few:
-        least = f"at least {LEAST_PROBLEMS}, better 120"
-        return f"{whole.problems} problems are too few for an interval ({least}){changed}"
+        least = msg("at least {least_problems}, better 120", LEAST_PROBLEMS)
+        return msg(
+            "{problems} problems are too few for an interval ({least}){changed}", whole.problems, least, changed
+        )
     if whole.within_margin:
-        return (
-            f"A is right in {100 * whole.first:.1f} %, so that losing everything would be within the margin of "
-            f"{margin}; compare with a sound run, or give a smaller --margin"
+        return msg(
+            "A is right in {first:.1f} %, so that losing everything would be within the margin of "
+            "{margin}; compare with a sound run, or give a smaller --margin",
+            100 * whole.first,
+            margin,
         )
     if whole.difference.low > -whole.margin:
-        return (
-            f"too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
-            f"{100 * whole.lower_bound:+.1f}, as if two more did){changed}; use more problems"
+        return msg(
+            "too few problems differ to exclude a loss of {margin} (one-sided 95 % bound "
+            "{lower_bound:+.1f}, as if two more did){changed}; use more problems",
+            margin,
+            100 * whole.lower_bound,
+            changed,
         )
-    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
-    return (
-        f"neither a loss nor its absence is shown (p {_p(whole.loss_p)}, a loss needs {LOSS_ERROR:g} or "
-        f"less; 95 % interval {between}, margin {margin}){changed}; if the difference stays, about "
-        f"{whole.problems_needed} problems in both runs settle it"
+    between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
+    return msg(
+        "neither a loss nor its absence is shown (p {p}, a loss needs {loss_error:g} or less; 95 % "
+        "interval {between}, margin {margin}){changed}; if the difference stays, about "
+        "{problems_needed} problems in both runs settle it",
+        _p(whole.loss_p),
+        LOSS_ERROR,
+        between,
+        margin,
+        changed,
+        whole.problems_needed,
     )
 
 
 def _shown(whole: Comparison) -> str:
     """What a loss rests on: the test on these problems, whose interval for others like them may reach zero."""
     assert whole.difference
-    between = f"{points(whole.difference.low)} to {points(whole.difference.high)}"
-    return f"p {_p(whole.loss_p)} on these problems; 95 % interval for problems like these {between}"
+    between = msg("{points} to {points2}", points(whole.difference.low), points(whole.difference.high))
+    return msg(
+        "p {p} on these problems; 95 % interval for problems like these {between}", _p(whole.loss_p), between
+    )
 
 
 def _row(part: Comparison) -> str:
     difference = part.difference
     interval = (
-        f"{points(difference.value)} [{points(difference.low)}, {points(difference.high)}]"
+        msg(
+            "{points} [{points2}, {points3}]",
+            points(difference.value),
+            points(difference.low),
+            points(difference.high),
+        )
         if difference and not part.too_few
-        else "too few problems"
+        else msg("too few problems")
     )
-    shares = f"{100 * part.first:>6.2f}  {100 * part.second:>6.2f}"
-    tests = f"{_p(part.changed_p):>7}  {100 * part.minimal_detectable:>6.1f}"
-    return f"{plain(part.tier)[:10]:<10}  {part.problems:>8}  {shares}   {interval:<22} {tests}"
+    shares = msg("{first:>6.2f}  {second:>6.2f}", 100 * part.first, 100 * part.second)
+    tests = msg("{p:>7}  {minimal_detectable:>6.1f}", _p(part.changed_p), 100 * part.minimal_detectable)
+    return msg(
+        "{tier:<10}  {problems:>8}  {shares}   {interval:<22} {tests}",
+        plain(part.tier)[:10],
+        part.problems,
+        shares,
+        interval,
+        tests,
+    )
 
 
 def points(difference: float) -> str:
@@ -187,14 +216,23 @@ def _p(value: float) -> str:
 
 
 def _flip(flip: Flip) -> Iterator[str]:
-    word = "lost" if flip.lost else "won"
+    word = msg("lost") if flip.lost else msg("won")
     yield ""
-    problem, tier, expected = (quote(plain(text)) for text in (flip.problem, flip.tier, flip.expected))
+    problem, tier, expected = (plain(text) for text in (flip.problem, flip.tier, flip.expected))
     yield (
-        f"{word}: {problem} ({tier}), right in {flip.first[0]}/{flip.first[1]} → "
-        f"{flip.second[0]}/{flip.second[1]}; expected {expected}"
+        msg(
+            "{word}: {problem} ({tier}), right in {first}/{first2} → {second}/{second2}; expected {expected}",
+            word,
+            problem,
+            tier,
+            flip.first[0],
+            flip.first[1],
+            flip.second[0],
+            flip.second[1],
+            expected,
+        )
     )
-    yield f"  asked: {_short(flip.question)}"
+    yield msg("  asked: {short}", _short(flip.question))
     yield f"  A: {_short(flip.first_answer)}"
     yield f"  B: {_short(flip.second_answer)}"
 
@@ -202,4 +240,4 @@ def _flip(flip: Flip) -> Iterator[str]:
 def _short(text: str) -> str:
     """The end of an answer, which has its result, on one line."""
     line = plain(" ".join(text.split()))
-    return quote(line if len(line) <= _ANSWER_CHARS else f"… {line[-_ANSWER_CHARS:]}")
+    return line if len(line) <= _ANSWER_CHARS else f"… {line[-_ANSWER_CHARS:]}"

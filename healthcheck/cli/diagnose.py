@@ -9,7 +9,7 @@ from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.evidence import Hit
@@ -22,43 +22,51 @@ def run(options: argparse.Namespace) -> int:
     name = str(options.log)
     found = diagnose_stream(sys.stdin.buffer) if name == "-" else diagnose(Path(name))
     setup = setup_of(Path.cwd())
-    text = _text(found, "standard input" if name == "-" else quote(name), setup)
+    text = _text(found, msg("standard input") if name == "-" else name, setup)
     output.show(text, options.json, lambda: _record(found, setup))
     return ExitStatus.READY if found.named else ExitStatus.INCONCLUSIVE
 
 
 def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
     if found.cause:
-        yield from _known(found.cause, setup, "fix")
-        yield f"  in {name}:"
+        yield from _known(found.cause, setup, msg("fix"))
+        yield msg("  in {name}:", name)
     elif found.candidates:
-        yield f"possible causes in {name}, of which none is proved:"
+        yield msg("possible causes in {name}, of which none is proved:", name)
         for hit in found.candidates:
-            yield from _known(hit, setup, "fix")
+            yield from _known(hit, setup, msg("fix"))
             yield from _quoted(hit.lines)
     elif not found.kind:
-        yield f"no known failure in {name} ({found.lines} line{'' if found.lines == 1 else 's'})"
+        yield msg(
+            "no known failure in {name} ({lines} line{s})", name, found.lines, "" if found.lines == 1 else "s"
+        )
     if found.kind:
-        yield from _known(found.kind, setup, "look")
-        yield f"  no known cause: this is only what the last error of {name} says"
+        yield from _known(found.kind, setup, msg("look"))
+        yield msg("  no known cause: this is only what the last error of {name} says", name)
     if not found.cause and (found.block or found.end):
-        yield "the last error block:" if found.block else "no line looks like an error; the last lines:"
+        yield msg("the last error block:") if found.block else msg("no line looks like an error; the last lines:")
     yield from _quoted(found.telling or found.end)
     if found.others:
-        yield "also there:"
+        yield msg("also there:")
         for hit in found.others:
             failure = hit.failure
-            yield f"  line {hit.lines[0].number}: {failure.id} ({failure.severity.name.lower()}): {failure.cause}"
+            yield msg(
+                "  line {number}: {id} ({lower}): {cause}",
+                hit.lines[0].number,
+                failure.id,
+                failure.severity.name.lower(),
+                failure.cause,
+            )
 
 
 def _known(hit: Hit, setup: Setup, word: str) -> Iterable[str]:
-    yield f"{hit.failure.id}: {hit.failure.cause}"
-    yield f"  {word + ':':<7} {repair(hit.failure, setup)}"
-    yield f"  source: {'; '.join(hit.failure.sources)}"
+    yield msg("{id}: {cause}", hit.failure.id, hit.failure.cause)
+    yield msg("  {word:<7} {repair}", msg("{word}:", word), repair(hit.failure, setup))
+    yield msg("  source: {sources}", "; ".join(hit.failure.sources))
 
 
 def _quoted(lines: Iterable[Line]) -> Iterable[str]:
-    return (f"  {line.number:>7}  {quote(line.text)}" for line in lines)
+    return (f"  {line.number:>7}  {line.text}" for line in lines)
 
 
 def _record(found: Diagnosis, setup: Setup) -> dict[str, object]:

@@ -13,6 +13,9 @@ from healthcheck import contract, extras, programs
 from healthcheck.cli import output
 from healthcheck.cli.parsing import version
 from healthcheck.errors import Blocked
+from healthcheck.fleet.tables import padded
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.plan.engine_config.environment import MAKE, find_python
 from healthcheck.probe.grading import judge
 from healthcheck.processes import holders
@@ -49,73 +52,81 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _lines(parts: tuple[Part, ...]) -> Iterator[str]:
+    say = translation_of_the_process().say
     yield version()
     for part in parts:
-        mark = "yes" if part.found else "NO " if part.needed else "no "
-        yield f"{mark}  {part.name:<22} {part.found or part.without}"
-        yield " " * 28 + f"for {part.use}"
+        mark = msg("yes") if part.found else msg("NO") if part.needed else msg("no")
+        yield f"{padded(say(mark), 3)}  {padded(say(part.name), 22)} {say(part.found or part.without)}"
+        yield " " * 28 + msg("for {use}", part.use)
 
 
 def look() -> Iterator[Part]:
     """The parts, the required ones first."""
     yield Part(
-        name="git", found=_version_of("git", "--version"), needed=True, without="install git",
-        use="everything about a repository: the service gets the committed files",
+        name="git", found=_version_of("git", "--version"), needed=True, without=msg("install git"),
+        use=msg("everything about a repository: the service gets the committed files"),
     )  # fmt: skip
     yield Part(
-        name="sh", found=_real_place("sh"), needed=True, without="install a POSIX shell",
-        use="reading deploy.sh as its own shell does",
+        name="sh", found=_real_place("sh"), needed=True, without=msg("install a POSIX shell"),
+        use=msg("reading deploy.sh as its own shell does"),
     )  # fmt: skip
     yield from _shells()
     yield _namespaces()
     taken = ", ".join(dict.fromkeys(holder.owner for holder in holders(contract.PORT)))
     yield Part(
-        name=f"port {contract.PORT}", found="" if taken else "free",
-        without=f"taken by {taken}: end it before a launch", use="the service stage: deploy.sh serves there",
-    )  # fmt: skip
+        name=msg("port {port}", contract.PORT),
+        found="" if taken else msg("free"),
+        without=msg("taken by {taken}: end it before a launch", taken),
+        use=msg("the service stage: deploy.sh serves there"),
+    )
     yield Part(
         name=COPIER, found=_distribution(COPIER), without=extras.install_command(COPIER),
-        use="npu-adapter new and update",
+        use=msg("npu-adapter new and update"),
     )  # fmt: skip
     yield Part(
-        name=judge.PACKAGE, found=_distribution(judge.PACKAGE),
-        without="only numbers, words and choices are graded; for expressions: "
-        f"{extras.install_command(judge.PACKAGE)}",
-        use="probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
-        "the kit itself judges the rest",
-    )  # fmt: skip
+        name=judge.PACKAGE,
+        found=_distribution(judge.PACKAGE),
+        without=msg(
+            "only numbers, words and choices are graded; for expressions: {install_command}",
+            extras.install_command(judge.PACKAGE),
+        ),
+        use=msg(
+            "probe --dataset: judges answers that are expressions, such as (3, 14) or LaTeX (the extra [math]); "
+            "the kit itself judges the rest"
+        ),
+    )
     yield from _engines()
 
 
 def _shells() -> Iterator[Part]:
     for name in ("dash", "bash"):
         yield Part(
-            name=name, found=_real_place(name), without=f"install {name}",
-            use="finding what only one of the two understands; which of them the service has as sh is unknown",
+            name=name, found=_real_place(name), without=msg("install {name}", name),
+            use=msg("finding what only one of the two understands; which of them the service has as sh is unknown"),
         )  # fmt: skip
 
 
 def _engines() -> Iterator[Part]:
-    launch = "the stages up to weights run without it; a launch on this machine does not"
+    launch = msg("the stages up to weights run without it; a launch on this machine does not")
     yield Part(
         name="vllm", found=_command("vllm") or _distribution("vllm"), without=launch,
-        use="the launch, and its own list of options and architectures instead of the kit's catalogue",
+        use=msg("the launch, and its own list of options and architectures instead of the kit's catalogue"),
     )  # fmt: skip
     yield Part(
-        name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use="vLLM on an Ascend NPU",
+        name="vllm-ascend", found=_distribution("vllm-ascend"), without=launch, use=msg("vLLM on an Ascend NPU"),
     )  # fmt: skip
     engine = find_python()
     yield Part(
-        name="engine configuration", found=engine.path if engine else "", without=f"run {MAKE}",
-        use="verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU",
+        name=msg("engine configuration"), found=engine.path if engine else "", without=msg("run {make}", MAKE),
+        use=msg("verify --deep: the real vLLM and vllm-ascend build their configuration, without an NPU"),
     )  # fmt: skip
     yield Part(
-        name="npu-smi", found=_command("npu-smi"), without="no NPU driver tools here",
-        use="npu-adapter runner: the devices and their health",
+        name="npu-smi", found=_command("npu-smi"), without=msg("no NPU driver tools here"),
+        use=msg("npu-adapter runner: the devices and their health"),
     )  # fmt: skip
     yield Part(
-        name="pytest", found=_distribution("pytest"), without="pip install pytest",
-        use="the tests of an adapter repository",
+        name="pytest", found=_distribution("pytest"), without=msg("pip install pytest"),
+        use=msg("the tests of an adapter repository"),
     )  # fmt: skip
 
 
@@ -138,7 +149,7 @@ def _real_place(name: str) -> str:
     """The path of a program, and the target if it is a link, as sh often is."""
     place = programs.find(name)
     real = os.path.realpath(place) if place else ""
-    return f"{place} (is {real})" if place and os.path.basename(real) != name else place or ""
+    return msg("{place} (is {real})", place, real) if place and os.path.basename(real) != name else place or ""
 
 
 def _distribution(name: str) -> str:
@@ -150,12 +161,16 @@ def _distribution(name: str) -> str:
 
 def _namespaces() -> Part:
     """Try the sandbox on a script that does nothing."""
-    without = "not allowed here; the plan stage says so"
+    without: str = msg("not allowed here; the plan stage says so")
     try:
-        found = "" if unavailable(Mode.ISOLATED) else "allowed"
+        found = "" if unavailable(Mode.ISOLATED) else msg("allowed")
     except Blocked as error:
         found, without = "", str(error)
     return Part(
-        name="namespaces", found=found, without=without,
-        use="a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)",
-    )  # fmt: skip
+        name=msg("namespaces"),
+        found=found,
+        without=without,
+        use=msg(
+            "a sandbox for deploy.sh with no network and no real programs (user, mount, PID, network namespaces)"
+        ),
+    )

@@ -14,7 +14,7 @@ from healthcheck import stacks, yaml_text
 from healthcheck.cli import output, verify
 from healthcheck.cli.options import verify as options_of_verify
 from healthcheck.cli.options.fleet import DEFAULT_LOOK_S, LOCAL
-from healthcheck.cli.parsing import Parser
+from healthcheck.cli.parsing import Parser, as_message
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
 from healthcheck.fleet import collect, drive, jobs, journal, looks, manifests, outputs, show
@@ -24,7 +24,8 @@ from healthcheck.fleet.machines import Machines, ThisMachine
 from healthcheck.fleet.manifests import Pods
 from healthcheck.fleet.options import Verify, options_of
 from healthcheck.fleet.records import Job, worst
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.report import folder
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> ExitStatus:
 
     if options.retries < 0 or not math.isfinite(options.time_limit):
-        raise UsageError(f"--retries {options.retries} is less than 0")
+        raise UsageError(msg("--retries {retries} is less than 0", options.retries))
     asked = _jobs(options)
     out = options.out.absolute()
     output.refuse_unwritable(None, out=out)
@@ -53,10 +54,10 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
             terms = looks.Terms(level=options.runner, limit_s=DEFAULT_LOOK_S, network=settings.network)
             looked = _look(machines, out, terms)
             machines.leave_out(looked.left_out.keys())
-            left_out += tuple(f"{name}: {why}" for name, why in looked.left_out.items())
+            left_out += tuple(msg("{name}: {why}", name, why) for name, why in looked.left_out.items())
             settings = replace(settings, tried=looked.tried)
         settings = replace(settings, left_out=left_out)
-        listener = show.listener(len(asked), phrases_of_the_process(), quiet=options.quiet)
+        listener = show.listener(len(asked), translation_of_the_process(), quiet=options.quiet)
         try:
             fleet = drive.Drive(
                 jobs=asked,
@@ -64,13 +65,13 @@ def _verify(options: argparse.Namespace) -> ExitStatus:
                 journal=kept,
                 machines=machines,
                 listener=listener,
-                saved=lambda now: outputs.write(out, now, phrases_of_the_process()),
+                saved=lambda now: outputs.write(out, now, translation_of_the_process()),
             ).run()
         finally:
             listener.close()
-    phrases = phrases_of_the_process()
-    print("\n".join(show.table(fleet, phrases)))
-    print(phrases.labelled("Page of all jobs", str(out / outputs.PAGE)))
+    translation = translation_of_the_process()
+    print("\n".join(show.table(fleet, translation)))
+    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
     return fleet.exit_status
 
 
@@ -87,10 +88,10 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
     output.refuse_unwritable(None, out=out)
     with journal.opened(out, asked, resume=False) as kept:
         fleet = collect.collected(asked, left, out, kept)
-        outputs.write(out, fleet, phrases_of_the_process())
-    phrases = phrases_of_the_process()
-    print("\n".join(show.table(fleet, phrases)))
-    print(phrases.labelled("Page of all jobs", str(out / outputs.PAGE)))
+        outputs.write(out, fleet, translation_of_the_process())
+    translation = translation_of_the_process()
+    print("\n".join(show.table(fleet, translation)))
+    print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
     return fleet.exit_status
 
 
@@ -113,10 +114,10 @@ def _manifests(options: argparse.Namespace) -> ExitStatus:
 def _pods(options: argparse.Namespace) -> Pods:
 
     if not options.image:
-        raise UsageError("--image is needed: an image with vllm-ascend and this kit")
+        raise UsageError(msg("--image is needed: an image with vllm-ascend and this kit"))
     wrong = next((pair for pair in options.node_selector if "=" not in pair), None)
     if wrong is not None:
-        raise UsageError(f"--node-selector {wrong!r} has no '=': write LABEL=VALUE")
+        raise UsageError(msg("--node-selector {wrong} has no '=': write LABEL=VALUE", repr(wrong)))
     return Pods(
         name=options.name,
         image=options.image,
@@ -143,21 +144,21 @@ def _runner(options: argparse.Namespace) -> ExitStatus:
         looked = _look(machines, out, terms)
     finally:
         machines.close()
-    print(phrases_of_the_process().labelled("Reports of all machines", f"{out}/machines"))
+    print(translation_of_the_process().labelled(msg("Reports of all machines"), f"{out}/machines"))
     return worst([looked.exit_status, *[ExitStatus.INCONCLUSIVE] * bool(left_out)])
 
 
 def _look(machines: Machines, out: Path, terms: Terms) -> Looked:
     """Look at the machines, and print the tables."""
-    phrases = phrases_of_the_process()
+    translation = translation_of_the_process()
     try:
         looked = looks.looked_at(
-            machines, out, terms, lambda who, said: print(f"{who}: {phrases.say(said)}", file=sys.stderr)
+            machines, out, terms, lambda who, said: print(f"{who}: {translation.say(said)}", file=sys.stderr)
         )
     except KeyboardInterrupt:
         machines.close()
         raise
-    print("\n".join(looks.tables(looked, phrases)))
+    print("\n".join(looks.tables(looked, translation)))
     return looked
 
 
@@ -183,9 +184,11 @@ def connected(on: str, network: Network) -> tuple[Cluster, tuple[str, ...]]:
     try:
         from healthcheck.fleet.on_ray import Cluster  # noqa: PLC0415 - Ray is an extra, and takes a second
     except ImportError as error:
-        raise UsageError(f"--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'") from error
+        raise UsageError(
+            msg("--on {on} needs Ray ({error}): pip install 'npu-adapter-kit[fleet]'", on, error)
+        ) from error
     cluster = Cluster(on, network)
-    say = phrases_of_the_process().say
+    say = translation_of_the_process().say
     for note in cluster.notes:
         print(f"npu-adapter: {say(note)}", file=sys.stderr)
     return cluster, cluster.strange
@@ -214,7 +217,7 @@ class _Refusing(Parser):
         return self._actions
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(self.with_suggestion(message))
+        raise UsageError(as_message(message))
 
 
 _SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect, "manifests": _manifests}

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import __version__, cli
+from healthcheck.cli.parsing import USAGE
 from healthcheck.language import of_the_process
+from healthcheck.messages import msg
 
-SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "EXIT STATUS")
-PURPOSE = "scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services"
-MORE = "Each command prints its own help with --help; `npu-adapter explain` describes a check."
-NO_VERDICT = "A command without a verdict has the meanings that stand with it."
-SAID = (*SECTIONS, "User Commands", PURPOSE, MORE, NO_VERDICT)
-"""What the page says beside the help."""
-
+SECTIONS = (msg("NAME"), msg("SYNOPSIS"), msg("DESCRIPTION"), msg("COMMANDS"), msg("EXIT STATUS"))
+PURPOSE = msg("scaffold, verify and validate model adapter repositories for Ascend NPU evaluation services")
+MORE = msg("Each command prints its own help with --help; `npu-adapter explain` describes a check.")
+NO_VERDICT = msg("A command without a verdict has the meanings that stand with it.")
 _BROKEN = re.compile(r"(?<=[，。；：])\n")
 """A line of Chinese goes on without a blank."""
 
@@ -32,7 +31,7 @@ def page() -> Iterator[str]:
     parser = cli.parser_for(cli.COMMANDS)
     subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001 - argparse shows it nowhere else
     say = of_the_process()
-    yield f'.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "{say("User Commands")}"'
+    yield f'''.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "{say(msg("User Commands"))}"'''
     yield ".nh"
     name, synopsis, description, commands, status = map(say, SECTIONS)
     yield f".SH {name}"
@@ -68,7 +67,7 @@ def _command(command: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    return command.format_usage().removeprefix(of_the_process()("usage: "))
+    return command.format_usage().removeprefix(of_the_process()(USAGE))
 
 
 def _invocation(action: argparse.Action) -> str:

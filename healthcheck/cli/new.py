@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER, kit, template
 from healthcheck.scaffold.create import Adoption, adopt, create, order
 from healthcheck.scaffold.render import Order
@@ -17,7 +18,7 @@ from healthcheck.scaffold.render import Order
 def run(options: argparse.Namespace) -> int:
     """Make the repository, or add to one, and print the next steps."""
     if options.destination is None and not options.here:
-        raise UsageError("name the folder to make: npu-adapter new my-adapter (--here adds to this one)")
+        raise UsageError(msg("name the folder to make: npu-adapter new my-adapter (--here adds to this one)"))
     destination = options.destination or Path()
     wanted = _order(options, destination)
     place = shlex.quote(str(destination))
@@ -25,22 +26,30 @@ def run(options: argparse.Namespace) -> int:
         print(_adopted(adopt(destination, wanted), place), end="")
         return 0
     made = create(destination, wanted)
-    say = phrases_of_the_process().say
-    print(say(f"{destination} is a git repository with its first commit. Next:"))
+    say = translation_of_the_process().say
+    print(say(msg("{destination} is a git repository with its first commit. Next:", destination)))
+    plan, found = say(msg("the launch plan, with reasons")), say(msg("what the service would find"))
     print(f"""
   cd {place}
-  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # {say("the launch plan, with reasons")}
-  npu-adapter verify . --weights /folder/of/the/weights           # {say("what the service would find")}""")
+  MODEL_PATH=/folder/of/the/weights python3 -m adapter --print    # {plan}
+  npu-adapter verify . --weights /folder/of/the/weights           # {found}""")
     if made and made.given.get("kit") == kit.VENDORED and not options.vendor_kit:
         print()
-        print(say(f"No git address of this kit is known: its wheel is in {KIT_FOLDER}/, for the workflows."))
+        print(
+            say(
+                msg(
+                    "No git address of this kit is known: its wheel is in {kit_folder}/, for the workflows.",
+                    KIT_FOLDER,
+                )
+            )
+        )
     return 0
 
 
 def _order(options: argparse.Namespace, destination: Path) -> Order:
     answers = _answers(options.data, options.task)
     if options.vendor_kit and "kit" in answers:
-        raise UsageError("--vendor-kit and --data kit=… say two things: leave one away")
+        raise UsageError(msg("--vendor-kit and --data kit=… say two things: leave one away"))
     if options.template is None:
         template.check_answers(answers)
     wanted = order(
@@ -49,7 +58,10 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
     if wanted.ask and not sys.stdin.isatty():
         missing = [question.name for question in template.questions() if question.name not in wanted.given]
         raise UsageError(
-            f"no terminal to prompt for {', '.join(missing) or 'answers'}: add --defaults or --data K=V"
+            msg(
+                "no terminal to prompt for {missing}: add --defaults or --data K=V",
+                ", ".join(missing) or msg("answers"),
+            )
         )
     return wanted
 
@@ -59,7 +71,7 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError(f"--data {pair!r} has no '=': write --data name=my-adapter")
+            raise UsageError(msg("--data {pair} has no '=': write --data name=my-adapter", repr(pair)))
         answers[name] = value
     if task is not None:
         answers["task"] = task
@@ -67,13 +79,14 @@ def _answers(pairs: list[str], task: str | None) -> dict[str, str]:
 
 
 def _adopted(done: Adoption, place: str) -> str:
-    say, labelled = phrases_of_the_process().say, phrases_of_the_process().labelled
+    say, labelled = translation_of_the_process().say, translation_of_the_process().labelled
     lines = [done.diff]
-    lines += [f"{labelled('added', name)}\n" for name in done.added]
+    lines += [f"{labelled(msg('added'), name)}\n" for name in done.added]
     lines += [
-        f"{say(f'left as it is; the diff above is what the template has: {name}')}\n" for name in done.differing
+        f"{say(msg('left as it is; the diff above is what the template has: {name}', name))}\n"
+        for name in done.differing
     ]
-    lines += [f"{say(f'not added, something else has its place: {name}')}\n" for name in done.in_the_way]
-    lines.append(f"{say('Nothing was overwritten, nothing is committed. Next:')}\n\n")
-    lines.append(f"  git -C {place} add --all && git -C {place} commit\n")
+    lines += [f"{say(msg('not added, something else has its place: {name}', name))}\n" for name in done.in_the_way]
+    lines.append(f"{say(msg('Nothing was overwritten, nothing is committed. Next:'))}\n\n")
+    lines.append(msg("  git -C {place} add --all && git -C {place} commit\n", place))
     return "".join(lines)

@@ -6,6 +6,8 @@ import argparse
 import math
 from collections.abc import Callable
 
+from healthcheck.messages import msg
+
 
 def whole(low: int | None = None, high: int | None = None) -> Callable[[str], int]:
     """Whole numbers from `low` to `high`."""
@@ -14,7 +16,7 @@ def whole(low: int | None = None, high: int | None = None) -> Callable[[str], in
         try:
             value = int(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from error
+            raise argparse.ArgumentTypeError(msg("{text} is not a whole number", repr(text))) from error
         _refuse_outside(value, text, low, high)
         return value
 
@@ -36,7 +38,7 @@ def positive(text: str) -> float:
     """A finite number above zero."""
     value = _finite(text)
     if value <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+        raise argparse.ArgumentTypeError(msg("{text} is not above zero", text))
     return value
 
 
@@ -52,7 +54,9 @@ def margin(text: str) -> float:
     value = _finite(text.rstrip().removesuffix("%"))
     found = value / 100 if percent or value >= 1 else value
     if not 0 < found < 1:
-        raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 100 points: write 5, 5% or 0.05")
+        raise argparse.ArgumentTypeError(
+            msg("{text} does not lie between 0 and 100 points: write 5, 5% or 0.05", text)
+        )
     return found
 
 
@@ -60,7 +64,9 @@ def several(text: str, expected: int) -> list[float]:
     """`count` numbers with commas between them."""
     parts = text.split(",")
     if len(parts) != expected:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {expected} numbers with commas between them")
+        raise argparse.ArgumentTypeError(
+            msg("{text} is not {expected} numbers with commas between them", repr(text), expected)
+        )
     return [_finite(part) for part in parts]
 
 
@@ -68,14 +74,14 @@ def _finite(text: str) -> float:
     try:
         value = float(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from error
+        raise argparse.ArgumentTypeError(msg("{text} is not a number", repr(text))) from error
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+        raise argparse.ArgumentTypeError(msg("{text} is not a finite number", text))
     return value
 
 
 def _refuse_outside(value: float, text: str, low: float | None, high: float | None) -> None:
     if low is not None and high is not None and not low <= value <= high:
-        raise argparse.ArgumentTypeError(f"{text} does not lie between {low} and {high}")
+        raise argparse.ArgumentTypeError(msg("{text} does not lie between {low} and {high}", text, low, high))
     if low is not None and value < low:
-        raise argparse.ArgumentTypeError(f"{text} is less than {low}")
+        raise argparse.ArgumentTypeError(msg("{text} is less than {low}", text, low))

@@ -10,7 +10,8 @@ from healthcheck.cli import output, sampling
 from healthcheck.cli.places import new_report
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.numerics import facts, local, reference, reproduction
 from healthcheck.numerics.checks import CHECKS
 from healthcheck.numerics.figures import metrics
@@ -42,12 +43,14 @@ def run(options: argparse.Namespace) -> int:
         reference.keep(folder, measured)
         reproduction.keep(folder, report.results)
         if not (options.quiet or options.json == output.STDOUT):
-            phrases = phrases_of_the_process()
+            translation = translation_of_the_process()
             if report.verdict is Verdict.READY:
-                offer = f"Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})"
-                print(phrases.say(offer))
+                offer = msg(
+                    "Run folder: {folder} (a reference for: npu-adapter numerics URL --reference {folder})", folder
+                )
+                print(translation.say(offer))
             else:
-                print(phrases.labelled("Run folder", str(folder)))
+                print(translation.labelled(msg("Run folder"), str(folder)))
     return published.status
 
 
@@ -62,7 +65,9 @@ def _against(options: argparse.Namespace) -> Reference | Weights | None:
         python = local.find_python(options.reference_python)
         return Weights(folder=str(folder), python=python, remote_code=options.trust_remote_code)
     if options.reference_python or options.trust_remote_code:
-        raise UsageError("--reference-python and --trust-remote-code are for --reference with a folder of weights")
+        raise UsageError(
+            msg("--reference-python and --trust-remote-code are for --reference with a folder of weights")
+        )
     return reference.load(folder) if folder else None
 
 
@@ -71,18 +76,18 @@ def _report(
 ) -> tuple[Report, NumericsRun | None]:
 
     against = _against(options)
-    progress.stage(Stage.NUMERICS, f"comparing log-probabilities of {settings.url}")
+    progress.stage(Stage.NUMERICS, msg("comparing log-probabilities of {url}", settings.url))
     ledger, measured, stopped = Ledger(progress), None, ""
     try:
         measured = ledger.judge(CHECKS, lambda: facts.measure(settings, progress, against))
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        stopped = msg("interrupted")
         ledger.skip(CHECKS, stopped)
     report = Report(
         verdict=verdict_of(ledger.results, stopped=stopped),
         results=ledger.results,
         stopped=stopped,
-        asked=f"numerics of {settings.url}",
+        asked=msg("numerics of {url}", settings.url),
         metrics=metrics(measured) if measured else {},
         provenance={**provenance.kit(), **(facts.provenance(measured) if measured else {})},
     )

@@ -16,8 +16,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from healthcheck.errors import ExitStatus
-from healthcheck.language import phrases_of_the_process
+from healthcheck.errors import ExitStatus, reason_of
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -114,8 +115,11 @@ def lasting() -> Iterator[None]:
         sys.stdout.flush()
         lost = outlet.error if outlet.error and outlet.error.errno != errno.EPIPE else None
         if lost:
-            say = phrases_of_the_process().say
-            print(f"npu-adapter: {say(f'cannot write standard output: {lost.strerror}')}", file=sys.stderr)
+            say = translation_of_the_process().say
+            print(
+                f"npu-adapter: {say(msg('cannot write standard output: {reason}', reason_of(lost)))}",
+                file=sys.stderr,
+            )
         sys.stdout, sys.stderr = out, err
         for text in outlets:
             text.close()

@@ -15,8 +15,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from healthcheck.cli.places import new_place
-from healthcheck.errors import ExitStatus, KitFailure, UsageError
-from healthcheck.language import phrases_of_the_process, wrapped
+from healthcheck.errors import ExitStatus, KitFailure, UsageError, reason_of
+from healthcheck.language import translation_of_the_process, wrapped
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.records import Report, exit_status
 
@@ -28,7 +29,7 @@ STDOUT = Path("-")
 
 def arguments(group: argparse._ActionsContainer) -> None:
     """Declare the options."""
-    json_argument(group, "the report")
+    json_argument(group, msg("the report"))
     group.add_argument("--junit", type=new_place, metavar="FILE", help="write the report as JUnit XML")
     group.add_argument(
         "--sarif", type=new_place, metavar="FILE", help="write the findings as SARIF, for code scanning"
@@ -44,7 +45,9 @@ def arguments(group: argparse._ActionsContainer) -> None:
 
 def json_argument(group: argparse._ActionsContainer, what: str) -> None:
     """Declare `--json`, which means the same wherever it is."""
-    group.add_argument("--json", type=new_place, metavar="FILE", help=f"write {what} as JSON; - is standard output")
+    group.add_argument(
+        "--json", type=new_place, metavar="FILE", help=msg("write {what} as JSON; - is standard output", what)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +75,8 @@ def progress(options: argparse.Namespace) -> ProgressToClose:
 
     if options.quiet:
         return lines.NoProgress()
-    phrases = phrases_of_the_process()
-    return lines.LineProgress(phrases) if options.verbose else terminal.TerminalProgress(phrases)
+    translation = translation_of_the_process()
+    return lines.LineProgress(translation) if options.verbose else terminal.TerminalProgress(translation)
 
 
 def end_with_a_report() -> None:
@@ -99,7 +102,7 @@ def refuse_unwritable(json: Path | None, *others: Path | None, out: Path | None 
         UsageError: one cannot.
     """
     if STDOUT in others:
-        raise UsageError("only --json can be -, standard output: name a file for the other")
+        raise UsageError(msg("only --json can be -, standard output: name a file for the other"))
     for file in filter(None, (json, *others)):
         if file != STDOUT:
             _refuse_unwritable_file(file, out)
@@ -113,13 +116,13 @@ def _refuse_unwritable_file(file: Path, out: Path | None) -> None:
     except (FileNotFoundError, NotADirectoryError):
         kind = stat.S_IFREG
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+        raise UsageError(msg("cannot write {file}: {reason}", file, reason_of(error))) from error
     if kind == stat.S_IFDIR:
-        raise UsageError(f"cannot write {file}: it is a folder")
+        raise UsageError(msg("cannot write {file}: it is a folder", file))
     if kind != stat.S_IFREG:
         return
     if not file.parent.is_dir() and not (out and file.parent.absolute() == out.absolute()):
-        raise UsageError(f"cannot write {file}: there is no folder {file.parent}; make it first")
+        raise UsageError(msg("cannot write {file}: there is no folder {parent}; make it first", file, file.parent))
     _try_to_write(file.parent)
 
 
@@ -137,7 +140,9 @@ def _try_to_write(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror} ({there})") from error
+        raise UsageError(
+            msg("cannot write to {folder}: {reason} ({there})", folder, reason_of(error), there)
+        ) from error
 
 
 def _exists(path: Path) -> bool:
@@ -165,16 +170,16 @@ def show(lines: Iterable[str], json: Path | None, record: Callable[[], object]) 
 
     redact = redactor(os.environ)
     if json != STDOUT:
-        say = phrases_of_the_process().say
+        say = translation_of_the_process().say
         print(redact("\n".join(map(say, lines))))
     if json:
         text = json_text.dump(redacted(json_text.plain(record()), redact))
         folder.save(json, text) if json != STDOUT else _to_stdout(text)
 
 
-def paragraph(text: str, columns: int, indent: str, quotes: frozenset[str] = frozenset()) -> Iterator[str]:
+def paragraph(text: str, columns: int, indent: str) -> Iterator[str]:
     """A text in the reader's language, in lines of that many columns; those after the first are indented."""
-    first, *others = wrapped(phrases_of_the_process().beside(quotes).say(text), columns - len(indent))
+    first, *others = wrapped(translation_of_the_process().say(text), columns - len(indent))
     yield first
     yield from (indent + line for line in others)
 
@@ -196,16 +201,16 @@ def publish(
 
     report = redacted_report(report, redactor(os.environ))
     text = machine.render(report)
-    phrases = phrases_of_the_process()
+    translation = translation_of_the_process()
     to_stdout = options.json == STDOUT
     if to_stdout:
         _to_stdout(text)
     elif options.quiet:
-        print("\n".join(lines.brief(report, phrases)))
+        print("\n".join(lines.brief(report, translation)))
     elif options.verbose:
-        terminal.show_everything(report, phrases)
+        terminal.show_everything(report, translation)
     else:
-        terminal.show(report, phrases)
+        terminal.show(report, translation)
     kept = []
     if options.json and not to_stdout:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
@@ -213,10 +218,10 @@ def publish(
         kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report))))
     if options.sarif:
         kept.append(_keep(options.sarif, lambda path: folder.save(path, sarif.render(report))))
-    written = out if out and _keep(out, lambda path: folder.write(path, report, run, phrases)) else None
+    written = out if out and _keep(out, lambda path: folder.write(path, report, run, translation)) else None
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        github.publish(report, phrases)
+        github.publish(report, translation)
     status = exit_status(report) if all(kept) else ExitStatus.KIT_FAILED
     return Published(status=status, folder=written, page=written / folder.PAGE if written else None)
 
@@ -226,8 +231,8 @@ def _keep(path: Path, write: Callable[[Path], None]) -> bool:
     try:
         write(path)
     except KitFailure as error:
-        say = phrases_of_the_process().say
-        print(f"npu-adapter: {say(f'{error}; {_elsewhere(path, write)}')}", file=sys.stderr)
+        say = translation_of_the_process().say
+        print(f"npu-adapter: {say(msg('{error}; {elsewhere}', error, _elsewhere(path, write)))}", file=sys.stderr)
         return False
     return True
 
@@ -238,5 +243,5 @@ def _elsewhere(path: Path, write: Callable[[Path], None]) -> str:
         instead = Path(tempfile.mkdtemp(prefix="npu-adapter-report-")) / path.name
         write(instead)
     except (KitFailure, OSError):
-        return f"nor is there room for it in {tempfile.gettempdir()}"
-    return f"it is in {instead}"
+        return msg("nor is there room for it in {gettempdir}", tempfile.gettempdir())
+    return msg("it is in {instead}", instead)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from healthcheck import __version__, programs
 from healthcheck.errors import ExitStatus
-from healthcheck.language import VARIABLE, Language, of_the_process, phrases_of_the_process, wrapped
+from healthcheck.language import VARIABLE, Language, translation_of_the_process, wrapped
+from healthcheck.messages import Capitalised, Message, joined, msg
 from healthcheck.nearest import hint
 
-_INVALID_CHOICE = re.compile(r"invalid choice: '(?P<given>.*)' \(choose from (?P<known>.*)\)", re.DOTALL)
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _GIT_S = 5.0
 _LANGUAGE = "--lang"
+USAGE = msg("usage: ")
+OF_ARGPARSE = (msg("positional arguments"), msg("options"), msg("show this help message and exit"))
+"""What argparse itself says in a help."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -25,7 +28,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
-        self._say = of_the_process()
+        self._say = translation_of_the_process().look_up
 
     def add_usage(
         self,
@@ -35,7 +38,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
         prefix: str | None = None,
     ) -> None:
         """Add the usage, with the word in front."""
-        super().add_usage(usage, actions, groups, self._say("usage: ") if prefix is None else prefix)
+        super().add_usage(usage, actions, groups, self._say(USAGE) if prefix is None else prefix)
 
     def start_section(self, heading: str | None) -> None:
         """Begin a group of options."""
@@ -56,34 +59,82 @@ class Parser(argparse.ArgumentParser):
     """Asks "did you mean" for a wrong command, choice or option, and says how to list the right ones."""
 
     def __init__(self, **keywords: Any) -> None:
-        super().__init__(**{"formatter_class": Help, **keywords})
+        super().__init__(**{"formatter_class": Help, "exit_on_error": False, **keywords})
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse; argparse would make a plain text of a refusal before it comes to `error`."""
+        try:
+            return super().parse_known_args(args, namespace)
+        except argparse.ArgumentError as refusal:
+            said = as_message(refusal.message)
+            self.error(
+                msg("argument {name}: {said}", refusal.argument_name, said) if refusal.argument_name else said
+            )
 
     def error(self, message: str) -> NoReturn:
-        """Print the message with a suggestion; exit with status 2."""
-        say = phrases_of_the_process().say
-        said = say(self.with_suggestion(message))
-        self.exit(ExitStatus.WRONG_USAGE, f"{self.prog}: {said}\n{say('see')} `{self.prog} --help`\n")
-
-    def with_suggestion(self, message: str) -> str:
-        """What argparse says of a wrong word, with the nearest right one."""
-        wrong = _INVALID_CHOICE.search(message)
-        if wrong:
-            known = [word.strip(" '") for word in wrong["known"].split(",")]
-            said = f"{wrong['given']!r} is not one of {', '.join(known)}{hint(wrong['given'], known)}"
-            message = message[: wrong.start()] + said
-        return message
+        """Print the message; exit with status 2."""
+        say = translation_of_the_process().say
+        self.exit(
+            ExitStatus.WRONG_USAGE,
+            f"{self.prog}: {say(as_message(message))}\n{say(msg('see'))} `{self.prog} --help`\n",
+        )
 
     def unknown(self, words: list[str]) -> NoReturn:
         """Refuse what no option or argument takes."""
         options = [name for action in self._actions for name in action.option_strings]
         first = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
-        self.error(f"unrecognized arguments: {' '.join(words)}{hint(first, options)}")
+        self.error(msg("unrecognized arguments: {words}{hint}", " ".join(words), hint(first, options)))
 
 
-def exit_statuses(meanings: Mapping[int, str]) -> str:
+def _invalid_choice(given: str, choices: str) -> Message:
+    known = [word.strip(" '") for word in choices.split(",")]
+    return msg("{wrong} is not one of {known}{hint}", given, ", ".join(known), hint(given.strip("'"), known))
+
+
+_REFUSALS: Mapping[str, Callable[..., Message]] = {
+    r"expected one argument": lambda: msg("expected one argument"),
+    r"expected at most one argument": lambda: msg("expected at most one argument"),
+    r"expected at least one argument": lambda: msg("expected at least one argument"),
+    r"expected (\d+) arguments?": lambda count: msg("expected {count} arguments", count),
+    r"not allowed with argument (.*)": lambda other: msg("not allowed with argument {other}", other),
+    r"ignored explicit argument (.*)": lambda given: msg("ignored explicit argument {given}", given),
+    r"invalid (.*?) value: (.*)": lambda kind, given: msg("invalid {kind} value: {given}", kind, given),
+    r"invalid choice: (.*) \(choose from (.*)\)": _invalid_choice,
+    r"ambiguous option: (.*) could match (.*)": lambda given, known: msg(
+        "ambiguous option: {given} could match {known}", given, known
+    ),
+    r"the following arguments are required: (.*)": lambda names: msg(
+        "the following arguments are required: {names}", names
+    ),
+    r"one of the arguments (.*) is required": lambda names: msg("one of the arguments {names} is required", names),
+    r"unrecognized arguments: (.*)": lambda words: msg("unrecognized arguments: {words}", words),
+}
+"""What argparse refuses with, and the messages of that."""
+
+
+def as_message(refusal: str) -> str:
+    """A refusal of argparse as a message: of a wrong word, with the nearest right one."""
+    if isinstance(refusal, Message):
+        return refusal
+    for form, message in _REFUSALS.items():
+        said = re.fullmatch(form, refusal, re.DOTALL)
+        if said:
+            return message(*said.groups())
+    return refusal
+
+
+def sentence(text: str) -> Message:
+    """A line of a list of commands as a sentence."""
+    return msg("{sentence}.", Capitalised(text))
+
+
+def exit_statuses(meanings: Mapping[int, Message]) -> Message:
     """The end of a command's help: what each of its exit statuses means; any command can end with 4."""
-    said = {**meanings, ExitStatus.KIT_FAILED: "the kit itself failed"}
-    return "\n".join(["exit status:", *(f"  {status:d}  {meaning}" for status, meaning in said.items())])
+    said = {**meanings, ExitStatus.KIT_FAILED: msg("the kit itself failed")}
+    lines = (msg("  {status:d}  {meaning}", status, meaning) for status, meaning in said.items())
+    return joined("\n", [msg("exit status:"), *lines])
 
 
 def version() -> str:
@@ -91,8 +142,8 @@ def version() -> str:
     commit = _git("rev-parse", "--short=12", "HEAD") if (_CHECKOUT / ".git").exists() else ""
     if not commit:
         return f"npu-adapter-kit {__version__}"
-    changed = ", with uncommitted changes" if _git("status", "--porcelain", "--untracked-files=no") else ""
-    return f"npu-adapter-kit {__version__} (commit {commit}{changed})"
+    changed = msg(", with uncommitted changes") if _git("status", "--porcelain", "--untracked-files=no") else ""
+    return msg("npu-adapter-kit {version} (commit {commit}{changed})", __version__, commit, changed)
 
 
 def _git(*arguments: str) -> str:

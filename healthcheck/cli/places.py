@@ -7,6 +7,9 @@ import re
 import time
 from pathlib import Path
 
+from healthcheck.errors import reason_of
+from healthcheck.messages import msg
+
 _DRIVE = re.compile(r"(?P<drive>[A-Za-z]):[\\/](?P<rest>.*)", re.DOTALL)
 
 
@@ -19,7 +22,7 @@ def place(text: str) -> Path:
     try:
         return _found(text)
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from error
+        raise argparse.ArgumentTypeError(msg("{text}: {reason}", text, reason_of(error))) from error
 
 
 def new_place(text: str) -> Path:
@@ -29,7 +32,7 @@ def new_place(text: str) -> Path:
         ArgumentTypeError: it is empty.
     """
     if not text:
-        raise argparse.ArgumentTypeError("the path is empty; is a variable unset?")
+        raise argparse.ArgumentTypeError(msg("the path is empty; is a variable unset?"))
     return Path(text)
 
 
@@ -50,4 +53,6 @@ def _found(text: str) -> Path:
     mounted = Path("/mnt", drive["drive"].lower(), rest)
     if mounted.exists():
         return mounted
-    raise argparse.ArgumentTypeError(f"{text} is a Windows path; in WSL it would be {mounted}, which is not there")
+    raise argparse.ArgumentTypeError(
+        msg("{text} is a Windows path; in WSL it would be {mounted}, which is not there", text, mounted)
+    )

@@ -11,7 +11,8 @@ from healthcheck.cli import output, sampling, servers
 from healthcheck.cli.places import new_report
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
-from healthcheck.language import phrases_of_the_process, wrapped
+from healthcheck.language import translation_of_the_process, wrapped
+from healthcheck.messages import msg
 from healthcheck.probe import facts
 from healthcheck.probe.checks import checks_of
 from healthcheck.probe.export import client_column
@@ -28,7 +29,7 @@ from healthcheck.records import Report, Stage, verdict_of
 def run(options: argparse.Namespace) -> int:
     """Probe, print, write the report; the exit status of the verdict."""
     if options.resume and options.out:
-        raise UsageError("--resume names the folder already: leave --out away")
+        raise UsageError(msg("--resume names the folder already: leave --out away"))
     asked = sampling.asked(options)
     folder: Path = options.resume or options.out or new_report("probe")
     output.refuse_unwritable(options.json, options.junit, options.sarif, out=folder)
@@ -40,28 +41,35 @@ def run(options: argparse.Namespace) -> int:
         progress.close()
     kept = folder if probed or options.out or folder.exists() else None
     published = output.publish(options, report, kept, probed)
-    printed, phrases = report.metrics.get(CLIENT), phrases_of_the_process()
+    printed, translation = report.metrics.get(CLIENT), translation_of_the_process()
     if options.quiet or options.json == output.STDOUT:
         return published.status
     if isinstance(printed, dict):
         said = ", ".join(f"{name} {value:.2f}" for name, value in printed.items())
-        print(f"{phrases.say(CLIENT)}:\n  {said or phrases.say(_unprinted(probed))}")
+        print(f"{translation.say(CLIENT)}:\n  {said or translation.say(_unprinted(probed))}")
         if len(printed) > 1:
-            print(phrases.say("  (its pass@n and cons@n mix samples of different problems; those above are true)"))
+            print(
+                translation.say(
+                    msg("  (its pass@n and cons@n mix samples of different problems; those above are true)")
+                )
+            )
     saved = report.metrics.get("adaptive k")
     if isinstance(saved, dict):
-        print("\n".join(wrapped(phrases.say(str(saved["said"])), 80)))
+        print("\n".join(wrapped(translation.say(str(saved["said"])), 80)))
     if (folder / SETTINGS).exists():
-        print(phrases.labelled("Run folder", str(folder)))
+        print(translation.labelled(msg("Run folder"), str(folder)))
     elif published.page:
-        print(phrases.labelled("Report", str(published.page)))
+        print(translation.labelled(msg("Report"), str(published.page)))
     return published.status
 
 
 def _unprinted(probed: ProbeRun | None) -> str:
     """Why the client's figures are not known."""
     unknown = probed and client_column(probed)
-    return f"- ({'its grader for such problems is not emulated' if unknown else 'no request was answered'})"
+    return msg(
+        "- ({value})",
+        msg("its grader for such problems is not emulated") if unknown else msg("no request was answered"),
+    )
 
 
 def _report(
@@ -86,16 +94,16 @@ def _measured(
     """Sample what is left of the run `before`, or all of a new one."""
     where = ", ".join(settings.servers)
     checks = checks_of({*settings.servers, *(before.server.get("replicas", {}) if before else ())})
-    progress.stage(Stage.PROBE, f"sampling {where}")
+    progress.stage(Stage.PROBE, msg("sampling {where}", where))
     collect = facts.resume if before else facts.measure
     ledger = Ledger(progress)
     probed, stopped = None, ""
     try:
         probed = ledger.judge(checks, lambda: collect(settings, progress, folder))
     except KeyboardInterrupt:  # before the first request: later, the samples are judged as they are
-        stopped = "interrupted"
+        stopped = msg("interrupted")
         ledger.skip(checks, stopped)
-    return report_of(ledger, probed, asked=f"probe of {where}", stopped=stopped), probed
+    return report_of(ledger, probed, asked=msg("probe of {where}", where), stopped=stopped), probed
 
 
 def report_of(ledger: Ledger, run: ProbeRun | None, *, asked: str, stopped: str = "") -> Report:

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus, UsageError
+from healthcheck.fleet.tables import aligned
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.probe.aisbench.archive import EXPECTED, open_reports
 from healthcheck.probe.aisbench.reading import Reading, read_tasks
 from healthcheck.probe.aisbench.remarks import remarks
@@ -18,7 +21,7 @@ from healthcheck.probe.statistics.summary import accuracy_name
 from healthcheck.records import SCHEMA, Finding, JsonValue, Level
 from healthcheck.report.words import plain, sentence
 
-_LABELS = {Level.FAIL: "fault", Level.UNSETTLED: "open", Level.WARN: "look", Level.NOTE: "note"}
+_LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,7 +30,11 @@ def run(options: argparse.Namespace) -> int:
     readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
     if not readings:
         raise UsageError(
-            f"{options.report} has neither predictions nor results nor a summary that can be read; {EXPECTED}"
+            msg(
+                "{report} has neither predictions nor results nor a summary that can be read; {expected}",
+                options.report,
+                EXPECTED,
+            )
         )
     lines = (line for reading in readings for line in (*lines_of(reading), ""))
     output.show(lines, options.json, lambda: as_json(readings))
@@ -47,44 +54,59 @@ def lines_of(reading: Reading) -> Iterator[str]:
     """A reading for a terminal."""
     task = reading.task
     place = f"{task.root}/" if task.root else ""
-    yield plain(f"{place}{task.model} on {task.dataset}, version {task.version or 'unknown'}")
+    yield plain(
+        msg(
+            "{place}{model} on {dataset}, version {version}",
+            place,
+            task.model,
+            task.dataset,
+            task.version or msg("unknown"),
+        )
+    )
     if reading.grid:
-        yield f"{len(reading.grid)} problems × {reading.repeats} samples, {len(reading.samples)} answered"
+        yield msg(
+            "{grid} problems × {repeats} samples, {samples} answered",
+            len(reading.grid),
+            reading.repeats,
+            len(reading.samples),
+        )
     yield ""
     yield from _table(reading)
     width = max(60, shutil.get_terminal_size((100, 40)).columns - 1)
     for remark in remarks(reading):
-        said = plain(f"{_LABELS[remark.level]}: {_said(remark)}")
-        yield from output.paragraph(said, width, "      ", remark.quotes)
+        said = plain(msg("{labels}: {said}", _LABELS[remark.level], _said(remark)))
+        yield from output.paragraph(said, width, "      ")
 
 
 def _table(reading: Reading) -> Iterator[str]:
     shown = {name: figure for name, figure in _printed(reading).items() if name != "-"}
     columns = {
-        "AISBench printed": shown,
-        "AISBench would print": {} if shown else reading.emulated or {},
-        "true": _column(reading.truth, reading.repeats),
-        "answered requests only": _column(reading.answered, reading.repeats) if reading.unanswered else {},
-        "true, regraded": _column(reading.regraded, reading.repeats),
+        msg("AISBench printed"): shown,
+        msg("AISBench would print"): {} if shown else reading.emulated or {},
+        msg("true"): _column(reading.truth, reading.repeats),
+        msg("answered requests only"): _column(reading.answered, reading.repeats) if reading.unanswered else {},
+        msg("true, regraded"): _column(reading.regraded, reading.repeats),
     }
     columns = {title: cells for title, cells in columns.items() if cells}
     names = list(dict.fromkeys(name for cells in columns.values() for name in cells))
     if not names:
         return
-    wide = max(map(len, names))
-    widths = {title: max(len(title), *map(len, cells.values())) for title, cells in columns.items()}
-    yield (" " * wide + "".join(f"  {title:<{widths[title]}}" for title in columns)).rstrip()
-    for name in names:
-        cells = "".join(f"  {columns[title].get(name, ''):<{widths[title]}}" for title in columns)
-        yield f"{name:<{wide}}{cells}".rstrip()
+    titles = map(translation_of_the_process().say, columns)
+    yield from aligned(
+        [("", *titles), *((name, *(cells.get(name, "") for cells in columns.values())) for name in names)]
+    )
     intervals = reading.truth or reading.regraded
     if intervals:
-        yield f"percent, in brackets the {intervals.estimates[0].level:.0%} interval for other {LIKE_THESE}"
+        yield msg(
+            "percent, in brackets the {level:.0%} interval for other {like_these}",
+            intervals.estimates[0].level,
+            LIKE_THESE,
+        )
     if reading.truth:
         average = f"avg@{reading.repeats}" if reading.repeats > 1 else accuracy_name(1)
         again = reading.truth.estimate(average, THIS_BANK)
         if again:
-            yield f"{average} for {THIS_BANK}: {_percent(again)}"
+            yield msg("{average} for {this_bank}: {percent}", average, THIS_BANK, _percent(again))
     yield from _votes(reading)
     yield ""
 
@@ -93,14 +115,16 @@ def _votes(reading: Reading) -> Iterator[str]:
     """The figures that the service does not have, each with its meaning."""
     n = reading.repeats
     meanings = {
-        f"maj@{n}": f"the most frequent answer is right; cons@{n}: more than half of the {n} are",
-        f"agreement@{n}": "the share of the most frequent answer, right or wrong",
-        "wrong consensus": f"more than half of the {n} give the same wrong answer",
+        f"maj@{n}": msg("the most frequent answer is right; cons@{n}: more than half of the {n} are", n),
+        f"agreement@{n}": msg("the share of the most frequent answer, right or wrong"),
+        msg("wrong consensus"): msg("more than half of the {n} give the same wrong answer", n),
     }
     told = {e.name: _percent(e) for e in reading.votes if e.name in meanings and n > 1}
-    wide = max((len(f"{name}: {figure}") for name, figure in told.items()), default=0)
-    for name, figure in told.items():
-        yield f"{f'{name}: {figure}':<{wide}}  ({meanings[name]})"
+    say = translation_of_the_process().say
+    rows = [
+        (say(msg("{name}: {figure}", name, figure)), f"({say(meanings[name])})") for name, figure in told.items()
+    ]
+    yield from aligned(rows) if rows else ()
 
 
 def _printed(reading: Reading) -> dict[str, str]:
@@ -125,7 +149,7 @@ def _percent(estimate: Estimate) -> str:
 
 
 def _said(remark: Finding) -> str:
-    return f"{sentence(remark)}{'. ' + remark.fix if remark.fix else ''}"
+    return msg("{said}. {fix}", sentence(remark), remark.fix) if remark.fix else sentence(remark)
 
 
 def _task_json(reading: Reading) -> dict[str, JsonValue]:

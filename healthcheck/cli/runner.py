@@ -10,6 +10,7 @@ from healthcheck.cli import output
 from healthcheck.cli.options.runner import SOAK_MINUTES
 from healthcheck.engine import Ledger
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue, Report, Stage, verdict_of
 from healthcheck.runner import snapshot
@@ -53,12 +54,12 @@ def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
         UsageError: `wanted.stack` is not a version.
     """
     ledger = Ledger(progress, doubt=stacks.choose(wanted.stack).doubt)
-    progress.stage(Stage.RUNNER, "can this machine run adapters?")
+    progress.stage(Stage.RUNNER, msg("can this machine run adapters?"))
     facts, stopped, about = None, "", provenance.kit()
     try:
         facts = ledger.judge(CHECKS, lambda: gather(machine, wanted, progress))
     except KeyboardInterrupt:
-        stopped = "interrupted"
+        stopped = msg("interrupted")
         ledger.skip(CHECKS, stopped)
     stopped = stopped or (facts.stopped if facts else "")
     return Report(
@@ -72,8 +73,13 @@ def judge(machine: Machine, wanted: Wanted, progress: Progress) -> Report:
 
 
 def _asked(wanted: Wanted, facts: RunnerFacts | None) -> str:
-    level = ", level 1" if wanted.depth is Depth.SECONDS else ""
-    return f"{Stage.RUNNER.value}{level}{', without NPUs' if facts and not facts.present else ''}"
+    level = msg(", level 1") if wanted.depth is Depth.SECONDS else ""
+    return msg(
+        "{value}{level}{value2}",
+        Stage.RUNNER.value,
+        level,
+        msg(", without NPUs") if facts and (not facts.present) else "",
+    )
 
 
 def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
@@ -86,9 +92,15 @@ def _metrics(facts: RunnerFacts, at: str) -> dict[str, JsonValue]:
 
 def _wanted(options: argparse.Namespace) -> Wanted:
     if options.npus is not None and not 1 <= options.npus <= MAX_NPUS:
-        raise UsageError(f"--npus {options.npus}: a number from 1 to {MAX_NPUS}; for none, write --allow-none")
+        raise UsageError(
+            msg(
+                "--npus {npus}: a number from 1 to {max_npus}; for none, write --allow-none", options.npus, MAX_NPUS
+            )
+        )
     if options.npus and options.allow_none:
-        raise UsageError("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+        raise UsageError(
+            msg("--npus says that there are NPUs, --allow-none that there may be none: write one of them")
+        )
     stacks.choose(options.stack)
     return Wanted(
         npus=options.npus,
@@ -103,9 +115,9 @@ def _wanted(options: argparse.Namespace) -> Wanted:
 
 def _depth(options: argparse.Namespace) -> Depth:
     if options.soak and options.soak > MAX_SOAK_MINUTES:
-        raise UsageError(f"--soak {options.soak:g}: at most {MAX_SOAK_MINUTES} minutes")
+        raise UsageError(msg("--soak {soak:g}: at most {max_soak_minutes} minutes", options.soak, MAX_SOAK_MINUTES))
     if options.soak and options.level not in {None, Depth.SOAK.value}:
-        raise UsageError(f"--soak is for --level {Depth.SOAK.value}, not --level {options.level}")
+        raise UsageError(msg("--soak is for --level {value}, not --level {level}", Depth.SOAK.value, options.level))
     chosen = Depth.SOAK if options.soak else Depth.MINUTES
     return Depth(options.level) if options.level else chosen
 
@@ -118,5 +130,7 @@ def _scenes(text: str | None) -> tuple[Scene, ...] | None:
     known = {scene.value: scene for scene in Scene}
     for name in text.split(","):
         if name not in known:
-            raise UsageError(f"--scenes {text}: {name!r} is none of {', '.join(known)}, and not none")
+            raise UsageError(
+                msg("--scenes {text}: {name} is none of {known}, and not none", text, repr(name), ", ".join(known))
+            )
     return tuple(known[name] for name in text.split(","))

@@ -9,11 +9,14 @@ from urllib.parse import urlsplit
 from healthcheck import contract
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.options.kinds import Flag, quoted
 from healthcheck.probe.options.reading import from_file, with_settings
 from healthcheck.probe.options.record import Group, Option, ProbeOptions, given, options
 
-_FILE = "the options in a TOML file (docs/probe-options.md has all of them); what is given beside it counts more"
+_FILE = msg(
+    "the options in a TOML file (docs/probe-options.md has all of them); what is given beside it counts more"
+)
 
 
 def server_root(text: str) -> str:
@@ -23,10 +26,10 @@ def server_root(text: str) -> str:
         UsageError: it is not the address of a server.
     """
     if not text.lower().startswith(("http://", "https://")) or not urlsplit(text).hostname:
-        raise UsageError(f"{text!r} is not the address of a server: write http://HOST:PORT")
+        raise UsageError(msg("{text} is not the address of a server: write http://HOST:PORT", repr(text)))
     if "@" in urlsplit(text).netloc:
         raise UsageError(
-            "the address has a user or a password, which the service does not send: write http://HOST:PORT"
+            msg("the address has a user or a password, which the service does not send: write http://HOST:PORT")
         )
     return text.rstrip("/").removesuffix(contract.CHAT_PATH).removesuffix("/v1")
 
@@ -67,8 +70,11 @@ def refuse_what_the_service_lacks(asked: ProbeOptions) -> None:
     lacking = [option.name for option in options() if option.name in said and not option.service]
     if lacking:
         raise UsageError(
-            f"the evaluation client sends no {', '.join(lacking)}, and verify judges what the service would get: "
-            "use `npu-adapter probe --config` to measure with it"
+            msg(
+                "the evaluation client sends no {lacking}, and verify judges what the service would get: use "
+                "`npu-adapter probe --config` to measure with it",
+                ", ".join(lacking),
+            )
         )
 
 
@@ -83,14 +89,20 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     for setting in options_.set:
         name = setting.partition("=")[0].strip()
         if name in said:
-            raise UsageError(f"--{name.replace('_', '-')} and --set {name} are the same option: give one of them")
+            raise UsageError(
+                msg(
+                    "--{replace} and --set {name} are the same option: give one of them",
+                    name.replace("_", "-"),
+                    name,
+                )
+            )
     base = from_file(options_.config) if options_.config else ProbeOptions()
     return ProbeOptions(**{**given(with_settings(base, options_.set)), **said})
 
 
 def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
-    said = option.help if option.default in {"none", "false"} else f"{option.help} (default: {option.default})"
-    text = said.replace("%", "%%")
+    default = option.default
+    text = option.help if default in {"none", "false"} else msg("{help} (default: {default})", option.help, default)
     if isinstance(option.kind, Flag):
         part.add_argument(option.flag, action="store_true", default=None, help=text)
     else:
@@ -102,6 +114,6 @@ def _reader(option: Option) -> Callable[[str], object]:
         try:
             return option.kind.read(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(f"expected {error}, not {quoted(text)}") from error
+            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error, quoted(text))) from error
 
     return read

@@ -13,7 +13,8 @@ from healthcheck.cli.probe import report_of
 from healthcheck.engine import Ledger
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import read_bounded
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.probe import figures, folder, scoring
 from healthcheck.probe.checks import checks_of
 from healthcheck.probe.folder import load, write_metrics
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     output.refuse_unwritable(options.json)
     probed = load(options.run_folder)
     if not figures.grid(probed).rows:
-        raise UsageError(f"{options.run_folder} has no complete sample to score")
+        raise UsageError(msg("{run_folder} has no complete sample to score", options.run_folder))
     if options.command is not None:
         scores = scoring.from_command(probed, options.command, options.timeout)
     else:
@@ -62,7 +63,7 @@ def _refresh_report(run: ProbeRun) -> None:
     ledger = Ledger(Silent())
     ledger.judge(checks_of(run.servers), lambda: run)
     report = report_of(ledger, run, asked=str(told.get("asked", "")))
-    write(run.folder, redacted_report(report, redactor(os.environ)), run, phrases_of_the_process())
+    write(run.folder, redacted_report(report, redactor(os.environ)), run, translation_of_the_process())
 
 
 def _refresh_figures(run: ProbeRun, told: Mapping[str, JsonValue]) -> None:
@@ -73,7 +74,7 @@ def _refresh_figures(run: ProbeRun, told: Mapping[str, JsonValue]) -> None:
     save(run.folder / JSON, json_text.dump({**told, "metrics": {**without, **now}}))
     with contextlib.suppress(OSError, KitError):
         page = read_bounded(run.folder / PAGE, MAX_REPORT_BYTES).decode()
-        save(run.folder / PAGE, with_choices(page, run, phrases_of_the_process()).encode())
+        save(run.folder / PAGE, with_choices(page, run, translation_of_the_process()).encode())
 
 
 def _stages(report: Mapping[str, JsonValue]) -> set[str]:
@@ -97,14 +98,24 @@ def as_json(run: ProbeRun) -> dict[str, object]:
 def lines_of(run: ProbeRun) -> Iterator[str]:
     """The figures for a terminal."""
     grid = figures.grid(run)
-    yield plain(f"{len(run.scores.values)} scores from {run.scores.source}")
-    yield f"{len(grid.rows)} problems × {grid.repeats} samples; one answer is chosen for each problem"
+    yield plain(msg("{values} scores from {source}", len(run.scores.values), run.scores.source))
+    yield msg(
+        "{rows} problems × {repeats} samples; one answer is chosen for each problem", len(grid.rows), grid.repeats
+    )
     yield ""
-    yield f"{'right, %':>9}  {'95 % interval':<15} chosen"
+    yield msg("{value:>9}  {value2:<15} chosen", msg("right, %"), msg("95 % interval"))
     for estimate, said in figures.choices(run):
-        interval = f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
-        yield f"{100 * estimate.value:>9.2f}  {interval:<15} {said} ({estimate.name})"
+        interval = msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high)
+        yield msg(
+            "{value:>9.2f}  {interval:<15} {said} ({name})", 100 * estimate.value, interval, said, estimate.name
+        )
     if any(score < 0 for score in run.scores.values.values()):
-        yield "note: a negative score has no weight in a vote, so that scores only rank here"
+        yield msg("note: a negative score has no weight in a vote, so that scores only rank here")
     yield ""
-    yield plain(f"Kept in {run.folder / scoring.STORED}; figures for every k are in {run.folder / METRICS}")
+    yield plain(
+        msg(
+            "Kept in {folder}; figures for every k are in {folder2}",
+            run.folder / scoring.STORED,
+            run.folder / METRICS,
+        )
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from healthcheck.cli import output, sampling
 from healthcheck.cli.options.servers import DEFAULT_DEADLINE_S
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def running(
         return
     for name in _ONLY_WITH_ON:
         if getattr(options, name) is not None:
-            raise UsageError(f"--{name} is for a server that this command launches: give --on ADDRESS, too")
+            raise UsageError(
+                msg("--{name} is for a server that this command launches: give --on ADDRESS, too", name)
+            )
     yield Servers(urls=tuple(map(sampling.server_root, options.url)))
 
 
@@ -64,7 +67,9 @@ def _launched(
     from healthcheck.fleet.replicas import Replicas  # noqa: PLC0415 - Ray is there, now
 
     output.end_with_a_report()  # again: Ray has SIGTERM end a driver at once
-    progress.stage(Stage.SERVICE, f"launching {Path(options.url[0]).name} on the nodes of {options.on}")
+    progress.stage(
+        Stage.SERVICE, msg("launching {name} on the nodes of {on}", Path(options.url[0]).name, options.on)
+    )
     with Replicas(cluster, adapter, wanted, logs=folder / LOGS, progress=progress) as replicas:
         yield Servers(urls=replicas.urls, commit=adapter.packed.hash)
 
@@ -78,7 +83,12 @@ def _refuse_the_rest(options: argparse.Namespace, settings: ProbeSettings, folde
         refuse_used(folder)
     elif settings.commit and settings.commit != commit:
         raise UsageError(
-            f"{folder} cannot be continued: its answers are of commit {settings.commit[:12]}, this is {commit[:12]}"
+            msg(
+                "{folder} cannot be continued: its answers are of commit {commit}, this is {commit2}",
+                folder,
+                settings.commit[:12],
+                commit[:12],
+            )
         )
     refuse_problems(settings)
 
@@ -90,11 +100,11 @@ def _adapter(options: argparse.Namespace) -> Adapter:
     from healthcheck.fleet.serving import Adapter  # noqa: PLC0415
 
     if options.on == "local":
-        raise UsageError("--on local: start deploy.sh here, and name the URL of its server")
+        raise UsageError(msg("--on local: start deploy.sh here, and name the URL of its server"))
     if len(options.url) > 1:
-        raise UsageError(f"--on launches one repository: {options.url[1]!r} is one too many")
+        raise UsageError(msg("--on launches one repository: {url} is one too many", repr(options.url[1])))
     if not options.weights:
-        raise UsageError("--weights DIR is needed: the weights that deploy.sh serves, a path on the nodes")
+        raise UsageError(msg("--weights DIR is needed: the weights that deploy.sh serves, a path on the nodes"))
     return Adapter(
         packed=packed(source_of(options.url[0], Path.cwd())),
         weights=options.weights,

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from healthcheck.errors import UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.simulator import DEFAULT_ACCURACY, DIALECTS, FAULTS, Behaviour, Simulator
 from healthcheck.simulator.bank import known
 from healthcheck.simulator.catalogue import NUMBERED
@@ -44,8 +45,10 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda received, _: asked_to_end.put(received))
     with Simulator(behaviour, host=options.host, port=options.port) as simulator:
-        said = f"SIMULATED endpoint, no model behind it: {simulator.url} serves {options.model!r}"
-        print(phrases_of_the_process().say(said), file=sys.stderr)
+        said = msg(
+            "SIMULATED endpoint, no model behind it: {url} serves {model}", simulator.url, repr(options.model)
+        )
+        print(translation_of_the_process().say(said), file=sys.stderr)
         while asked_to_end.empty() and simulator.alive:
             time.sleep(0.2)
     return 0
@@ -53,11 +56,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _listed() -> Iterator[str]:
     """What can be simulated: a line each."""
-    say = phrases_of_the_process().say
-    yield f"{say('dialects')}: {', '.join(DIALECTS)}\n"
-    yield say("manners, all of them honest:")
+    say = translation_of_the_process().say
+    yield f"{say(msg('dialects'))}: {', '.join(DIALECTS)}\n"
+    yield say(msg("manners, all of them honest:"))
     yield from (f"{manner.value:24} {say(text)}" for manner, text in TEXTS.items())
-    yield f"\n{say('faults, each with the check that it trips:')}"
+    yield f"\n{say(msg('faults, each with the check that it trips:'))}"
     yield from (f"{fault.name:24} {fault.check:28} {say(fault.text)}" for fault in FAULTS.values())
     yield from (f"{name:24} {'':28} {say(text)}" for name, text in NUMBERED.items())
 
@@ -67,11 +70,17 @@ def _accuracy(text: str) -> Mapping[str, float]:
     for item in filter(None, text.split(",")):
         tier, _, value = item.partition("=")
         if tier not in shares:
-            raise UsageError(f"--accuracy {item}: write a share for each tier, such as {_for_all(item, shares)}")
+            raise UsageError(
+                msg(
+                    "--accuracy {item}: write a share for each tier, such as {for_all}",
+                    item,
+                    _for_all(item, shares),
+                )
+            )
         try:
             shares[tier] = _share(float(value))
         except ValueError as error:
-            raise UsageError(f"--accuracy {item}: {value!r} is not a number") from error
+            raise UsageError(msg("--accuracy {item}: {value} is not a number", item, repr(value))) from error
     return shares
 
 
@@ -84,5 +93,5 @@ def _for_all(item: str, tiers: Iterable[str]) -> str:
 
 def _share(value: float) -> float:
     if not 0 <= value <= 1:
-        raise UsageError(f"{value} does not lie between 0 and 1")
+        raise UsageError(msg("{value} does not lie between 0 and 1", value))
     return value

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.errors import ExitStatus
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.scaffold import template
 from healthcheck.scaffold.update import Update, update
 
@@ -13,26 +14,38 @@ from healthcheck.scaffold.update import Update, update
 def run(options: argparse.Namespace) -> int:
     """Merge and show what changed; the commit is the author's."""
     done = update(options.repository)
-    say = phrases_of_the_process().say
-    source = "the kit's template" if done.source == template.NAME else f"the template at {done.source}"
+    say = translation_of_the_process().say
+    source = (
+        msg("the kit's template") if done.source == template.NAME else msg("the template at {source}", done.source)
+    )
     if done.conflicts:
-        print(say(f"CONFLICT: you and {source} ({_versions(done)}) changed the same lines of:"))
+        print(
+            say(msg("CONFLICT: you and {source} ({versions}) changed the same lines of:", source, _versions(done)))
+        )
         print("".join(f"  {name}\n" for name in done.conflicts), end="")
-        print(say("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:"))
+        print(
+            say(
+                msg("Each has both between <<<<<<< and >>>>>>>: choose, git add it, and commit. To undo all of it:")
+            )
+        )
         print("  git reset --hard")
         return ExitStatus.NOT_READY
     if done.changes:
-        told = f"updated from {source}, {_versions(done)}; look at the changes (git diff --cached) and commit them:"
+        told = msg(
+            "updated from {source}, {versions}; look at the changes (git diff --cached) and commit them:",
+            source,
+            _versions(done),
+        )
         print(say(told))
         print(done.changes, end="")
     else:
-        print(say(f"already up to date with {source}{f', {done.after}' if done.after else ''}"))
+        print(say(msg("already up to date with {source}{value}", source, f", {done.after}" if done.after else "")))
     return ExitStatus.READY
 
 
 def _versions(done: Update) -> str:
     return (
-        f"from {done.before} to {done.after}"
+        msg("from {before} to {after}", done.before, done.after)
         if done.before and done.before != done.after
-        else done.after or "as it is"
+        else done.after or msg("as it is")
     )

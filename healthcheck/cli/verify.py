@@ -15,7 +15,8 @@ from healthcheck.cli import output, sampling
 from healthcheck.cli.options.verify import STAGES
 from healthcheck.cli.places import new_report
 from healthcheck.errors import UsageError
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import joined, msg
 from healthcheck.nearest import hint
 from healthcheck.probe.layout import refuse_used
 from healthcheck.probe.options.settings import settings_of
@@ -62,7 +63,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace, request: Request) -> int:
     if request.weights and not request.url and not request.weights.is_dir():
-        raise UsageError(f"--weights {options.weights} is not a directory: pass the folder of the weights")
+        raise UsageError(
+            msg("--weights {weights} is not a directory: pass the folder of the weights", options.weights)
+        )
     launches = STAGES.index(options.until) >= STAGES.index(Stage.SERVICE.value)
     out = request.out if options.out or launches else None
     output.refuse_unwritable(options.json, options.junit, options.sarif, out=out)
@@ -81,7 +84,7 @@ def _verify(options: argparse.Namespace, request: Request) -> int:
         progress.close()
     published = output.publish(options, report, out, verification.measured)
     if published.page and options.json != output.STDOUT:
-        print(phrases_of_the_process().labelled("Report", str(published.page)))
+        print(translation_of_the_process().labelled(msg("Report"), str(published.page)))
     return published.status
 
 
@@ -97,12 +100,14 @@ def _refuse_places(options: argparse.Namespace) -> None:
     """Check the given paths first, so that a wrong path is reported before a missing option."""
     if options.repo and options.url:
         raise UsageError(
-            f"--url looks at a running server and at no repository: leave {options.repo} away, or --url"
+            msg("--url looks at a running server and at no repository: leave {repo} away, or --url", options.repo)
         )
     if options.staged and (options.url or options.fix or Stage(options.until) not in _BEFORE_A_LAUNCH):
-        raise UsageError("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
+        raise UsageError(
+            msg("--staged is about a repository before a launch: --until repo, plan or weights, no --fix")
+        )
     if options.repo and not options.repo.expanduser().is_dir():
-        raise UsageError(f"there is no folder {options.repo}: name the repository")
+        raise UsageError(msg("there is no folder {repo}: name the repository", options.repo))
 
 
 def _repaired(request: Request, progress: Progress) -> Request:
@@ -111,8 +116,8 @@ def _repaired(request: Request, progress: Progress) -> Request:
     from healthcheck.repairing import Repairing  # noqa: PLC0415
 
     if request.url or request.weights is None:
-        raise UsageError("--fix repairs a repository: give one, and --weights DIR")
-    say = phrases_of_the_process().say
+        raise UsageError(msg("--fix repairs a repository: give one, and --weights DIR"))
+    say = translation_of_the_process().say
     for _ in range(FIX_ROUNDS):
         verification = Repairing(replace(request, until=Stage.PLAN), progress)
         repairs = verification.repairs(request.weights)
@@ -120,14 +125,16 @@ def _repaired(request: Request, progress: Progress) -> Request:
             made = verification.already_made(request.weights)
             left = verification.left_alone(made)
             for check in made:
-                print(say(f"already repaired in the working copy for {check}: commit it (git commit -a)"))
+                print(
+                    say(msg("already repaired in the working copy for {check}: commit it (git commit -a)", check))
+                )
             print("".join(f"{say(text)}\n" for text in left), end="")
             if not (made or left or request.pending):
-                print(say("nothing to repair: no finding is one that --fix repairs"), file=sys.stderr)
+                print(say(msg("nothing to repair: no finding is one that --fix repairs")), file=sys.stderr)
             return replace(request, pending=True) if made else request
         print(without_secrets(fix.diff(repairs)), end="")
         for repair in repairs:
-            print(say(f"repaired for {repair.check}: {repair.title}"))
+            print(say(msg("repaired for {check}: {title}", repair.check, repair.title)))
         fix.apply(request.root.resolve(), repairs)
         request = replace(request, pending=True)
     return request
@@ -145,27 +152,34 @@ def requested(options: argparse.Namespace) -> Request:
     _last_stage(options)
     sampling.refuse_what_the_service_lacks(asked)
     if options.weights is None and not options.url and not stands_in and Stage(options.until) is not Stage.REPO:
-        enough = " (what deploy.sh reads there is enough for --until plan, such as config.json)"
+        enough = msg(" (what deploy.sh reads there is enough for --until plan, such as config.json)")
         raise UsageError(
-            "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH"
-            f"{enough if Stage(options.until) is Stage.PLAN else ''}; without it, --until repo"
+            msg(
+                "--weights DIR is needed: the folder of the weights, which becomes MODEL_PATH{enough}; "
+                "without it, --until repo",
+                enough if Stage(options.until) is Stage.PLAN else "",
+            )
         )
     if options.url and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
-        raise UsageError("--url looks at a running server only: --until is endpoint or probe")
+        raise UsageError(msg("--url looks at a running server only: --until is endpoint or probe"))
     judged = not options.url and STAGES.index(options.until) >= STAGES.index(Stage.WEIGHTS.value)
     if options.task and not judged and options.task not in TASKS:
         raise UsageError(
-            f"--task {options.task!r} is not one of {', '.join(TASKS)}{hint(options.task, TASKS)} "
-            "(--until weights judges another task code)"
+            msg(
+                "--task {task} is not one of {tasks}{hint} (--until weights judges another task code)",
+                repr(options.task),
+                ", ".join(TASKS),
+                hint(options.task, TASKS),
+            )
         )
     if options.npu:
         one_family(options.npu)
     if options.engine_python and not options.deep:
-        raise UsageError("--engine-python is for --deep: give both")
+        raise UsageError(msg("--engine-python is for --deep: give both"))
     if options.numerics and Stage(options.until) not in {Stage.ENDPOINT, Stage.PROBE}:
-        raise UsageError("--numerics asks a running server: --until is endpoint or probe")
+        raise UsageError(msg("--numerics asks a running server: --until is endpoint or probe"))
     if options.deep and (options.url or Stage(options.until) is Stage.REPO):
-        raise UsageError("--deep is about the launch command: it needs a repository and --until plan or later")
+        raise UsageError(msg("--deep is about the launch command: it needs a repository and --until plan or later"))
     limit = contract.MAX_WEIGHT_BYTES if options.weight_limit is None else int(options.weight_limit * 10**9)
     return Request(
         root=options.repo or Path(),
@@ -200,12 +214,20 @@ def one_family(npu: str) -> None:
     if not found:
         known = ", ".join(kind.label for kind in hardware.KINDS)
         raise UsageError(
-            f"no NPU of the kind {npu!r} is known; those that are: {known} (and products by Huawei's names, "
-            "such as “Atlas 800I A2”)"
+            msg(
+                "no NPU of the kind {npu} is known; those that are: {known} (and products by Huawei's names, "
+                "such as “Atlas 800I A2”)",
+                repr(npu),
+                known,
+            )
         )
     if len({kind.family for kind in found}) > 1:
-        either = " or ".join(kind.label for kind in found)
-        raise UsageError(f"--npu {npu!r} may be {either}: name one; `npu-smi info` shows its name and memory")
+        either = joined(" or ", [kind.label for kind in found])
+        raise UsageError(
+            msg(
+                "--npu {npu} may be {either}: name one; `npu-smi info` shows its name and memory", repr(npu), either
+            )
+        )
 
 
 def _stand_in(options: argparse.Namespace) -> str:
@@ -213,11 +235,11 @@ def _stand_in(options: argparse.Namespace) -> str:
     if not (options.weights_config or options.model_id):
         return ""
     if (options.weights_config and options.model_id) or options.weights or options.url:
-        raise UsageError("--weights, --weights-config, --model-id and --url exclude each other: give one")
+        raise UsageError(msg("--weights, --weights-config, --model-id and --url exclude each other: give one"))
     late = options.until and STAGES.index(options.until) > STAGES.index(Stage.WEIGHTS.value)
     if late or options.deep:
         what = f"--until {options.until}" if late else "--deep"
-        raise UsageError(f"{what} needs the weights themselves: give --weights DIR")
+        raise UsageError(msg("{what} needs the weights themselves: give --weights DIR", what))
     return str(options.weights_config or options.model_id)
 
 
@@ -257,5 +279,5 @@ def variable(text: str) -> tuple[str, str]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise UsageError(f"--env {text!r} has no '=': write --env NAME=VALUE")
+        raise UsageError(msg("--env {text} has no '=': write --env NAME=VALUE", repr(text)))
     return name, value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from healthcheck.endpoint.records import STREAM_OPTIONS
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, request_body
@@ -50,7 +51,7 @@ class Asker:
 
     def say(self, text: str, done: int = 0) -> None:
         """Report the progress of the interview."""
-        self.progress.update(f"endpoint: {text}", done=done, total=_STEPS)
+        self.progress.update(msg("endpoint: {text}", text), done=done, total=_STEPS)
 
     def body(
         self, messages: Sequence[Message], *, max_tokens: int, temperature: float | None, **fields: JsonValue

@@ -10,10 +10,11 @@ from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Conversation, Interview
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Finding
 from healthcheck.wire.client import Exchange
 
-MUTE = "the server reports no prompt tokens, and the model does not repeat a code word"
+MUTE = msg("the server reports no prompt tokens, and the model does not repeat a code word")
 _UNITS_MORE = 2
 
 
@@ -24,7 +25,7 @@ def conversation(interview: Interview) -> Conversation:
         NotApplicable: none was tried.
     """
     if interview.conversation is None:
-        raise NotApplicable("no conversation was tried")
+        raise NotApplicable(msg("no conversation was tried"))
     return interview.conversation
 
 
@@ -53,13 +54,17 @@ def heard(
     talk = conversation(interview)
     fewer, more = prompt_tokens(exchange), prompt_tokens(longer)
     each = tokens_per_unit(interview.steps)
-    fix = "apply the model's chat template to the whole list of messages"
+    fix = msg("apply the model's chat template to the whole list of messages")
     if each and fewer and more and counts_hold(interview):
         if more - fewer < each * _UNITS_MORE / 2:
             return fail(
-                expected=f"some {each * _UNITS_MORE:.0f} prompt tokens more with {_UNITS_MORE * len(FILLER)} "
-                f"characters more in {what}",
-                seen=f"{more} after {fewer}",
+                expected=msg(
+                    "some {each:.0f} prompt tokens more with {units_more} characters more in {what}",
+                    each * _UNITS_MORE,
+                    _UNITS_MORE * len(FILLER),
+                    what,
+                ),
+                seen=msg("{more} after {fewer}", more, fewer),
                 fix=fix,
                 where=request_of(longer),
             )
@@ -69,8 +74,10 @@ def heard(
     if not repeats(talk.word, talk.same) or repeats(talk.word, talk.alone):
         raise NotApplicable(MUTE)
     return forgotten(
-        expected=f"the code word {talk.word!r} from {what}; within one message the model repeats it",
-        seen=f"{shown(said(exchange))}, and no word of it in {len(again)} more answers",
+        expected=msg(
+            "the code word {word} from {what}; within one message the model repeats it", repr(talk.word), what
+        ),
+        seen=msg("{said}, and no word of it in {again} more answers", shown(said(exchange)), len(again)),
         fix=fix,
         where=request_of(exchange),
     )

@@ -42,6 +42,7 @@ from healthcheck.endpoint.records import (
 )
 from healthcheck.endpoint.side_by_side import Rest, ask_the_rest, copies
 from healthcheck.endpoint.streams import every_stream
+from healthcheck.messages import msg
 from healthcheck.progress import Progress, Silent
 from healthcheck.wire.chat import user
 from healthcheck.wire.client import Client, Exchange, Limits
@@ -95,7 +96,7 @@ def interview(
     """
     began = time.monotonic()
     asker = Asker(base_url=base_url, limits=limits, progress=progress or Silent())
-    asker.say(f"the list of models (within {_MODELS_S} s)")
+    asker.say(msg("the list of models (within {models_s} s)", _MODELS_S))
     models = _models(asker.within(_MODELS_S).client)
     if not models.status:
         asker = asker.under(replace(limits, first_event_s=min(limits.first_event_s, waits.DEAF_S)))
@@ -132,7 +133,7 @@ def _openings(asker: Asker, names: list[str]) -> tuple[Opening, ...]:
     tries = [(name, left_out) for name in names for left_out in ((), EXTRA_FIELDS, (*EXTRA_FIELDS, STREAM_OPTIONS))]
     openings: list[Opening] = []
     for name, left_out in tries:
-        asker.say(f"a first answer (its first text within {asker.limits.first_event_s:.0f} s)")
+        asker.say(msg("a first answer (its first text within {first_event_s:.0f} s)", asker.limits.first_event_s))
         asking = replace(asker, name=name, left_out=left_out)
         exchange = asking.stream(user(STORY), temperature=CLIENT_TEMPERATURE)
         openings.append(Opening(name=name, left_out=left_out, exchange=exchange))
@@ -152,7 +153,7 @@ def _misread(exchange: Exchange) -> bool:
 
 def _alone(asker: Asker, facts: Interview) -> tuple[Asker, Interview]:
     """One prompt at temperature 0, streamed and plain; later limits depend on its time."""
-    asker.say("the same answer again, streamed and plain", 1)
+    asker.say(msg("the same answer again, streamed and plain"), 1)
     stream, plain = _pair(asker)
     if stream.status in _REFUSALS:
         asker = replace(asker, cold=CLIENT_TEMPERATURE)
@@ -179,7 +180,14 @@ def _together(asker: Asker, facts: Interview) -> Interview:
     """All other requests. If streams break, none is sent: each could wait for minutes."""
     if any(exchange.error for exchange in facts.streams):
         return facts
-    asker.say(f"{STREAMS_AT_ONCE} streams at once (first text within {asker.limits.first_event_s:.0f} s)", 2)
+    asker.say(
+        msg(
+            "{streams_at_once} streams at once (first text within {first_event_s:.0f} s)",
+            STREAMS_AT_ONCE,
+            asker.limits.first_event_s,
+        ),
+        2,
+    )
     lines = tuple(line(index) for index in range(STREAMS_AT_ONCE))
     first = copies(asker, lines)
     crowd = Crowd(lines=lines, rounds=(first, ()))
@@ -202,7 +210,7 @@ def _together(asker: Asker, facts: Interview) -> Interview:
 def _in_turn(rest: Rest, facts: Interview) -> Interview:
     """Short and long answers in turn, for as long as it is not clear whether text is held back."""
     while streaming(facts) is Streaming.UNCLEAR and len(facts.turns) < _MOST_TURNS:
-        rest.asker.say("short and long answers in turn", 3)
+        rest.asker.say(msg("short and long answers in turn"), 3)
         short = tuple(rest.asker.stream(user(STORY), ignore_eos=True) for _ in range(_SHORT_IN_TURN))
         long = rest.asker.stream(user(STORY), max_tokens=rest.long_tokens, ignore_eos=True)
         facts = replace(facts, turns=(*facts.turns, Turn(short=short, long=long)))
@@ -238,7 +246,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     for index in doubtful_copies(crowd)[:MOST_ALONE]:
         crowd = replace(crowd, alone=(*crowd.alone, (index, asker.stream(copying(crowd.lines[index])))))
     facts = replace(facts, crowd=crowd)
-    asker.say("disconnects after the first chunk", 4)
+    asker.say(msg("disconnects after the first chunk"), 4)
     abandoned = _left(rest, facts)
     facts = replace(facts, abandoned=abandoned)
     if facts.unanswered_abandoned:
@@ -250,7 +258,7 @@ def _recovery(rest: Rest, facts: Interview) -> Interview:
     if not answered(after):
         return facts
     facts = replace(facts, crowd=crowd)
-    asker.say("malformed requests", 5)
+    asker.say(msg("malformed requests"), 5)
     malformed = _malformed(asker)
     last = asker.stream(copying(crowd.lines[LINE_AFTER_MALFORMED]))
     if answered(last):

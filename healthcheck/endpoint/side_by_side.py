@@ -37,6 +37,7 @@ from healthcheck.endpoint.records import (
     Step,
 )
 from healthcheck.endpoint.streams import tokens_per_unit
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.wire.chat import Message, user
 from healthcheck.wire.client import Exchange
@@ -107,7 +108,7 @@ def _long_answers(rest: Rest) -> tuple[Ask[Exchange], ...]:
 
 def _short_answers(rest: Rest, facts: Interview) -> Interview:
     asker = rest.asker
-    asker.say("limits, sampling, conversation, pictures", 3)
+    asker.say(msg("limits, sampling, conversation, pictures"), 3)
     word = code_word(99)
     stop_word = _stop_word(texts(facts.streams[0])[0])
     talks = _talks(word)
@@ -260,7 +261,7 @@ def _foreign(asker: Asker) -> Foreign:
 
 def _shown(rest: Rest) -> Shown:
     asker = rest.asker
-    question = "What do you see in this picture? Name its colours."
+    question = msg("What do you see in this picture? Name its colours.")
     with ThreadPoolExecutor(max_workers=min(4, rest.at_once)) as pool:
         streams = tuple(pool.map(lambda at: asker.stream(with_picture(question, at)), pictures()))
     plain = tuple(

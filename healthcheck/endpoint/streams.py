@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck.endpoint.answers import answered, prompt_tokens, said, token_limit, words_in
 from healthcheck.endpoint.records import Interview, Step
+from healthcheck.messages import msg
 from healthcheck.wire.client import Exchange
 
 _SLACK = 8
@@ -94,17 +95,17 @@ def miscount(exchange: Exchange) -> str:
     completion = exchange.completion
     usage = completion.usage if completion else None
     if completion is None or usage is None:
-        return "no whole numbers" if completion and completion.usage_sent else ""
+        return msg("no whole numbers") if completion and completion.usage_sent else ""
     made, words = usage.completion_tokens, words_in(completion)
     size = len(said(exchange).encode("utf-8", "replace"))
     if usage.prompt_tokens <= 0:
-        return "a prompt of no tokens"
+        return msg("a prompt of no tokens")
     if made < 0 or (made == 0 and completion.deltas):
-        return "a text of no tokens"
+        return msg("a text of no tokens")
     if words > _WORDS_PER_TOKEN * made + _SLACK:
-        return f"{words} words in {made} tokens"
+        return msg("{words} words in {made} tokens", words, made)
     if made > token_limit(exchange) > 0 and made > size + _SLACK:
-        return f"{made} tokens, of {token_limit(exchange)} allowed, for {size} bytes"
+        return msg("{made} tokens, of {token_limit} allowed, for {size} bytes", made, token_limit(exchange), size)
     return ""
 
 

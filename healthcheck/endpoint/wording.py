@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.redact import beginning
 from healthcheck.wire.chat import Completion
 from healthcheck.wire.client import Exchange
@@ -16,18 +16,22 @@ _READ = 8000
 
 def shown(text: str, most: int = _MOST) -> str:
     """A text as a finding quotes it."""
-    return quote(repr(text if len(text) <= most else beginning(text, most) + " …"))
+    return repr(text if len(text) <= most else beginning(text, most) + " …")
 
 
 def response_of(exchange: Exchange) -> str:
     """A response in a few words: its status and the beginning of its body, or the transport's error."""
     if not exchange.status:
-        return f"no response ({exchange.error})"
+        return msg("no response ({error})", exchange.error)
     body = beginning(exchange.body[:_READ].decode("utf-8", "replace").strip(), _MOST)
-    words = f"status {exchange.status} {quote(exchange.reason)}" if exchange.reason else f"status {exchange.status}"
+    words = (
+        msg("status {status} {reason}", exchange.status, exchange.reason)
+        if exchange.reason
+        else msg("status {status}", exchange.status)
+    )
     if exchange.error:
-        words += f", then {exchange.error}"
-    return f"{words}: {quote(repr(body))}" if body else words
+        words += msg(", then {error}", exchange.error)
+    return msg("{words}: {body}", words, repr(body)) if body else words
 
 
 def request_of(exchange: Exchange) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
+from healthcheck.messages import msg
 
 MAX_FILE_BYTES = 1024**2
 
@@ -78,7 +79,9 @@ def repaired(repairs: tuple[Repair, ...]) -> bytes:
 
 def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
     if file.is_symlink() or read_bounded(file, MAX_FILE_BYTES) != repairs[0].before:
-        raise UsageError(f"{file} changed while it was verified: it was not repaired; run the command again")
+        raise UsageError(
+            msg("{file} changed while it was verified: it was not repaired; run the command again", file)
+        )
     try:
         mode = stat.S_IMODE(os.stat(file).st_mode)
         wanted = mode | 0o111 if any(each.executable for each in repairs) else mode
@@ -86,7 +89,7 @@ def _apply(file: Path, repairs: tuple[Repair, ...]) -> None:
             write_atomically(file, repaired(repairs))
         os.chmod(file, wanted)
     except OSError as error:
-        raise KitFailure(f"cannot repair {file}: {error.strerror}") from error
+        raise KitFailure(msg("cannot repair {file}: {reason}", file, reason_of(error))) from error
 
 
 def _diff(path: str, repairs: tuple[Repair, ...]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from healthcheck import contract
 from healthcheck.fix import launch
 from healthcheck.fix.edits import MAX_FILE_BYTES, Edit, Repair
 from healthcheck.fix.launch import Change, Launch
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.records import CheckResult, Level, Outcome
 from healthcheck.repo import requirements, shell
@@ -20,16 +21,16 @@ from healthcheck.repo.tree import read_inside
 BOM = b"\xef\xbb\xbf"
 NAME = contract.ENTRY_POINT
 LAUNCH_REPAIRS: tuple[tuple[str, str, Callable[[Launch], Iterator[Change]]], ...] = (
-    ("plan/model-path", "put quotes around $MODEL_PATH", launch.quotes),
-    ("plan/port", f"listen on port {contract.PORT}", launch.port),
-    ("plan/host", "listen on every address", launch.host),
-    ("plan/served-name", "leave the served model name to the weight path", launch.served_name),
-    ("plan/no-api-key", "take --api-key out", launch.no_api_key),
-    ("plan/flags", "take out or rename the options that no release has", launch.refused),
+    ("plan/model-path", msg("put quotes around $MODEL_PATH"), launch.quotes),
+    ("plan/port", msg("listen on port {port}", contract.PORT), launch.port),
+    ("plan/host", msg("listen on every address"), launch.host),
+    ("plan/served-name", msg("leave the served model name to the weight path"), launch.served_name),
+    ("plan/no-api-key", msg("take --api-key out"), launch.no_api_key),
+    ("plan/flags", msg("take out or rename the options that no release has"), launch.refused),
 )
 FLAGS_CHECK = "plan/flags"
 RENAMED = re.compile(r"(?:did you mean|write) (?P<new>--[a-z][\w-]*)\??")
-REMOVED = ("remove it", "take it out")
+REMOVED = (msg("remove it"), msg("take it out"))
 
 SYNTAX_CHECK, REQUIREMENTS_CHECK = "repo/deploy-sh-syntax", "repo/requirements-provided"
 REPAIRED = frozenset({SYNTAX_CHECK, REQUIREMENTS_CHECK, *(check for check, _, _ in LAUNCH_REPAIRS)})
@@ -82,11 +83,13 @@ def repairable(results: Iterable[CheckResult]) -> tuple[str, ...]:
 def _not_repaired(result: CheckResult, changed: Collection[str]) -> str:
     path = contract.REQUIREMENTS if result.id == REQUIREMENTS_CHECK else NAME
     if path in changed:
-        return f"not repaired for {result.id}: {path} has uncommitted changes: commit or stash them first"
+        return msg(
+            "not repaired for {id}: {path} has uncommitted changes: commit or stash them first", result.id, path
+        )
     by_hand = next((finding.fix for finding in result.findings if finding.fix), "")
     if by_hand:
-        return f"not repaired for {result.id}; by hand: {by_hand}"
-    return f"not repaired for {result.id}: npu-adapter explain {result.id} says how"
+        return msg("not repaired for {id}; by hand: {by_hand}", result.id, by_hand)
+    return msg("not repaired for {id}: npu-adapter explain {id} says how", result.id)
 
 
 def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[Repair]:
@@ -95,12 +98,12 @@ def _of_bytes(submission: Submission, data: bytes, wrong: set[str]) -> Iterator[
         return
     if data.startswith(BOM) and seen.startswith(BOM):
         edit = Edit(start=0, end=len(BOM), new=b"")
-        yield Repair(path=NAME, check=check, title="take the byte order mark out", before=data, edits=(edit,))
+        yield Repair(path=NAME, check=check, title=msg("take the byte order mark out"), before=data, edits=(edit,))
     if b"\r\n" in data and b"\r\n" in seen:
         edits = tuple(Edit(start=at.start(), end=at.start() + 1, new=b"") for at in re.finditer(rb"\r(?=\n)", data))
-        yield Repair(path=NAME, check=check, title="end the lines in LF", before=data, edits=edits)
+        yield Repair(path=NAME, check=check, title=msg("end the lines in LF"), before=data, edits=edits)
     if submission.deploy_sh_mode is not None and not submission.deploy_sh_mode & 0o111:
-        yield Repair(path=NAME, check=check, title="set the executable bit", before=data, executable=True)
+        yield Repair(path=NAME, check=check, title=msg("set the executable bit"), before=data, executable=True)
 
 
 def _refused(results: Iterable[CheckResult]) -> dict[str, str]:
@@ -164,7 +167,11 @@ def _of_requirements(submission: Submission, wrong: set[str]) -> Iterator[Repair
         edits = tuple(_without(lines, entry.line) for entry in provided)
         names = ", ".join(dict.fromkeys(entry.name for entry in provided))
         yield Repair(
-            path=text.path, check=check, title=f"leave {names} to the environment", before=data, edits=edits
+            path=text.path,
+            check=check,
+            title=msg("leave {names} to the environment", names),
+            before=data,
+            edits=edits,
         )
 
 

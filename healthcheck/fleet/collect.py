@@ -12,6 +12,7 @@ from healthcheck.fleet.journal import MAX_BYTES, NAME, Journal
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 
 
 def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: Journal) -> Fleet:
@@ -47,7 +48,9 @@ def left_below(reports: Path) -> list[Path]:
     """
     found = sorted({path.parent for pattern in (f"*/{NAME}", f"*/*/{NAME}") for path in reports.glob(pattern)})
     if not found:
-        raise UsageError(f"{reports} has no folder with a {NAME}: name the folder above those of the jobs")
+        raise UsageError(
+            msg("{reports} has no folder with a {name}: name the folder above those of the jobs", reports, NAME)
+        )
     return found
 
 
@@ -61,4 +64,4 @@ def _attempts_of(folder: Path) -> list[Attempt]:
             json_text.load_as(line, Attempt) for line in files.read_bounded(folder / NAME, MAX_BYTES).splitlines()
         ]
     except JsonError as error:
-        raise UsageError(f"{folder / NAME} is damaged: {error}") from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder / NAME, error)) from error

@@ -16,6 +16,7 @@ from healthcheck.fleet.launch import Network, Order
 from healthcheck.fleet.machines import Machines, Running
 from healthcheck.fleet.pair_records import Tried
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, Source, is_final
+from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
 from healthcheck.repo import git, pack
 
@@ -93,7 +94,7 @@ class Drive:
                         self._end(event)
                 self._save_now_and_then()
         except KeyboardInterrupt:
-            stopped = "interrupted"
+            stopped = msg("interrupted")
         finally:
             self._machines.close()
         fleet = self._fleet(stopped)
@@ -187,7 +188,7 @@ def packed(source: Source) -> pack.Packed:
         commit = git.head(Path(source.place).resolve())
         if commit is None:
             raise UsageError(
-                f"{source.shown} has no commit: the service clones one, so commit what is to be verified"
+                msg("{shown} has no commit: the service clones one, so commit what is to be verified", source.shown)
             )
         return pack.pack(commit)
     folder = Path(tempfile.mkdtemp(prefix=files.prefix()))

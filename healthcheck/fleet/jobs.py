@@ -19,6 +19,7 @@ from healthcheck.errors import UsageError
 from healthcheck.fleet.options import Verify
 from healthcheck.fleet.records import Job, Source
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.records import Stage
 from healthcheck.redact import without_secrets
@@ -33,8 +34,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 OWN_KEYS = ("name", "repository", "weights", "task", "until", "npus", "npu")
 NOT_FOR_JOBS = {
     **dict.fromkeys(("out", "json", "junit", "quiet", "verbose"), "the fleet names the reports of its jobs itself"),
-    "fix": "a fleet changes no repository",
-    "url": "a job is a repository; `npu-adapter verify --url` looks at a running server",
+    "fix": msg("a fleet changes no repository"),
+    "url": msg("a job is a repository; `npu-adapter verify --url` looks at a running server"),
 }
 _JOB_TABLE = re.compile(rb"[ \t]*\[\[[ \t]*job[ \t]*\]\]")
 
@@ -56,13 +57,15 @@ def read(path: Path, verify: Verify, every: Mapping[str, object] | None = None) 
     readers = {".toml": _toml, ".jsonl": _jsonl, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError(f"{path}: a job file ends in .toml, .jsonl or .csv")
+        raise UsageError(msg("{path}: a job file ends in .toml, .jsonl or .csv", path))
     found = reader(files.read_bounded(path, MAX_FILE_BYTES), str(path))
     rows = [replace(row, values={**row.values, **(every or {})}) for row in found]
     if not rows:
-        raise UsageError(f"{path} has no job{': write a [[job]] for each' if reader is _toml else ''}")
+        raise UsageError(
+            msg("{path} has no job{value}", path, msg(": write a [[job]] for each") if reader is _toml else "")
+        )
     if len(rows) > MAX_JOBS:
-        raise UsageError(f"{path} has {len(rows)} jobs; at most {MAX_JOBS} are taken")
+        raise UsageError(msg("{path} has {rows} jobs; at most {max_jobs} are taken", path, len(rows), MAX_JOBS))
     return _jobs(rows, path.absolute().parent, verify)
 
 
@@ -73,13 +76,13 @@ def _jobs(rows: list[Row], folder: Path, verify: Verify) -> tuple[Job, ...]:
         job = _job_or_why(row, folder, verify)
         if isinstance(job, Job) and job.name.lower() in jobs:
             other = jobs[job.name.lower()]
-            job = f"the name {job.name} is that of {other.where} too: give each job its own `name`"
+            job = msg("the name {name} is that of {where} too: give each job its own `name`", job.name, other.where)
         if isinstance(job, Job):
             jobs[job.name.lower()] = job
         else:
-            wrong.append(f"{row.where}: {job}")
+            wrong.append(msg("{where}: {job}", row.where, job))
     if wrong:
-        more = f"\nand {len(wrong) - MOST_ERRORS} more" if len(wrong) > MOST_ERRORS else ""
+        more = msg("\nand {wrong} more", len(wrong) - MOST_ERRORS) if len(wrong) > MOST_ERRORS else ""
         raise UsageError("\n".join(wrong[:MOST_ERRORS]) + more)
     return tuple(jobs.values())
 
@@ -97,16 +100,24 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
     values = {key.strip().replace("-", "_"): value for key, value in row.values.items()}
     for key in values:
         if key in NOT_FOR_JOBS:
-            raise UsageError(f"`{key}` is not for a job: {NOT_FOR_JOBS[key]}")
+            raise UsageError(msg("`{key}` is not for a job: {not_for_jobs}", key, NOT_FOR_JOBS[key]))
         if key not in allowed:
-            raise UsageError(f"no option of `npu-adapter verify` and no key of a job is called `{key}`"
-                             f"{hint(key, sorted(allowed))}")  # fmt: skip
+            raise UsageError(
+                msg(
+                    "no option of `npu-adapter verify` and no key of a job is called `{key}`{hint}",
+                    key,
+                    hint(key, sorted(allowed)),
+                )
+            )
     source = source_of(_text(values, "repository"), folder)
     name = _text(values, "name") if "name" in values else _name_of(source)
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and '-', "
-            "at most 80 of them, a letter or digit first"
+            msg(
+                "{name} cannot be the name of a job, which names a folder: letters, digits, '.', '_' and "
+                "'-', at most 80 of them, a letter or digit first",
+                repr(name),
+            )
         )
     words = [
         word
@@ -133,7 +144,7 @@ def _job(row: Row, folder: Path, verify: Verify) -> Job:
 def _text(values: Mapping[str, object], key: str) -> str:
     value = values.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"`{key}` is missing or not a text")
+        raise UsageError(msg("`{key}` is missing or not a text", key))
     return value.strip()
 
 
@@ -146,16 +157,23 @@ def source_of(text: str, folder: Path) -> Source:
     if "://" not in text:
         place = folder / Path(text).expanduser()
         if not place.is_dir():
-            raise UsageError(f"there is no folder {place}: `repository` is a folder or an address with a commit")
+            raise UsageError(
+                msg("there is no folder {place}: `repository` is a folder or an address with a commit", place)
+            )
         return Source(place=str(place), shown=str(place))
     address, _, commit = text.rpartition("@")
     if not HASH.fullmatch(commit) or "://" not in address:
         raise UsageError(
-            f"{_shown(text)}: the address of a repository ends in @ and its commit in full (40 digits), "
-            "as a branch moves"
+            msg(
+                "{shown}: the address of a repository ends in @ and its commit in full (40 digits), as a "
+                "branch moves",
+                _shown(text),
+            )
         )
     if urlsplit(address).scheme not in {"https", "http", "ssh", "git", "file"}:
-        raise UsageError(f"{_shown(address)}: a repository is fetched over https, ssh or from a file:// address")
+        raise UsageError(
+            msg("{shown}: a repository is fetched over https, ssh or from a file:// address", _shown(address))
+        )
     return Source(place=address, shown=_shown(address), commit=commit)
 
 
@@ -164,7 +182,7 @@ def _shown(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return "an address that cannot be read"
+        return msg("an address that cannot be read")
     shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
     return without_secrets(shown)
 
@@ -180,16 +198,22 @@ def _toml(data: bytes, file: str) -> Iterator[Row]:
         raise UsageError(without_secrets(str(error))) from error
     unknown = next((key for key in table if key not in {"job", "defaults"}), None)
     if unknown is not None:
-        raise UsageError(f"{file}: no table is called {unknown!r}{hint(unknown, ('job', 'defaults'))}; "
-                         "write [[job]] for each job, and [defaults]")  # fmt: skip
+        raise UsageError(
+            msg(
+                "{file}: no table is called {unknown}{hint}; write [[job]] for each job, and [defaults]",
+                file,
+                repr(unknown),
+                hint(unknown, ("job", "defaults")),
+            )
+        )
     defaults, jobs = table.get("defaults", {}), table.get("job", [])
     if not isinstance(defaults, dict) or not isinstance(jobs, list):
-        raise UsageError(f"{file}: write [[job]] for each job, and [defaults] for what all of them have")
+        raise UsageError(msg("{file}: write [[job]] for each job, and [defaults] for what all of them have", file))
     lines = [number for number, line in enumerate(data.splitlines(), start=1) if _JOB_TABLE.match(line)]
     for place, values in enumerate(jobs):
-        where = f"{file}:{lines[place]}" if len(lines) == len(jobs) else f"{file}, job {place + 1}"
+        where = f"{file}:{lines[place]}" if len(lines) == len(jobs) else msg("{file}, job {place}", file, place + 1)
         if not isinstance(values, dict):
-            raise UsageError(f"{where}: a job is a table")
+            raise UsageError(msg("{where}: a job is a table", where))
         yield Row(values={**defaults, **values}, where=where)
 
 
@@ -200,9 +224,9 @@ def _jsonl(data: bytes, file: str) -> Iterator[Row]:
         try:
             values = json_text.load(line)
         except JsonError as error:
-            raise UsageError(f"{file}:{number}: not JSON: {error}") from error
+            raise UsageError(msg("{file}:{number}: not JSON: {error}", file, number, error)) from error
         if not isinstance(values, dict):
-            raise UsageError(f'{file}:{number}: a job is an object, such as {{"repository": …}}')
+            raise UsageError(msg('{file}:{number}: a job is an object, such as {{"repository": …}}', file, number))
         yield Row(values=values, where=f"{file}:{number}")
 
 
@@ -214,12 +238,12 @@ def _csv(data: bytes, file: str) -> Iterator[Row]:
         for cells in reader:
             where = f"{file}:{reader.line_num}"
             if len(cells) > len(head):
-                raise UsageError(f"{where}: {len(cells)} cells under {len(head)} names")
+                raise UsageError(msg("{where}: {cells} cells under {head} names", where, len(cells), len(head)))
             given = {key: cell for key, cell in zip(head, cells, strict=False) if cell.strip()}
             if given:
                 yield Row(values={key: _cell(cell, where) for key, cell in given.items()}, where=where)
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} is not CSV in UTF-8: {error}") from error
+        raise UsageError(msg("{file} is not CSV in UTF-8: {error}", file, error)) from error
 
 
 def _cell(cell: str, where: str) -> object:
@@ -228,4 +252,6 @@ def _cell(cell: str, where: str) -> object:
     try:
         return json_text.load(cell)
     except JsonError as error:
-        raise UsageError(f"{where}: a cell that begins with [ is a list in JSON: {error}") from error
+        raise UsageError(
+            msg("{where}: a cell that begins with [ is a list in JSON: {error}", where, error)
+        ) from error

@@ -12,6 +12,7 @@ from healthcheck import files, json_text
 from healthcheck.errors import UsageError
 from healthcheck.fleet.records import Attempt, Ending, Job
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 
 NAME = "fleet.jsonl"
 MAX_BYTES = 512 * 2**20
@@ -71,9 +72,9 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
     path = folder / NAME
     if path.exists() != resume:
         raise UsageError(
-            f"{folder} has no {NAME} to go on with: leave --resume away"
+            msg("{folder} has no {name} to go on with: leave --resume away", folder, NAME)
             if resume
-            else f"{folder} holds a run already: go on with --resume, or name another --out"
+            else msg("{folder} holds a run already: go on with --resume, or name another --out", folder)
         )
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -81,7 +82,7 @@ def opened(folder: Path, jobs: Iterable[Job], *, resume: bool) -> Iterator[Journ
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(f"another process is running the jobs of {folder}") from error
+            raise UsageError(msg("another process is running the jobs of {folder}", folder)) from error
         yield Journal(handle, _known(_read(path, handle), jobs, folder))
     finally:
         os.close(handle)
@@ -96,7 +97,7 @@ def _read(path: Path, handle: int) -> list[Attempt]:
     try:
         return [json_text.load_as(line, Attempt) for line in whole.splitlines()]
     except JsonError as error:
-        raise UsageError(f"{path} is damaged: {error}") from error
+        raise UsageError(msg("{path} is damaged: {error}", path, error)) from error
 
 
 def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[Attempt]:
@@ -105,8 +106,13 @@ def _known(attempts: list[Attempt], jobs: Iterable[Job], folder: Path) -> list[A
         job = by_name.get(attempt.job)
         if job and job.digest != attempt.digest:
             raise UsageError(
-                f"{job.where}: the job {job.name} has changed since it ran in {folder}: "
-                "give it another name, or name another --out"
+                msg(
+                    "{where}: the job {name} has changed since it ran in {folder}: give it another name, or name "
+                    "another --out",
+                    job.where,
+                    job.name,
+                    folder,
+                )
             )
     begun = (attempt for attempt in attempts if attempt.ending not in {Ending.NO_FIT, Ending.NO_REPOSITORY})
     return [attempt for attempt in begun if attempt.job in by_name]

@@ -21,6 +21,7 @@ from pathlib import Path
 from healthcheck import files, programs
 from healthcheck.fleet import leash, readback
 from healthcheck.fleet.records import Attempt, Ending
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.repo import pack
 
@@ -31,7 +32,7 @@ LOG = "verify.log"
 REPORT = "report"
 DEVICES = "ASCEND_RT_VISIBLE_DEVICES"
 _STAGE = re.compile(rf"^ *[\d.]+ s  ({'|'.join(stage.value for stage in Stage)}): ", re.MULTILINE)
-_START = (
+_START = msg(
     "import os, sys; from healthcheck.entry import main; os.chdir(sys.argv.pop(1)); sys.argv[0] = 'npu-adapter'; "
     "sys.exit(main())"
 )

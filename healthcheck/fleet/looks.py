@@ -18,8 +18,8 @@ from healthcheck.fleet.pair_records import WORDS, Tried, speed
 from healthcheck.fleet.records import Attempt, Ending, worst
 from healthcheck.fleet.tables import aligned
 from healthcheck.fleet.tones import Tone
-from healthcheck.language import Translate
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translate, Translation
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue, Verdict
 from healthcheck.report import folder as report_folder
 from healthcheck.report.words import duration
@@ -63,7 +63,7 @@ class Look:
             return ""
         problems = self.attempt.report.problems if self.attempt.report else ()
         first = next((each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None))
-        return f"{first.check}: {first.said}" if first else said(self.attempt)
+        return msg("{check}: {said}", first.check, first.said) if first else said(self.attempt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,9 @@ class Looked:
     @property
     def left_out(self) -> Mapping[str, str]:
         """The machines that take no jobs, by name, with the reason."""
-        alone = {look.machine.name: f"its runner: {look.why}" for look in self.looks if not look.takes_jobs}
+        alone = {
+            look.machine.name: msg("its runner: {why}", look.why) for look in self.looks if not look.takes_jobs
+        }
         return {**alone, **self.tried.at_fault}
 
     @property
@@ -131,17 +133,22 @@ def _tried(machines: Machines, fit: Sequence[Machine], tell: Tell) -> Tried:
         room.close()
 
 
-def tables(found: Looked, phrases: Phrases = ENGLISH) -> list[str]:
+def tables(found: Looked, translation: Translation = ENGLISH) -> list[str]:
     """A line a machine: whether it may take jobs, and why not; then a line a pair, and what the pairs say."""
-    lines = aligned(list(_rows_of_machines(found, phrases.say)))
+    lines = aligned(list(_rows_of_machines(found, translation.say)))
     if found.tried.pairs:
-        lines += ["", *aligned(list(_rows_of_pairs(found.tried, phrases.say)))]
-    remarks = [phrases.say(remark.said) for remark in found.tried.remarks]
+        lines += ["", *aligned(list(_rows_of_pairs(found.tried, translation.say)))]
+    remarks = [translation.say(remark.said) for remark in found.tried.remarks]
     return [*lines, *([""] if remarks else []), *remarks]
 
 
 def _rows_of_machines(found: Looked, say: Translate) -> Iterator[tuple[str, ...]]:
-    yield tuple(map(say, ("node", "NPU", "kind of NPU", "takes jobs", "verdict", "time", "why")))
+    yield tuple(
+        map(
+            say,
+            (msg("node"), "NPU", msg("kind of NPU"), msg("takes jobs"), msg("verdict"), msg("time"), msg("why")),
+        )
+    )
     for look in found.looks:
         machine, attempt = look.machine, look.attempt
         yield (
@@ -156,7 +163,12 @@ def _rows_of_machines(found: Looked, say: Translate) -> Iterator[tuple[str, ...]
 
 
 def _rows_of_pairs(tried: Tried, say: Translate) -> Iterator[tuple[str, ...]]:
-    yield tuple(map(say, ("pair of nodes", "connected by", "came to", "all-reduce of 64 MiB", "why")))
+    yield tuple(
+        map(
+            say,
+            (msg("pair of nodes"), msg("connected by"), msg("came to"), msg("all-reduce of 64 MiB"), msg("why")),
+        )
+    )
     for pair in tried.pairs:
         rate = speed(pair.bytes_per_s) if pair.bytes_per_s else ""
         yield (f"{pair.left} – {pair.right}", pair.over, say(WORDS[pair.outcome]), rate, say(pair.said))
@@ -178,7 +190,7 @@ def _order(machine: Machine, terms: Terms) -> Order:
 
 
 def _silent(machine: Machine, terms: Terms) -> Attempt:
-    why = f"no answer within {duration(terms.limit_s)}; other tasks of the cluster may have its NPUs"
+    why = msg("no answer within {duration}; other tasks of the cluster may have its NPUs", duration(terms.limit_s))
     return Attempt(job=machine.name, digest="", number=1, ending=Ending.LOST, node=machine.name, said=why)
 
 

@@ -12,6 +12,7 @@ from healthcheck.errors import Blocked, UsageError
 from healthcheck.fleet.launch import Order, launch
 from healthcheck.fleet.pairs import Room
 from healthcheck.fleet.records import Attempt, Ending, Job
+from healthcheck.messages import msg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ class ThisMachine:
         self.close()
 
     def room(self, names: Sequence[str]) -> Room:
-        raise Blocked(f"{', '.join(names)} has no other machine to be tried with")
+        raise Blocked(msg("{names} has no other machine to be tried with", ", ".join(names)))
 
     def leave_out(self, names: Collection[str]) -> None:
         self._left_out = bool(names)

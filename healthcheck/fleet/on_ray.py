@@ -33,6 +33,7 @@ from healthcheck.fleet.ray_pairs import RayRoom, Seat
 from healthcheck.fleet.readback import short
 from healthcheck.fleet.receive import Sent, received, sent
 from healthcheck.fleet.records import Attempt, Ending, Job
+from healthcheck.messages import joined, msg
 
 NPU = "NPU"
 CLIENT = "ray://"
@@ -112,7 +113,7 @@ class Cluster:
         self._alive = self._all
         if not self._all:
             ray.shutdown()
-            raise Blocked(f"no node can run jobs: {'; '.join(self.strange)}")
+            raise Blocked(msg("no node can run jobs: {strange}", joined("; ", self.strange)))
         here = ray.get_runtime_context().get_node_id()
         home = next((node for node in self._all if node.id == here), self._all[0])
         self._board = _BOARD.options(scheduling_strategy=_on(home.id)).remote()
@@ -120,8 +121,10 @@ class Cluster:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done about the nodes, for whoever drives: who got the kit, and who is left out."""
-        sent = ("not every node has this version of the kit: all get it for this run",) if self._shipped else ()
-        return (*sent, *(f"left out: {why}" for why in self.strange))
+        sent = (
+            (msg("not every node has this version of the kit: all get it for this run"),) if self._shipped else ()
+        )
+        return (*sent, *(msg("left out: {why}", why) for why in self.strange))
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -159,8 +162,8 @@ class Cluster:
         if self._fitting(job):
             return ""
         wanted = f"{job.npus or 'an'} NPU{f' {job.npu}' if job.npu else ''}"
-        have = ", ".join(map(str, self._alive)) or "none is left"
-        return f"no node has {wanted} ({have}; kinds are the label {KIND_LABEL})"
+        have = ", ".join(map(str, self._alive)) or msg("none is left")
+        return msg("no node has {wanted} ({have}; kinds are the label {kind_label})", wanted, have, KIND_LABEL)
 
     def has_room(self, job: Job, avoid: Collection[str]) -> bool:
         return self._free_node(job, avoid) is not None
@@ -168,7 +171,7 @@ class Cluster:
     def start(self, job: Job, order: Order, place: Path, avoid: Collection[str]) -> None:
         node = self._free_node(job, avoid)
         if node is None:
-            raise Blocked(f"no node is free for {job.name}")
+            raise Blocked(msg("no node is free for {name}", job.name))
         self._submit(node, order, job.npus, place)
 
     def events(self) -> Iterator[Running | Attempt]:
@@ -182,7 +185,7 @@ class Cluster:
                 yield _result(task)
             elif task.node.id not in alive:
                 self._forget(name)
-                yield replace(_lost(task), said="its node is gone")
+                yield replace(_lost(task), said=msg("its node is gone"))
         if not self._tasks:
             time.sleep(WAIT_S)
         for name, stage in self.stages().items():
@@ -276,9 +279,11 @@ def _refuse_silence(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
     except (OSError, OverflowError) as error:
-        local = "; the server of a Ray Client may listen at the address of its node only"
+        local = msg("; the server of a Ray Client may listen at the address of its node only")
         advice = local if address.startswith(CLIENT) else ""
-        raise UsageError(f"--on {address}: no cluster answers there: {error}{advice}") from error
+        raise UsageError(
+            msg("--on {address}: no cluster answers there: {error}{advice}", address, error, advice)
+        ) from error
 
 
 def _connect(address: str, environment: Mapping[str, Any]) -> None:
@@ -291,7 +296,9 @@ def _connect(address: str, environment: Mapping[str, Any]) -> None:
             runtime_env=dict(environment) or None,
         )
     except ImportError as error:
-        raise UsageError(f"--on {address}: a Ray Client needs pip install 'ray[client]' ({error})") from error
+        raise UsageError(
+            msg("--on {address}: a Ray Client needs pip install 'ray[client]' ({error})", address, error)
+        ) from error
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UsageError(f"--on {address}: {short(str(error))}") from error
 
@@ -316,13 +323,19 @@ def _greeting(name: str, ref: Any) -> _Greeting:
     except (RayError, ImportError) as error:
         last = short(str(error).strip().rpartition("\n")[2] or type(error).__name__)
         return _Greeting(
-            lacks_the_kit="healthcheck" in last, why=f"{name} has no npu-adapter-kit {__version__}: {last}"
+            lacks_the_kit="healthcheck" in last,
+            why=msg("{name} has no npu-adapter-kit {version}: {last}", name, __version__, last),
         )
     if not isinstance(said, dict) or said.get("version") != __version__:
-        other = short(str(said.get("version"))) if isinstance(said, dict) else "an answer of another form"
-        return _Greeting(lacks_the_kit=True, why=f"{name} has no npu-adapter-kit {__version__}: {other}")
+        other = short(str(said.get("version"))) if isinstance(said, dict) else msg("an answer of another form")
+        return _Greeting(
+            lacks_the_kit=True,
+            why=msg("{name} has no npu-adapter-kit {version}: {other}", name, __version__, other),
+        )
     missing = short(str(said.get("missing", "")))
-    return _Greeting(why=f"{name} lacks packages that npu-adapter-kit needs: {missing}" if missing else "")
+    return _Greeting(
+        why=msg("{name} lacks packages that npu-adapter-kit needs: {missing}", name, missing) if missing else ""
+    )
 
 
 def _nodes() -> tuple[Node, ...]:
@@ -364,7 +377,7 @@ def _result(task: _Task) -> Attempt:
     except RayError as error:
         return replace(lost, said=short(f"{type(error).__name__}: {error}"))
     if not isinstance(message, Sent):
-        return replace(lost, said="the node sent something else than a result")
+        return replace(lost, said=msg("the node sent something else than a result"))
     return received(message, lost, task.place)
 
 
@@ -381,7 +394,7 @@ def _attempt(order: Order, board: Any) -> Sent:
                 before = said
     finally:
         files.remove_tree(str(temporary))
-    raise AssertionError("a launch ends with an attempt")
+    raise AssertionError(msg("a launch ends with an attempt"))
 
 
 _HELLO = ray.remote(num_cpus=0, max_retries=0)(greet)

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 
 
 class Takes(enum.Enum):
     """What an option takes: nothing (true or false in a job file), one value, or a list of values."""
 
-    NOTHING = "true or false"
-    ONE = "a text or a number"
-    MANY = "a list of texts"
+    NOTHING = msg("true or false")
+    ONE = msg("a text or a number")
+    MANY = msg("a list of texts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,13 @@ class Option:
         """
         if self.takes is Takes.NOTHING:
             if value not in (True, False, "true", "false"):
-                raise UsageError(f"{self.key} is {self.takes.value}, not {value!r}")
+                raise UsageError(msg("{key} is {value}, not {value2}", self.key, self.takes.value, repr(value)))
             return (self.flag,) if value in (True, "true") else ()
         values = value if isinstance(value, list) and self.takes is Takes.MANY else [value]
         if self.takes is Takes.MANY and isinstance(value, dict):
             values = [f"{name}={item}" for name, item in value.items()]
         if not all(isinstance(item, (str, int, float)) and not isinstance(item, bool) for item in values):
-            raise UsageError(f"{self.key} is {self.takes.value}")
+            raise UsageError(msg("{key} is {value}", self.key, self.takes.value))
         return tuple(f"{self.flag}={self._written(str(item), folder)}" for item in values)
 
     def _written(self, text: str, folder: Path) -> str:

@@ -11,7 +11,7 @@ from healthcheck.errors import ExitStatus
 from healthcheck.fleet import findings, page
 from healthcheck.fleet.pair_records import Tried
 from healthcheck.fleet.records import Attempt, Fleet, Job
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
 from healthcheck.records import JsonValue, Verdict
 from healthcheck.redact import redacted, redactor
 from healthcheck.report import folder as report_folder
@@ -20,14 +20,14 @@ SCHEMA = 1
 JSON, PAGE, JUNIT = "fleet.json", "fleet.html", "junit.xml"
 
 
-def write(folder: Path, fleet: Fleet, phrases: Phrases = ENGLISH) -> None:
+def write(folder: Path, fleet: Fleet, translation: Translation = ENGLISH) -> None:
     """Write all of them.
 
     Raises:
         KitFailure: the folder cannot be written to.
     """
     report_folder.save(folder / JSON, json_text.dump(redacted(as_json(fleet), redactor(os.environ))))
-    report_folder.save(folder / PAGE, page.render(fleet, phrases))
+    report_folder.save(folder / PAGE, page.render(fleet, translation))
     report_folder.save(folder / JUNIT, junit(fleet))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from healthcheck import __version__
@@ -17,18 +16,25 @@ from healthcheck.fleet.launch import LOG, REPORT
 from healthcheck.fleet.pair_records import Outcome, Pair
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
 from healthcheck.fleet.tones import Tone
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page as report_page
-from healthcheck.report.in_language import page_in_language
 from healthcheck.report.words import duration, plain
 
 STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
 WORDS = {
-    "pass": "passed", "warn": "passed with a warning", "skip": "skipped", "fail": "failed",
-    "error": "failed in the kit itself", "open": "could not be settled",
+    "pass": msg("passed"), "warn": msg("passed with a warning"), "skip": msg("skipped"), "fail": msg("failed"),
+    "error": msg("failed in the kit itself"), "open": msg("could not be settled"),
+}  # fmt: skip
+VERDICTS = {
+    Verdict.READY: msg("ready"), Verdict.NOT_READY: msg("not ready"), Verdict.INCONCLUSIVE: msg("inconclusive")
+}  # fmt: skip
+ENDINGS = {
+    Ending.TIME_LIMIT: msg("time limit"), Ending.LOST: msg("lost"), Ending.NO_FIT: msg("fits no machine"),
+    Ending.NO_REPOSITORY: msg("no repository"),
 }  # fmt: skip
 PAIR_TONES = {Outcome.WORKS: Tone.PASS, Outcome.FAILS: Tone.FAIL, Outcome.OPEN: Tone.OPEN}
 MOST_FREQUENT = 15
@@ -75,36 +81,42 @@ class PairLine:
     said: str
 
 
-def render(fleet: Fleet, phrases: Phrases = ENGLISH) -> bytes:
+def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML."""
     style = _part("healthcheck.report", "page.css") + _part("healthcheck.fleet", "fleet.css")
     lines = [_line(fleet, job) for job in fleet.jobs]
     worst = min(lines, key=lambda line: _ORDER.index(line.verdict)).verdict if lines else "inconclusive"
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    text = environment.from_string(_part("healthcheck.fleet", "fleet.html.j2")).render(
-        headline=headline(fleet),
-        verdict=worst,
-        stopped=fleet.stopped,
-        lines=lines,
-        stages=[stage.value for stage in STAGES],
-        marks=report_page.MARKS,
-        tones=report_page.TONES,
-        words=WORDS,
-        frequent=findings.frequent(fleet)[:MOST_FREQUENT],
-        most_named=MOST_JOBS_NAMED,
-        nodes=findings.nodes(fleet.attempts),
-        left_out=[plain(without_secrets(text)) for text in fleet.left_out],
-        pairs=[_pair(pair) for pair in fleet.tried.pairs],
-        remarks=[(remark.tone.value, plain(without_secrets(remark.said))) for remark in fleet.tried.remarks],
-        disagreements=findings.disagreements(fleet.attempts),
-        duration=duration,
-        simulated=any(line.simulated for line in lines),
-        style=Markup(style),  # noqa: S704 - the kit's own files
-        policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
-        "form-action 'none'",
-        version=__version__,
+    text = (
+        report_page.environment(translation)
+        .from_string(_part("healthcheck.fleet", "fleet.html.j2"))
+        .render(
+            headline=headline(fleet),
+            verdict=worst,
+            stopped=fleet.stopped,
+            lines=lines,
+            stages=[stage.value for stage in STAGES],
+            marks=report_page.MARKS,
+            tones=report_page.TONES,
+            words=WORDS,
+            frequent=findings.frequent(fleet)[:MOST_FREQUENT],
+            most_named=MOST_JOBS_NAMED,
+            nodes=findings.nodes(fleet.attempts),
+            left_out=[plain(without_secrets(text)) for text in fleet.left_out],
+            pairs=[_pair(pair) for pair in fleet.tried.pairs],
+            remarks=[(remark.tone.value, plain(without_secrets(remark.said))) for remark in fleet.tried.remarks],
+            disagreements=[_disagreement(each) for each in findings.disagreements(fleet.attempts)],
+            legend=joined(
+                ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in WORDS.items())
+            ),
+            duration=duration,
+            simulated=any(line.simulated for line in lines),
+            style=Markup(style),  # noqa: S704 - the kit's own files
+            policy=f"default-src 'none'; style-src '{report_page.digest(style)}'; img-src data:; base-uri 'none'; "
+            "form-action 'none'",
+            version=__version__,
+        )
     )
-    return page_in_language(text, phrases).encode()
+    return text.encode()
 
 
 _ORDER = ("not-ready", "inconclusive", "open", "ready")
@@ -114,26 +126,28 @@ def headline(fleet: Fleet) -> str:
     """How many jobs have which verdict."""
     lasts = [fleet.last(job) for job in fleet.jobs]
     counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
-    return f"{len(lasts)} job{'s' * (len(lasts) != 1)}: " + ", ".join(f"{n} {w}" for w, n in counts.items() if n)
+    return msg("{lasts} job{s}: ", len(lasts), "s" * (len(lasts) != 1)) + joined(
+        ", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n)
+    )
 
 
-_COUNTED = ("ready", "not ready", "inconclusive", "without a result")
+_COUNTED = (msg("ready"), msg("not ready"), msg("inconclusive"), msg("without a result"))
 
 
 def verdict_words(last: Attempt | None) -> str:
     """The verdict of a job in words."""
     if last is None:
-        return "without a result"
-    return {Verdict.READY: "ready", Verdict.NOT_READY: "not ready"}.get(last.verdict, "inconclusive")
+        return msg("without a result")
+    return VERDICTS[last.verdict]
 
 
 def said(last: Attempt | None) -> str:
     """Why a job ended as it did, in a line."""
     if last is None:
-        return "it did not run, or was interrupted"
+        return msg("it did not run, or was interrupted")
     reason = last.said or (last.report.headline if last.report else "")
-    prefix = "" if last.ending is Ending.DONE else f"{last.ending.value}: "
-    return plain(without_secrets(f"{prefix}{reason}".removesuffix(": ")))
+    parts = (*(() if last.ending is Ending.DONE else (ENDINGS[last.ending],)), reason)
+    return plain(without_secrets(joined(": ", filter(None, parts))))
 
 
 def _line(fleet: Fleet, job: Job) -> Line:
@@ -169,6 +183,15 @@ def _pair(pair: Pair) -> PairLine:
     )
 
 
+def _disagreement(found: findings.Disagreement) -> tuple[str, str]:
+    """Which jobs contradict each other, and what to look at."""
+    verdicts = joined(", ", (msg("{name}: {value}", node, VERDICTS[verdict]) for node, verdict in found.verdicts))
+    return (
+        msg("{jobs}: the same adapter, another verdict on another node", joined(", ", found.jobs)),
+        msg("{verdicts}. Look at {suspects}.", verdicts, joined(", ", found.suspects)),
+    )
+
+
 def _ran_on(fleet: Fleet, job: Job) -> str:
     """Node, devices and the number of attempts, as far as they say something."""
     last = fleet.last(job)
@@ -176,20 +199,22 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     devices = last.devices if last else ()
     parts = [
         last.node if last else "",
-        f"device{'s' * (len(devices) != 1)} {', '.join(devices)}" if devices else "",
-        f"{attempts} attempts" if attempts > 1 else "",
+        msg("device{s} {devices}", "s" * (len(devices) != 1), joined(", ", devices)) if devices else "",
+        msg("{attempts} attempts", attempts) if attempts > 1 else "",
     ]
-    return "; ".join(filter(None, parts))
+    return joined("; ", filter(None, parts))
 
 
 def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
     if facts is None:
         return Cell(stage=stage.value)
-    checks = f"{facts.checks} check{'s' * (facts.checks != 1)}"
+    checks = msg("{checks} check{s}", facts.checks, "s" * (facts.checks != 1))
     return Cell(
         stage=stage.value,
         tone=facts.tone.value,
-        text=f"{stage.value}: {WORDS[facts.tone.value]}, {checks}, {duration(facts.seconds)}",
+        text=msg(
+            "{name}: {value}", stage.value, joined(", ", (WORDS[facts.tone.value], checks, duration(facts.seconds)))
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from healthcheck.errors import ExitStatus
 from healthcheck.fleet.tones import Tone
+from healthcheck.messages import msg
 
 HCCL, GLOO = "hccl", "gloo"
 TRANSPORTS = (HCCL, GLOO)
@@ -28,7 +29,7 @@ class Outcome(enum.Enum):
     OPEN = "open"
 
 
-WORDS = {Outcome.WORKS: "it works", Outcome.FAILS: "it fails", Outcome.OPEN: "not tried"}
+WORDS = {Outcome.WORKS: msg("it works"), Outcome.FAILS: msg("it fails"), Outcome.OPEN: msg("not tried")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +82,17 @@ class Tried:
             works = any(pair.outcome is Outcome.WORKS for pair in self.pairs if own and pair.over == own[0].over)
             if len(own) > 1 and works and all(pair.outcome is Outcome.FAILS for pair in own):
                 partners = [pair.right if pair.left == name else pair.left for pair in own]
-                found[name] = f"{own[0].over} fails with each of {_named(partners)}: {own[0].said}"
+                found[name] = msg(
+                    "{over} fails with each of {named}: {said}", own[0].over, _named(partners), own[0].said
+                )
         return found
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """Machines at fault first, then networks, links, slow pairs, and what could not be tried."""
-        fails = [Remark(tone=Tone.FAIL, said=f"{name}: {why}") for name, why in self.at_fault.items()]
+        fails = [
+            Remark(tone=Tone.FAIL, said=msg("{name}: {why}", name, why)) for name, why in self.at_fault.items()
+        ]
         return (*fails, *self._of_networks(), *self._of_links(), *self._of_speed(), *self._open())
 
     @property
@@ -102,8 +107,14 @@ class Tried:
         for over in self._without_a_working_pair():
             failing = [pair for pair in self.pairs if pair.over == over and pair.outcome is Outcome.FAILS]
             names = list(dict.fromkeys(name for pair in failing for name in (pair.left, pair.right)))
-            advice = "look at the network between them, HCCL_IF_IP and HCCL_SOCKET_IFNAME"
-            said = f"{over} works between no two of {_named(names)}: {failing[0].said}; {advice}"
+            advice = msg("look at the network between them, HCCL_IF_IP and HCCL_SOCKET_IFNAME")
+            said = msg(
+                "{over} works between no two of {named}: {said}; {advice}",
+                over,
+                _named(names),
+                failing[0].said,
+                advice,
+            )
             yield Remark(tone=Tone.FAIL, said=said)
 
     def _of_links(self) -> Iterator[Remark]:
@@ -111,7 +122,12 @@ class Tried:
         for pair in self.pairs:
             explained = pair.over in apart or any(map(pair.has, at_fault))
             if pair.outcome is Outcome.FAILS and not explained:
-                said = f"{pair.left} and {pair.right}: {pair.said}; look at the link between these two"
+                said = msg(
+                    "{left} and {right}: {said}; look at the link between these two",
+                    pair.left,
+                    pair.right,
+                    pair.said,
+                )
                 yield Remark(tone=Tone.FAIL, said=said)
 
     def _of_speed(self) -> Iterator[Remark]:
@@ -120,16 +136,25 @@ class Tried:
             middle = statistics.median(rates.values()) if len(rates) > 2 else 0.0
             for pair, rate in rates.items():
                 if rate < SLOW * middle:
-                    said = f"{pair.left} and {pair.right}: {speed(rate)}, below half of the median, {speed(middle)}"
+                    said = msg(
+                        "{left} and {right}: {speed}, below half of the median, {speed2}",
+                        pair.left,
+                        pair.right,
+                        speed(rate),
+                        speed(middle),
+                    )
                     yield Remark(tone=Tone.WARN, said=said)
 
     def _open(self) -> Iterator[Remark]:
         for pair in self.pairs:
             if pair.outcome is Outcome.OPEN:
-                yield Remark(tone=Tone.OPEN, said=f"{pair.left} and {pair.right} were not tried: {pair.said}")
+                yield Remark(
+                    tone=Tone.OPEN,
+                    said=msg("{left} and {right} were not tried: {said}", pair.left, pair.right, pair.said),
+                )
         for name, why in self.skipped.items():
             tone = Tone.OPEN if name in self.unready else Tone.SKIP
-            yield Remark(tone=tone, said=f"{name} was not tried with others: {why}")
+            yield Remark(tone=tone, said=msg("{name} was not tried with others: {why}", name, why))
 
     def _without_a_working_pair(self) -> tuple[str, ...]:
         seen = {over: {pair.outcome for pair in self.pairs if pair.over == over} for over in TRANSPORTS}
@@ -142,5 +167,5 @@ def speed(bytes_per_s: float) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    more = msg(" and {names} more", len(names) - MOST_NAMED) if len(names) > MOST_NAMED else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}"

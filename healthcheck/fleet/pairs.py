@@ -13,6 +13,7 @@ from typing import Protocol
 
 from healthcheck.fleet.pair_records import GLOO, HCCL, TRANSPORTS, Outcome, Pair, Tried
 from healthcheck.fleet.readback import short
+from healthcheck.messages import joined, msg
 from healthcheck.runner.machine import Output
 from healthcheck.runner.probes import get_numbers, get_text, get_whole, last_line, steps
 from healthcheck.runner.records import Software
@@ -101,7 +102,7 @@ def judged(meeting: Meeting, outputs: tuple[Output, Output]) -> Pair:
         over=meeting.over,
         outcome=outcome,
         bytes_per_s=min(statistics.median(side.rates) for side in sides) if works else None,
-        said="" if works else short("; ".join(reasons)),
+        said="" if works else joined("; ", map(short, reasons)),
     )
 
 
@@ -121,18 +122,25 @@ def _side(name: str, output: Output) -> _Side:
     reduced = said.get("reduced", {})
     wrong, of, moved = (get_whole(reduced, key) for key in ("wrong", "of", "bytes"))
     if wrong:
-        return _Side(fault=f"{name}: {wrong} of {of} values of the sum are wrong")
+        return _Side(fault=msg("{name}: {wrong} of {of} values of the sum are wrong", name, wrong, of))
     if output.status == -signal.SIGALRM:
-        late = f"{name}: no end within {LIMIT_S} s"
-        return _Side(fault=late) if "begin" in said else _Side(trouble=f"{late}; it was still importing")
+        late = msg("{name}: no end within {limit_s} s", name, LIMIT_S)
+        return _Side(fault=late) if "begin" in said else _Side(trouble=msg("{late}; it was still importing", late))
     if output.status:
-        return _Side(fault=f"{name}: ended with status {output.status}: {last_line(output, _MOST_TEXT)}")
+        return _Side(
+            fault=msg(
+                "{name}: ended with status {status}: {last_line}",
+                name,
+                output.status,
+                last_line(output, _MOST_TEXT),
+            )
+        )
     if output.trouble or wrong is None or not moved:
-        return _Side(trouble=f"{name}: {output.trouble or 'it ended without a result'}")
-    return _Side(rates=tuple(moved / max(seconds, 1e-9) for seconds in get_numbers(reduced, "seconds")))
+        return _Side(trouble=msg("{name}: {trouble}", name, output.trouble or msg("it ended without a result")))
+    return _Side(rates=tuple(moved / max(seconds, 1e-9) for seconds in get_numbers(reduced, msg("seconds"))))
 
 
 def _why_not(software: Software, over: str) -> str:
     if software.trouble:
         return short(software.trouble)
-    return "" if software.packages.get(NEEDS[over]) else f"its Python has no {NEEDS[over]}"
+    return "" if software.packages.get(NEEDS[over]) else msg("its Python has no {needs}", NEEDS[over])

@@ -15,6 +15,7 @@ from ray.exceptions import RayError
 from healthcheck import processes
 from healthcheck.fleet.pairs import LIMIT_S, Meeting
 from healthcheck.fleet.readback import short
+from healthcheck.messages import msg
 from healthcheck.runner import installed, probes
 from healthcheck.runner.machine import OUTPUT_BYTES, Child, Output
 from healthcheck.runner.real import RealMachine
@@ -26,7 +27,7 @@ PATIENCE_S = 60.0
 """Beyond the limit of a program, for its worker to say what it came to."""
 GRACE_S = 5.0
 """For the other program to end, when one has failed; it would wait for it until its own limit."""
-STOPPED = "ended, as the other side had failed"
+STOPPED = msg("ended, as the other side had failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +98,19 @@ class RayRoom:
                     to_stop[run] = 0.0
                     self._actors[run.name].stop.remote()
         for run in running.values():
-            ended[run] = Output(status=None, trouble=f"no answer within {LIMIT_S + PATIENCE_S:g} s")
+            ended[run] = Output(status=None, trouble=msg("no answer within {limit_s:g} s", LIMIT_S + PATIENCE_S))
 
 
 def _software(ref: Any) -> Software:
     try:
         said = ray.get(ref, timeout=0)
     except RayError as error:
-        busy = f"no answer within {GATHER_S:g} s; other tasks of the cluster may have its NPUs"
+        busy = msg("no answer within {gather_s:g} s; other tasks of the cluster may have its NPUs", GATHER_S)
         late = isinstance(error, ray.exceptions.GetTimeoutError)
         return Software(trouble=busy if late else short(f"{type(error).__name__}: {error}"), packages={})
-    return said if isinstance(said, Software) else Software(trouble="the node sent something else", packages={})
+    return (
+        said if isinstance(said, Software) else Software(trouble=msg("the node sent something else"), packages={})
+    )
 
 
 def _output(ref: Any, *, stopped: bool) -> Output:
@@ -117,7 +120,7 @@ def _output(ref: Any, *, stopped: bool) -> Output:
     except RayError as error:
         return Output(status=None, trouble=short(f"{type(error).__name__}: {error}"))
     if not isinstance(said, Output):
-        return Output(status=None, trouble="the node sent something else than an output")
+        return Output(status=None, trouble=msg("the node sent something else than an output"))
     status = said.status if isinstance(said.status, int) and not stopped else None
     text = {"stdout": said.stdout[:OUTPUT_BYTES], "stderr": said.stderr[:OUTPUT_BYTES]}
     return Output(status=status, trouble=STOPPED if stopped else said.trouble, **text)

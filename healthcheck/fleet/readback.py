@@ -18,6 +18,7 @@ from healthcheck.errors import UsageError
 from healthcheck.fleet.records import Problem, ReportFacts, StageFacts
 from healthcheck.fleet.tones import Tone
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.records import SIMULATOR, JsonValue, Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
@@ -50,16 +51,16 @@ def facts(folder: Path) -> ReportFacts:
     """
     place = folder / report_folder.JSON
     if not place.exists():
-        raise UnreadableError("there is no report")
+        raise UnreadableError(msg("there is no report"))
     try:
         report = json_text.load(files.read_bounded(place, MAX_REPORT_BYTES))
     except (UsageError, JsonError) as error:
-        raise UnreadableError(f"the report cannot be read: {short(str(error))}") from error
+        raise UnreadableError(msg("the report cannot be read: {error}", short(str(error)))) from error
     try:
         return _facts(report, page_is_ours(folder / report_folder.PAGE))
     except (KeyError, TypeError, ValueError) as error:
         raise UnreadableError(
-            f"the report has another shape than this kit writes ({short(repr(error))})"
+            msg("the report has another shape than this kit writes ({error})", short(repr(error)))
         ) from error
 
 

@@ -26,6 +26,7 @@ from healthcheck.fleet.on_ray import WAIT_S, Cluster, Node
 from healthcheck.fleet.readback import MAX_LOG_BYTES, short, tail
 from healthcheck.fleet.serving import LOG, Adapter, Phase, State, Wanted, served
 from healthcheck.json_text import JsonError
+from healthcheck.messages import joined, msg
 from healthcheck.progress import Progress
 from healthcheck.report.words import duration
 
@@ -103,7 +104,7 @@ class Replicas:
             for ref in refs:
                 ray.cancel(ref, recursive=False)
             if refs:
-                self._progress.update(f"ending the servers on {len(refs)} nodes")
+                self._progress.update(msg("ending the servers on {refs} nodes", len(refs)))
                 with contextlib.suppress(KeyboardInterrupt):  # nobody has to wait: Ray ends the workers of a driver
                     ray.wait(refs, num_returns=len(refs), timeout=2 * GRACE_S)
         finally:
@@ -124,14 +125,16 @@ class Replicas:
                     self._end(server, why)
                 break
             ready, first = len(self.urls), waiting[0]
-            waits = f" · {first.node.name}: {short(first.state.said)}"
-            self._progress.update(f"{ready} of {len(self._servers)} servers are ready{waits}")
+            waits = msg(" · {name}: {said}", first.node.name, short(first.state.said))
+            self._progress.update(
+                msg("{ready} of {servers} servers are ready{waits}", ready, len(self._servers), waits)
+            )
             self._hear()
         for server in self._servers:
             if server.state.phase is Phase.READY and (why := _out_of_reach(server)):
                 self._end(server, why)
         if not self.urls:
-            raise Blocked("no server is ready: " + "; ".join(_told(server) for server in self._servers))
+            raise Blocked(msg("no server is ready: ") + joined("; ", (_told(server) for server in self._servers)))
 
     def _hear(self) -> None:
         """Take in what the servers say, after a short wait."""
@@ -150,7 +153,7 @@ class Replicas:
         known = server.state.phase is Phase.ENDED
         server.state = State(phase=Phase.ENDED, said=short(why))
         if not known:
-            self._progress.note(f"no server on {_told(server)}")
+            self._progress.note(msg("no server on {told}", _told(server)))
 
     def _result(self, server: _Server) -> str:
         """Why it ended; its log is written."""
@@ -181,16 +184,22 @@ def chosen(nodes: Sequence[Node], wanted: Wanted) -> Sequence[Node]:
             fitting.setdefault(node.address, node)
     if len(fitting) < (wanted.count or 1):
         what = f"{wanted.npus or 'an'} NPU{f' {wanted.npu}' if wanted.npu else ''}"
-        needs = f" with {what}" if wanted.npus or wanted.npu else ""
+        needs = msg(" with {what}", what) if wanted.npus or wanted.npu else ""
         raise Blocked(
-            f"{wanted.count or 1} servers need as many nodes{needs}, each with an address of its own; "
-            f"{len(fitting)} of these are: {', '.join(f'{node} at {node.address}' for node in nodes)}"
+            msg(
+                "{count} servers need as many nodes{needs}, each with an address of its own; {fitting} of "
+                "these are: {value}",
+                wanted.count or 1,
+                needs,
+                len(fitting),
+                joined(", ", (msg("{node} at {address}", node, node.address) for node in nodes)),
+            )
         )
     return list(fitting.values())[: wanted.count]
 
 
 def _told(server: _Server) -> str:
-    return f"{server.node.name} ({server.url}): {server.state.said}"
+    return msg("{name} ({url}): {said}", server.node.name, server.url, server.state.said)
 
 
 def _out_of_reach(server: _Server) -> str:

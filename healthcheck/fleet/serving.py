@@ -18,6 +18,7 @@ from healthcheck.engine import Ledger
 from healthcheck.errors import KitError
 from healthcheck.fleet.launch import TICK_S, Held, Network
 from healthcheck.fleet.readback import last_words
+from healthcheck.messages import msg
 from healthcheck.progress import Silent
 from healthcheck.records import Level, Outcome
 from healthcheck.repo import pack
@@ -110,7 +111,7 @@ def served(adapter: Adapter, place: Path) -> Iterator[State]:
         child.wait()
     state = _state(place)
     why = state.said if state.phase is Phase.ENDED else last_words(place / _OUTPUT)
-    yield State(phase=Phase.ENDED, said=why or "the process that watches it is gone")
+    yield State(phase=Phase.ENDED, said=why or msg("the process that watches it is gone"))
 
 
 def main() -> None:
@@ -121,7 +122,7 @@ def main() -> None:
     try:
         why = _serve(asked, place / LOG, notice)
     except KeyboardInterrupt:
-        why = "it was ended"
+        why = msg("it was ended")
     except KitError as error:
         why = str(error)
     notice.put(State(phase=Phase.ENDED, said=why))
@@ -131,7 +132,7 @@ def _serve(asked: _Asked, log: Path, notice: _Notice) -> str:
     """Launch, and stay until the server ends; why it did, or why there is none."""
     weights = Path(asked.weights)
     if not weights.is_dir():
-        return f"there is no folder {weights} on this machine: --weights is a path on the nodes"
+        return msg("there is no folder {weights} on this machine: --weights is a path on the nodes", weights)
     ledger = Ledger(Silent())
     ledger.judge(PORT_CHECKS, gather_port)
     if _trouble(ledger):
@@ -146,11 +147,11 @@ def _serve(asked: _Asked, log: Path, notice: _Notice) -> str:
                 return _trouble(ledger)
             listeners = service.launch.listeners
             local = bool(listeners) and all(listener.loopback for listener in listeners)
-            notice.put(State(phase=Phase.READY, said="it listens on 127.0.0.1 only" if local else ""))
+            notice.put(State(phase=Phase.READY, said=msg("it listens on 127.0.0.1 only") if local else ""))
             while (now := service.alive()).running and not now.gone:
                 time.sleep(LOOK_S)
         ledger.judge(END_CHECKS, service.ended)
-    return _trouble(ledger) or "it ended"
+    return _trouble(ledger) or msg("it ended")
 
 
 def _trouble(ledger: Ledger) -> str:
@@ -158,7 +159,7 @@ def _trouble(ledger: Ledger) -> str:
     for result in ledger.results:
         if result.outcome in _TROUBLE or not result.settled:
             grave = (found.seen for found in result.findings if found.level in {Level.FAIL, Level.UNSETTLED})
-            return f"{result.id}: {next(grave, result.because)}"
+            return msg("{id}: {grave}", result.id, next(grave, result.because))
     return ""
 
 

@@ -16,8 +16,8 @@ from healthcheck.fleet import page
 from healthcheck.fleet.machines import Running
 from healthcheck.fleet.records import Attempt, Fleet, Job
 from healthcheck.fleet.tables import aligned
-from healthcheck.language import Translate
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translate, Translation
+from healthcheck.messages import msg
 from healthcheck.records import Stage, Verdict
 from healthcheck.report.words import duration
 
@@ -44,8 +44,8 @@ class Quiet:
 class Lines:
     """What begins and ends, a line each on standard error; on a terminal, also one line for each running job."""
 
-    def __init__(self, total: int, phrases: Phrases) -> None:
-        self._say_in = phrases.say
+    def __init__(self, total: int, translation: Translation) -> None:
+        self._say_in = translation.say
         self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
         self._total = total
         self._ended: set[str] = set()
@@ -60,7 +60,7 @@ class Lines:
 
     def began(self, job: Job, number: int) -> None:
         self._running[job.name] = (time.monotonic(), "")
-        said = f"attempt {number} begins" if number > 1 else "the job begins"
+        said = msg("attempt {number} begins", number) if number > 1 else msg("the job begins")
         self._say(Text(f"{job.name}: {self._say_in(said)}", style="dim"))
 
     def moved(self, running: Running) -> None:
@@ -78,7 +78,7 @@ class Lines:
             f"{attempt.job}: ",
             (say(page.verdict_words(attempt)), COLOURS[attempt.verdict]),
             f" ({', '.join(filter(None, (duration(attempt.seconds), attempt.node)))})",
-            f"; {say('it is tried again')}" if again else "",
+            f"; {say(msg('it is tried again'))}" if again else "",
             f": {say(page.said(attempt))}" if attempt.verdict is not Verdict.READY else "",
         ]
         self._say(Text.assemble(f"[{len(self._ended)}/{self._total}] ", *parts))
@@ -97,7 +97,9 @@ class Lines:
         table = Table.grid(padding=(0, 2))
         for name, (began, stage) in sorted(self._running.items()):
             elapsed = time.monotonic() - began
-            table.add_row(name, stage or self._say_in("the job begins"), duration(elapsed), self._left(elapsed))
+            table.add_row(
+                name, stage or self._say_in(msg("the job begins")), duration(elapsed), self._left(elapsed)
+            )
         return table
 
     def _left(self, elapsed: float) -> str:
@@ -105,24 +107,30 @@ class Lines:
         if not self._seconds:
             return ""
         left = statistics.median(self._seconds) - elapsed
-        return self._say_in(f"about {duration(left)} left" if left > 0 else "longer than most")
+        return self._say_in(msg("about {duration} left", duration(left)) if left > 0 else msg("longer than most"))
 
 
-def listener(total: int, phrases: Phrases, *, quiet: bool) -> Quiet | Lines:
+def listener(total: int, translation: Translation, *, quiet: bool) -> Quiet | Lines:
     """What shows the run."""
-    return Quiet() if quiet else Lines(total, phrases)
+    return Quiet() if quiet else Lines(total, translation)
 
 
-def table(fleet: Fleet, phrases: Phrases = ENGLISH) -> list[str]:
+def table(fleet: Fleet, translation: Translation = ENGLISH) -> list[str]:
     """The lines of the closing table, a row a job, and the count of the verdicts."""
-    headline = phrases.say(page.headline(fleet))
-    return [*aligned(list(_rows(fleet, phrases.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
+    headline = translation.say(page.headline(fleet))
+    return [*aligned(list(_rows(fleet, translation.say))), "", f"{headline[:1].upper()}{headline[1:]}"]
 
 
 def _rows(fleet: Fleet, say: Translate) -> Iterator[tuple[str, ...]]:
     marks = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?"}
     stages = [stage for stage in Stage if stage is not Stage.RUNNER]
-    yield (say("job"), say("verdict"), *(stage.value for stage in stages), say("time"), say("why"))
+    yield (
+        say(msg("job")),
+        say(msg("verdict")),
+        *(stage.value for stage in stages),
+        say(msg("time")),
+        say(msg("why")),
+    )
     for job in fleet.jobs:
         last = fleet.last(job)
         tones = {facts.stage: facts.tone.value for facts in last.report.stages} if last and last.report else {}

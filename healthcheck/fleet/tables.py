@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from healthcheck.phrases import is_wide
+from healthcheck.language import is_wide
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """A line for each row, its columns as wide as their widest cell; the last is as long as it is."""
     widths = [max(_columns(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return ["  ".join([*map(_padded, row, widths), row[-1]]).rstrip() for row in rows]
+    return ["  ".join([*map(padded, row, widths), row[-1]]).rstrip() for row in rows]
 
 
-def _padded(cell: str, width: int) -> str:
+def padded(cell: str, width: int) -> str:
+    """The cell with blanks behind it, up to so many columns."""
     return cell + " " * (width - _columns(cell))
 
 

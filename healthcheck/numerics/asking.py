@@ -10,6 +10,7 @@ from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.numerics.dialect import MOST_LOGPROBS, Dialect, candidates, prompt_tokens
 from healthcheck.numerics.records import Api, NumericsSettings, Prompt, Reading, Server, TokenIds
 from healthcheck.numerics.reproduction import Shell
@@ -19,7 +20,7 @@ from healthcheck.wire.response import TooLargeError
 
 WAITS = Waits(connect_s=5.0, silence_s=120.0, answer_s=300.0)
 _TOKENIZE, _VERSION = "/tokenize", "/version"
-TRIAL = "The quick brown fox jumps over the lazy"
+TRIAL = msg("The quick brown fox jumps over the lazy")
 _MOST_IDS = 2**17
 
 
@@ -103,7 +104,9 @@ async def find(connections: Connections, settings: NumericsSettings) -> Found:
             )
             return Found(server, most)
     reason = next(iter(refused.values()), "")
-    raise Blocked(f"the server answers no request for a completion, so that nothing can be compared: {reason}")
+    raise Blocked(
+        msg("the server answers no request for a completion, so that nothing can be compared: {reason}", reason)
+    )
 
 
 async def _tried(connections: Connections, dialect: Dialect, ids: TokenIds) -> Reading:
@@ -139,7 +142,7 @@ async def _model(connections: Connections, settings: NumericsSettings) -> tuple[
     try:
         reply = (await connections.get(MODELS_PATH)).reply
     except (OSError, TooLargeError) as error:
-        raise Blocked(f"no server answers at {settings.url} ({error}): start it first") from error
+        raise Blocked(msg("no server answers at {url} ({error}): start it first", settings.url, error)) from error
     try:
         answer = json_text.load(reply.body)
     except JsonError:
@@ -151,7 +154,13 @@ async def _model(connections: Connections, settings: NumericsSettings) -> tuple[
             length = each.get("max_model_len")
             return str(each.get("id")), length if isinstance(length, int) else None, reply.headers.get("server", "")
     if not settings.model:
-        raise Blocked(f"the server at {settings.url} lists no model (HTTP {reply.status}): name one with --model")
+        raise Blocked(
+            msg(
+                "the server at {url} lists no model (HTTP {status}): name one with --model",
+                settings.url,
+                reply.status,
+            )
+        )
     return settings.model, None, reply.headers.get("server", "")
 
 

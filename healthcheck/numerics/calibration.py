@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from healthcheck import json_text
+from healthcheck.messages import msg
 
 _TABLE = Path(__file__).resolve().parents[1] / "data" / "numerics-calibration.json"
 _NEAR = 2.0
@@ -45,7 +46,7 @@ def cost(kl: float) -> str:
     first, last = rows()[0], rows()[-1]
     near = [row.lost for row in rows() if kl / _NEAR <= row.kl <= kl * _NEAR]
     if kl > last.kl:
-        return f"{last.lost:.0f} points or more"
+        return msg("{lost:.0f} points or more", last.lost)
     if kl < first.kl or max(near, default=0.0) < 1:
-        return "less than 1 point"
-    return f"{max(min(near), 0):.0f} to {max(near):.0f} points"
+        return msg("less than 1 point")
+    return msg("{near:.0f} to {near2:.0f} points", max(min(near), 0), max(near))

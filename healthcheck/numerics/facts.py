@@ -10,6 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.numerics import local, relations
 from healthcheck.numerics.asking import TRIAL, Asker, find, for_settings, tokens_of
 from healthcheck.numerics.judgement import Judgement, cells
@@ -57,7 +58,7 @@ def measure(
         return run
 
     def computed(done: int, total: int) -> None:
-        progress.update("the weights, computed by transformers", done=done, total=total)
+        progress.update(msg("the weights, computed by transformers"), done=done, total=total)
 
     return local.compared(run, against, computed)
 
@@ -90,7 +91,7 @@ async def _measure(settings: NumericsSettings, progress: Progress, reference: Re
         pairs = await _rounds(bench, kinds(server, settings), each, progress)
 
         def forced(done: int, total: int) -> None:
-            progress.update("the tokens of the reference", done=done, total=total)
+            progress.update(msg("the tokens of the reference"), done=done, total=total)
 
         taken = await steps(bench, reference, forced) if reference else []
     return NumericsRun(
@@ -153,7 +154,7 @@ async def _rounds(bench: Bench, asked: Sequence[Kind], pairs: int, progress: Pro
         if _faulty(found):
             break  # the verdict is settled
         kind = next(kind for kind in asked if (kind.relation, kind.size) == (cell.relation, cell.size))
-        progress.update(f"once more: {kind.relation.value}", done=len(asked), total=len(asked))
+        progress.update(msg("once more: {value}", kind.relation.value), done=len(asked), total=len(asked))
         async for pair in _once_more(bench.at(cell.suspects, 2 * pairs), kind, 2 * pairs, found):
             found.append(pair)
     return found

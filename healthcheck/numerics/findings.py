@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from healthcheck.check import Findings, NotApplicable, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.numerics.judgement import FAULT, ROUNDING, Cell, Judgement, cells
 from healthcheck.numerics.on_text import judged_by_words
 from healthcheck.numerics.records import Api, NumericsRun, Relation
 from healthcheck.numerics.reproduction import EVIDENCE, place
 from healthcheck.records import JsonValue
 
-LAUNCH_LINE = "the command that launches the server (the vllm serve line of deploy.sh)"
+LAUNCH_LINE = msg("the command that launches the server (the vllm serve line of deploy.sh)")
 """Where an option goes that a repair names."""
-_AGAIN = "npu-adapter numerics URL --pairs 40 asks four times as many"
+_AGAIN = msg("npu-adapter numerics URL --pairs 40 asks four times as many")
 
 
 def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
@@ -44,7 +45,13 @@ def judged(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Fi
             yield unsettled(expected=_expected(FAULT), seen=seen, fix=_AGAIN, where=where, evidence=evidence)
     worst = max(chosen, key=lambda cell: cell.worst.difference.shift)
     pairs = sum(cell.pairs for cell in chosen)
-    yield note(f"{pairs} comparisons, log-probabilities moved by at most {worst.worst.difference.shift:.2f}")
+    yield note(
+        msg(
+            "{pairs} comparisons, log-probabilities moved by at most {shift:.2f}",
+            pairs,
+            worst.worst.difference.shift,
+        )
+    )
 
 
 def name(cell: Cell) -> str:
@@ -52,17 +59,21 @@ def name(cell: Cell) -> str:
     words = cell.relation.value
     if cell.relation in {Relation.BATCH, Relation.MIXED_LENGTHS}:
         return words.replace("a batch", f"a batch of {cell.size}")
-    return f"{words} ({cell.size} tokens)" if cell.relation in {Relation.DECODED, Relation.AT_EDGE} else words
+    return (
+        msg("{words} ({size} tokens)", words, cell.size)
+        if cell.relation in {Relation.DECODED, Relation.AT_EDGE}
+        else words
+    )
 
 
 def _why_none(run: NumericsRun, relations: Collection[Relation]) -> str:
     if Relation.STREAMED in relations:
-        return "the server's streams have no log-probabilities"
+        return msg("the server's streams have no log-probabilities")
     if run.server.api is not Api.TOKEN_IDS:
-        return f"this compares token ids, and the server takes {run.server.api.value}"
+        return msg("this compares token ids, and the server takes {value}", run.server.api.value)
     if not run.server.logprobs:
-        return "this compares log-probabilities, and the server gives none"
-    return "no answers to compare"
+        return msg("this compares log-probabilities, and the server gives none")
+    return msg("no answers to compare")
 
 
 def _shortest(run: NumericsRun, cell: Cell) -> str:
@@ -77,18 +88,29 @@ def _shortest(run: NumericsRun, cell: Cell) -> str:
 
 
 def _expected(limit: float) -> str:
-    return f"log-probabilities within {limit:g} of those of the same prompt alone"
+    return msg("log-probabilities within {limit:g} of those of the same prompt alone", limit)
 
 
 def _seen(cell: Cell, noise: float) -> str:
     beyond, limit = (cell.wrong, FAULT) if cell.wrong else (cell.moved, ROUNDING)
     worst = cell.worst.difference
-    prompts = "more prompts of suspect lengths" if cell.again else "prompts"
-    flip = f", and a token that led by {worst.flip:.1f} was not chosen" if worst.flip >= 0.1 else ""
-    again = "" if cell.relation is Relation.AGAIN else f"; the same request again moves them by {noise:.2f}"
-    return (
-        f"{name(cell)}: {beyond} of {cell.pairs} {prompts} moved by more than {limit:g}, at most {worst.shift:.2f} "
-        f"(prompt of {cell.worst.prompt.length}){flip}{again}"
+    prompts = msg("more prompts of suspect lengths") if cell.again else "prompts"
+    flip = msg(", and a token that led by {flip:.1f} was not chosen", worst.flip) if worst.flip >= 0.1 else ""
+    again = (
+        "" if cell.relation is Relation.AGAIN else msg("; the same request again moves them by {noise:.2f}", noise)
+    )
+    return msg(
+        "{name}: {beyond} of {pairs} {prompts} moved by more than {limit:g}, at most {shift:.2f} "
+        "(prompt of {length}){flip}{again}",
+        name(cell),
+        beyond,
+        cell.pairs,
+        prompts,
+        limit,
+        worst.shift,
+        cell.worst.prompt.length,
+        flip,
+        again,
     )
 
 

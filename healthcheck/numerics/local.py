@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck import files, json_text
-from healthcheck.errors import KitError, UsageError
+from healthcheck.errors import KitError, UsageError, reason_of
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.numerics.asking import TRIAL
 from healthcheck.numerics.distance import divergence
 from healthcheck.numerics.records import (
@@ -39,7 +40,6 @@ from healthcheck.numerics.records import (
 from healthcheck.numerics.reference import step
 from healthcheck.numerics.relations import token_ids
 from healthcheck.processes import shortened, wait_or_kill
-from healthcheck.quoting import quote
 
 OPTION = "--reference-python"
 NEEDS = ("torch", "transformers")
@@ -94,14 +94,20 @@ def find_python(named: str) -> str:
         path = Path(named).expanduser().absolute()
         path = path / "bin" / "python" if path.is_dir() else path
         if not path.is_file() or not os.access(path, os.X_OK):
-            raise UsageError(f"{OPTION} {named}: there is no Python; name one, or a virtual environment")
+            raise UsageError(
+                msg("{option} {named}: there is no Python; name one, or a virtual environment", OPTION, named)
+            )
         return str(path)
     made = _FOLDER / "bin" / "python"
     if (_FOLDER / "ready").exists() and os.access(made, os.X_OK):
         return str(made)
     if all(find_spec(name) for name in NEEDS):
         return sys.executable
-    raise UsageError(f"weights as a reference need a Python with {' and '.join(NEEDS)}: name one with {OPTION}")
+    raise UsageError(
+        msg(
+            "weights as a reference need a Python with {needs}: name one with {option}", " and ".join(NEEDS), OPTION
+        )
+    )
 
 
 def compared(run: NumericsRun, weights: Weights, moved: Moved) -> NumericsRun:
@@ -191,7 +197,7 @@ def read(weights: Weights, chosen: Sequence[Context], moved: Moved, *, logprobs:
         try:
             return json_text.load_as(files.read_bounded(answer, _ANSWER_BYTES), Answer)
         except (UsageError, JsonError) as error:
-            raise WeightsUnread(f"transformers gave no answer that can be read ({error})") from error
+            raise WeightsUnread(msg("transformers gave no answer that can be read ({error})", error)) from error
 
 
 def _run(command: Sequence[str], home: str, moved: Moved) -> None:
@@ -208,7 +214,7 @@ def _run(command: Sequence[str], home: str, moved: Moved) -> None:
             start_new_session=True,
         )
     except OSError as error:
-        raise WeightsUnread(f"{command[0]} cannot be run: {error.strerror}") from error
+        raise WeightsUnread(msg("{command} cannot be run: {reason}", command[0], reason_of(error))) from error
     assert process.stdout
     tail: deque[bytes] = deque(maxlen=_TAIL_LINES)
     reader = threading.Thread(target=_follow, args=(process.stdout, tail, moved), daemon=True)
@@ -216,7 +222,7 @@ def _run(command: Sequence[str], home: str, moved: Moved) -> None:
     in_time = wait_or_kill(process, DEADLINE_S)
     reader.join(2)
     if not in_time:
-        raise WeightsUnread(f"no end within {DEADLINE_S / 3600:g} hours")
+        raise WeightsUnread(msg("no end within {deadline_s:g} hours", DEADLINE_S / 3600))
     if process.returncode:
         raise WeightsUnread(_reason(b"".join(tail).decode("utf-8", "replace"), process.returncode))
 
@@ -234,7 +240,12 @@ def _follow(stream: IO[bytes], tail: deque[bytes], moved: Moved) -> None:
 def _reason(text: str, status: int) -> str:
     lines = text.splitlines() or [f"it ended with status {status}"]
     if "trust_remote_code" in text:
-        return "its own Python code would have to run, which --trust-remote-code allows"
+        return msg("its own Python code would have to run, which --trust-remote-code allows")
     if "No module named" in lines[-1]:
-        return f"{quote(shortened(lines[-1], 200))}: name a Python with {' and '.join(NEEDS)} with {OPTION}"
-    return f"transformers ended with status {status}: {quote(shortened(lines[-1], 300))}"
+        return msg(
+            "{lines}: name a Python with {needs} with {option}",
+            shortened(lines[-1], 200),
+            " and ".join(NEEDS),
+            OPTION,
+        )
+    return msg("transformers ended with status {status}: {lines}", status, shortened(lines[-1], 300))

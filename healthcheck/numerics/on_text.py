@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from healthcheck.check import Findings, fail, note, unsettled
+from healthcheck.messages import msg
 from healthcheck.numerics.judgement import ERROR, at_least
 from healthcheck.numerics.records import NumericsRun, Pair, Relation
 from healthcheck.numerics.reproduction import EVIDENCE, place
 
 ALLOWED = 0.25
 """The share of texts of some twenty tokens that rounding may part, of a small model on an accelerator."""
-_SAME = "the same words as of the prompt alone"
-_NEXT = "start the engine so that it gives log-probabilities, which show how far apart the tokens are"
+_SAME = msg("the same words as of the prompt alone")
+_NEXT = msg("start the engine so that it gives log-probabilities, which show how far apart the tokens are")
 
 
 def judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: str) -> Findings:
@@ -41,15 +42,24 @@ def judged_by_words(run: NumericsRun, relations: Collection[Relation], *, fix: s
     pairs = [pair for group in chosen.values() for pair in group]
     parted = sum(pair.difference.diverged for pair in pairs)
     yield note(
-        f"{len(pairs)} texts compared, {parted} part somewhere; words alone, since: {run.server.without:.120}"
+        msg(
+            "{pairs} texts compared, {parted} part somewhere; words alone, since: {without:.120}",
+            len(pairs),
+            parted,
+            run.server.without,
+        )
     )
 
 
 def _seen(
     relation: Relation, size: int, group: Sequence[Pair], apart: Sequence[Pair], at_once: Sequence[Pair]
 ) -> str:
-    sized = f" of {size}" if relation in {Relation.BATCH, Relation.MIXED_LENGTHS} else ""
-    return (
-        f"{relation.value}{sized}: {len(apart)} of {len(group)} texts part from those of the prompt alone, "
-        f"{len(at_once)} at the first word"
+    sized = msg(" of {size}", size) if relation in {Relation.BATCH, Relation.MIXED_LENGTHS} else ""
+    return msg(
+        "{value}{sized}: {apart} of {group} texts part from those of the prompt alone, {at_once} at the first word",
+        relation.value,
+        sized,
+        len(apart),
+        len(group),
+        len(at_once),
     )

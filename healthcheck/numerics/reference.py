@@ -11,6 +11,7 @@ from pathlib import Path
 from healthcheck import files, json_text
 from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.numerics.distance import divergence
 from healthcheck.numerics.records import (
     Api,
@@ -52,15 +53,26 @@ def load(folder: Path) -> Reference:
     """
     path = folder / FILE
     if not path.is_file():
-        raise UsageError(f"{folder} has no {FILE}: name the folder of `npu-adapter numerics URL --out`")
+        raise UsageError(
+            msg("{folder} has no {file}: name the folder of `npu-adapter numerics URL --out`", folder, FILE)
+        )
     try:
         kept = json_text.load_as(files.read_bounded(path, _MOST_BYTES), Reference)
     except (OSError, JsonError, ValueError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+        raise UsageError(msg("cannot read {path}: {error}", path, error)) from error
     if kept.tiers and len(kept.tiers) != len(kept.readings):
-        raise UsageError(f"cannot read {path}: {len(kept.tiers)} tiers for {len(kept.readings)} readings")
+        raise UsageError(
+            msg(
+                "cannot read {path}: {tiers} tiers for {readings} readings",
+                path,
+                len(kept.tiers),
+                len(kept.readings),
+            )
+        )
     if kept.server.api is not Api.TOKEN_IDS or not kept.readings:
-        raise UsageError(f"{folder} is not a reference: its server took no token ids, or gave no answers")
+        raise UsageError(
+            msg("{folder} is not a reference: its server took no token ids, or gave no answers", folder)
+        )
     return replace(kept, place=str(folder))
 
 
@@ -71,11 +83,13 @@ def refuse_unlike(reference: Reference, server: Server, trial: TokenIds) -> None
         UsageError: they do not, or the server takes no token ids.
     """
     if server.api is not Api.TOKEN_IDS:
-        raise UsageError(f"a reference needs token ids, and this server takes {server.api.value}")
+        raise UsageError(msg("a reference needs token ids, and this server takes {value}", server.api.value))
     if not server.logprobs:
-        raise UsageError("a reference needs log-probabilities, and this server gives none")
+        raise UsageError(msg("a reference needs log-probabilities, and this server gives none"))
     if reference.trial != trial:
-        raise UsageError(f"{reference.place} is not a reference for this model: its tokenizer is another one")
+        raise UsageError(
+            msg("{place} is not a reference for this model: its tokenizer is another one", reference.place)
+        )
 
 
 async def steps(bench: Bench, reference: Reference, moved: Callable[[int, int], None]) -> list[Step]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.processes import shortened
-from healthcheck.quoting import quote
 
 COMMAND_CHARACTERS = 1500
 NAME_CHARACTERS = 200
@@ -37,4 +36,4 @@ def without_key(argv: Sequence[str]) -> list[str]:
 
 def quoted(text: str) -> str:
     """A model, a name or a message in quotes."""
-    return quote(shortened(repr(text), QUOTED_CHARACTERS))
+    return shortened(repr(text), QUOTED_CHARACTERS)

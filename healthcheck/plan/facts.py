@@ -6,6 +6,7 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError
 from healthcheck.hardware import Devices
+from healthcheck.messages import msg
 from healthcheck.plan.dry_run.image import image_of
 from healthcheck.plan.dry_run.runs import DryRun
 from healthcheck.plan.records import LaunchPlan
@@ -43,7 +44,7 @@ def gather(
     """
     weights = weights.expanduser().resolve()
     if not weights.is_dir():
-        raise UsageError(f"{weights} is not a folder of weights")
+        raise UsageError(msg("{weights} is not a folder of weights", weights))
     sandbox = sandbox or box.chosen(consent=consent)
     with export(submission) as tree:
         run = DryRun(

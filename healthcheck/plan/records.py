@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from healthcheck.quoting import quote
 from healthcheck.sandbox.job import EndedBy, Mode
 
 
@@ -120,7 +119,7 @@ class ServerCommand:
     @property
     def quoted(self) -> str:
         """The command as a message quotes it."""
-        return quote(self.command)
+        return self.command
 
     @property
     def place(self) -> str:

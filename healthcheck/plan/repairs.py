@@ -7,6 +7,7 @@ import shlex
 from pathlib import PurePosixPath
 
 from healthcheck import contract
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.plan.dry_run.stubbed_machine import IMAGE_FOLDERS, IMAGE_PACKAGES, IMAGE_SOURCES, STUBBED
 from healthcheck.plan.dry_run.stubs import calls
@@ -24,13 +25,30 @@ _CANN = "/usr/local/Ascend/ascend-toolkit"
 """Where the official vllm-ascend image has it. Source: its Dockerfile."""
 BASH_ONLY = {"source", "[["}
 _FOREIGN = {
-    "docker": "a container engine", "podman": "a container engine", "nerdctl": "a container engine",
-    "docker-compose": "a container engine", "kubectl": "a cluster", "sudo": "sudo", "su": "another user",
-    "conda": "conda", "mamba": "conda", "micromamba": "conda", "source": "bash", "systemctl": "a system manager",
-    "service": "a system manager", "screen": "a terminal", "tmux": "a terminal", "nvidia-smi": "an NVIDIA GPU",
-    "ssh": "another machine", "rsync": "another machine", "srun": "a cluster", "sbatch": "a cluster",
-    "mpirun": "MPI", "activate": "an activated environment", "supervisord": "a system manager",
-}  # fmt: skip
+    "docker": msg("a container engine"),
+    "podman": msg("a container engine"),
+    "nerdctl": msg("a container engine"),
+    "docker-compose": msg("a container engine"),
+    "kubectl": msg("a cluster"),
+    "sudo": "sudo",
+    "su": msg("another user"),
+    "conda": "conda",
+    "mamba": "conda",
+    "micromamba": "conda",
+    "source": "bash",
+    "systemctl": msg("a system manager"),
+    "service": msg("a system manager"),
+    "screen": msg("a terminal"),
+    "tmux": msg("a terminal"),
+    "nvidia-smi": msg("an NVIDIA GPU"),
+    "ssh": msg("another machine"),
+    "rsync": msg("another machine"),
+    "srun": msg("a cluster"),
+    "sbatch": msg("a cluster"),
+    "mpirun": "MPI",
+    "activate": msg("an activated environment"),
+    "supervisord": msg("a system manager"),
+}
 _AROUND = {"a container engine", "a terminal", "a cluster"}
 """What launch scripts put around the server's command."""
 _SECRET = re.compile(r"(?:^|_)(?:TOKEN|KEY|SECRET|PASSWORD)$")
@@ -43,50 +61,57 @@ _ENVIRONMENT = re.compile(
 def port(server: ServerCommand) -> str:
     """How to make this engine listen on the required port."""
     if server.engine == "mindie":
-        return f'set "port" to {contract.PORT} in ServerConfig of MindIE\'s config.json'
+        return msg('set "port" to {port} in ServerConfig of MindIE\'s config.json', contract.PORT)
     if server.option("uds") is not None:
-        return "remove --uds"
+        return msg("remove --uds")
     if _in_python(server):
-        return f"write port={contract.PORT} where the Python program starts it"
+        return msg("write port={port} where the Python program starts it", contract.PORT)
     if server.engine == "proxy":
-        return f"have it listen on {contract.PORT} in its configuration"
+        return msg("have it listen on {port} in its configuration", contract.PORT)
     if server.engine in _BOUND:
-        return f"pass --bind {EVERYWHERE}:{contract.PORT}"
-    return f"pass {_PORT_OPTIONS.get(server.engine, '--port')} {contract.PORT}"
+        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, contract.PORT)
+    return msg("pass {get} {port}", _PORT_OPTIONS.get(server.engine, "--port"), contract.PORT)
 
 
 def host(server: ServerCommand) -> str:
     """How to make this engine listen on every interface."""
     if server.engine == "mindie":
-        return f'set "ipAddress" to "{EVERYWHERE}" and "allowAllZeroIpListening" to true in MindIE\'s config.json'
+        return msg(
+            'set "ipAddress" to "{everywhere}" and "allowAllZeroIpListening" to true in MindIE\'s config.json',
+            EVERYWHERE,
+        )
     if _in_python(server):
-        return f'write host="{EVERYWHERE}" where the Python program starts it'
+        return msg('write host="{everywhere}" where the Python program starts it', EVERYWHERE)
     if server.engine in _BOUND:
-        return f"pass --bind {EVERYWHERE}:{server.port or contract.PORT}"
-    return f"pass {_HOST_OPTIONS.get(server.engine, '--host')} {EVERYWHERE}"
+        return msg("pass --bind {everywhere}:{port}", EVERYWHERE, server.port or contract.PORT)
+    return msg("pass {get} {everywhere}", _HOST_OPTIONS.get(server.engine, "--host"), EVERYWHERE)
 
 
 def name(server: ServerCommand, option: str, model_path: str) -> str:
     """How to serve the model under the weight path; `option` is the one that gives it another name."""
     if server.engine == "mindie":
-        return 'set "modelName" to the value of MODEL_PATH in MindIE\'s config.json'
+        return msg('set "modelName" to the value of MODEL_PATH in MindIE\'s config.json')
     if server.engine in {"vllm", "sglang", "lmdeploy"} and option and model_path in server.argv:
-        return f"remove --{option} and its value"
+        return msg("remove --{option} and its value", option)
     spelled = f"--{option}" if option else _NAME_OPTIONS.get(server.engine, "--served-model-name")
-    given = f'pass {spelled} "$MODEL_PATH"'
-    return given if option or server.engine not in {"vllm", "sglang"} else f'serve "$MODEL_PATH" itself, or {given}'
+    given = msg('pass {spelled} "$MODEL_PATH"', spelled)
+    return (
+        given
+        if option or server.engine not in {"vllm", "sglang"}
+        else msg('serve "$MODEL_PATH" itself, or {given}', given)
+    )
 
 
 def no_tls(server: ServerCommand) -> str:
     """How to make this engine answer plain HTTP."""
     if server.engine == "mindie":
-        return 'set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json'
-    return "remove --ssl-certfile and --ssl-keyfile"
+        return msg('set "httpsEnabled" to false in ServerConfig of MindIE\'s config.json')
+    return msg("remove --ssl-certfile and --ssl-keyfile")
 
 
 def own_model_path(number: int) -> str:
     """What to do about a line of deploy.sh that gives MODEL_PATH another value."""
-    return f"take line {number} out: it puts another value into the MODEL_PATH that the service sets"
+    return msg("take line {number} out: it puts another value into the MODEL_PATH that the service sets", number)
 
 
 def _in_python(server: ServerCommand) -> bool:
@@ -100,8 +125,8 @@ def _shipped_as(plan: LaunchPlan, name: str) -> str:
 def demanded(plan: LaunchPlan, name: str) -> str:
     """What to do about an environment variable that the service does not set."""
     if _SECRET.search(name):
-        return f"remove every use of {name}: the service provides no token and sends no key"
-    return f"give it a default: ${{{name}:-{_default(plan, name)}}}"
+        return msg("remove every use of {name}: the service provides no token and sends no key", name)
+    return msg("give it a default: ${{{name}:-{default}}}", name, _default(plan, name))
 
 
 def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR0911 - one return a case
@@ -113,29 +138,29 @@ def remedy(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:  # noqa: PLR09
         case Need.COMMAND:
             return _command(name)
         case Need.VARIABLE:
-            return f"the environment variable {name}", demanded(plan, name)
+            return msg("the environment variable {name}", name), demanded(plan, name)
         case Need.ARGUMENT:
-            return "an argument", _argument(plan, said)
+            return msg("an argument"), _argument(plan, said)
         case Need.MODULE:
-            return f"the Python module {name}", _module(name)
+            return msg("the Python module {name}", name), _module(name)
         case Need.TERMINAL:
-            return "a terminal", "do not ask for input"
+            return msg("a terminal"), msg("do not ask for input")
         case Need.PERMISSION:
             shipped = shlex.quote(_shipped_as(plan, name))
-            chmod = f"chmod +x {shipped} && git update-index --chmod=+x {shipped}"
-            return f"permission for {name}", f"{chmod}, commit, or run it with sh"
+            chmod = msg("chmod +x {shipped} && git update-index --chmod=+x {shipped}", shipped)
+            return msg("permission for {name}", name), msg("{chmod}, commit, or run it with sh", chmod)
         case Need.OPTION:
-            return "a line's end", "end the previous line with a backslash as its last character"
+            return msg("a line's end"), msg("end the previous line with a backslash as its last character")
         case Need.SYNTAX:
-            check = "sh -n deploy.sh (or bash -n) checks it without running it"
-            return "valid syntax", f"correct the syntax there; {check}"
+            check = msg("sh -n deploy.sh (or bash -n) checks it without running it")
+            return msg("valid syntax"), msg("correct the syntax there; {check}", check)
 
 
 def _argument(plan: LaunchPlan, said: Complaint) -> str:
     if not said.where:
-        return f"pass {said.name} to that program in deploy.sh; the service passes no arguments"
-    default = f": ${{{said.name}:-{_default(plan, said.name)}}}" if said.name.isdigit() else ""
-    return f"give it a default{default}; the service passes no arguments"
+        return msg("pass {name} to that program in deploy.sh; the service passes no arguments", said.name)
+    default = msg(": ${{{name}:-{default}}}", said.name, _default(plan, said.name)) if said.name.isdigit() else ""
+    return msg("give it a default{default}; the service passes no arguments", default)
 
 
 def _default(plan: LaunchPlan, name: str) -> str:
@@ -194,40 +219,54 @@ def _is_written_to(plan: LaunchPlan, said: Complaint) -> bool:
 
 def _module(name: str) -> str:
     if packages.is_cuda_module(name.partition(".")[0]):
-        return "remove it: it is made for CUDA, which the service's image does not have"
-    return f"commit the module {name}, or name its package in requirements.txt"
+        return msg("remove it: it is made for CUDA, which the service's image does not have")
+    return msg("commit the module {name}, or name its package in requirements.txt", name)
 
 
 def _command(name: str) -> tuple[str, str]:
     base = name.rpartition("/")[2]
     if base in BASH_ONLY:
-        return _FOREIGN.get(base, "bash"), "begin deploy.sh with #!/bin/bash"
+        return _FOREIGN.get(base, "bash"), msg("begin deploy.sh with #!/bin/bash")
     if name in STUBBED:
-        return f"the program {name}", f"keep the search path that finds {name}: add to $PATH, never replace it"
-    what = _FOREIGN.get(base) or f"the program {name}"
+        return msg("the program {name}", name), msg(
+            "keep the search path that finds {name}: add to $PATH, never replace it", name
+        )
+    what = _FOREIGN.get(base) or msg("the program {name}", name)
     if what in _AROUND:
-        return what, f"do without {name}: deploy.sh runs in the service's image; end it with: {contract.LAUNCH}"
-    return what, f"do without {name}: the service's image has Python, CANN and torch-npu{hint(base, STUBBED)}"
+        return what, msg(
+            "do without {name}: deploy.sh runs in the service's image; end it with: {launch}", name, contract.LAUNCH
+        )
+    return what, msg(
+        "do without {name}: the service's image has Python, CANN and torch-npu{hint}", name, hint(base, STUBBED)
+    )
 
 
 def _file(plan: LaunchPlan, said: Complaint) -> tuple[str, str]:
     name = _shipped_as(plan, said.name)
     unshipped = next((each for each in plan.unshipped if f"{name}/".startswith(f"{each.rstrip('/')}/")), "")
     if unshipped:
-        return f"{name} is in your folder and not in the commit", f"git add -f {unshipped} and commit"
+        return msg("{name} is in your folder and not in the commit", name), msg(
+            "git add -f {unshipped} and commit", unshipped
+        )
     if _ENVIRONMENT.search(name):
-        return f"an environment at a fixed place: {name}", "remove it: use the image's own Python"
+        return msg("an environment at a fixed place: {name}", name), msg("remove it: use the image's own Python")
     if is_of_the_image(plan, said):
-        fix = "remove it: the image of the service is not documented"
-        return f"{name}, a place in the official vllm-ascend image", fix
+        fix = msg("remove it: the image of the service is not documented")
+        return msg("{name}, a place in the official vllm-ascend image", name), fix
     if _is_written_to(plan, said):
         folder = shlex.quote(str(PurePosixPath(name).parent))
-        return f"the folder of {name}, which is not in the repository", f"make it first: mkdir -p {folder}"
+        return msg("the folder of {name}, which is not in the repository", name), msg(
+            "make it first: mkdir -p {folder}", folder
+        )
     if PurePosixPath(name).is_absolute():
-        fix = "use a path in the repository, or make the folder first"
+        fix = msg("use a path in the repository, or make the folder first")
         if said.text.rstrip().endswith(f"can't cd to {name}") or ": cd: " in said.text:
-            fix = 'enter the repository wherever it is: cd -- "$(dirname -- "$0")"'
+            fix = msg('enter the repository wherever it is: cd -- "$(dirname -- "$0")"')
         elif name.endswith("/set_env.sh"):
-            fix = f"source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {_CANN}"
-        return f"{name}, which is not there at the service", fix
-    return f"{name}, which is not in the repository", f"commit {name}, or correct the path"
+            fix = msg(
+                "source it only where it is: if [ -r {name} ]; then . {name}; fi; the image's CANN is in {cann}",
+                name,
+                _CANN,
+            )
+        return msg("{name}, which is not there at the service", name), fix
+    return msg("{name}, which is not in the repository", name), msg("commit {name}, or correct the path", name)

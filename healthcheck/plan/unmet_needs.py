@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import BASH_ONLY, demanded, is_environment, is_foreign, is_of_the_image, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import Complaint, Need, complaints
-from healthcheck.quoting import quote
 from healthcheck.records import Finding
 from healthcheck.sandbox.job import EndedBy
 
-EXPECTED = "everything that deploy.sh uses is in the repository or in the service's image"
+EXPECTED = msg("everything that deploy.sh uses is in the repository or in the service's image")
 ARGUMENTS = ("arguments", "input")
-VARIABLE = "the environment variable"
+VARIABLE = msg("the environment variable")
 
 
 def reported(plan: LaunchPlan) -> tuple[Complaint, ...]:
@@ -58,15 +58,22 @@ def _missing(plan: LaunchPlan, said: Complaint) -> Iterator[Finding]:
     serves = plan.server is not None
     if said.kind is Need.FILE and serves and not said.where and "python" not in said.text:
         if not deploy_sh.is_written(plan.script, said.name):
-            yield warn(expected=EXPECTED, seen=quote(said.text), fix=f"commit {said.name}, or remove its use")
+            yield warn(expected=EXPECTED, seen=said.text, fix=msg("commit {name}, or remove its use", said.name))
     elif is_of_the_image(plan, said) or (serves and _is_foreign_step(plan, said)):
-        yield warn(expected=EXPECTED, seen=f"it needs {what}: {quote(said.text)}", fix=fix, where=said.where)
+        yield warn(
+            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
+        )
     elif said.kind is Need.COMMAND and (said.name in BASH_ONLY or serves):
         yield warn(
-            expected=EXPECTED, seen=f"{said.name} is not there: {quote(said.text)}", fix=fix, where=said.where
+            expected=EXPECTED,
+            seen=msg("{name} is not there: {text}", said.name, said.text),
+            fix=fix,
+            where=said.where,
         )
     else:
-        yield fail(expected=EXPECTED, seen=f"it needs {what}: {quote(said.text)}", fix=fix, where=said.where)
+        yield fail(
+            expected=EXPECTED, seen=msg("it needs {what}: {text}", what, said.text), fix=fix, where=said.where
+        )
 
 
 def _is_foreign_step(plan: LaunchPlan, said: Complaint) -> bool:
@@ -89,11 +96,11 @@ def usage(plan: LaunchPlan, beginnings: str | tuple[str, ...]) -> Iterator[Findi
     if what.startswith(beginnings):
         yield fail(
             expected=EXPECTED,
-            seen=f"it ended with status {plan.run.exit_status} and seems to need {what}"
-            + (f"; it said {quote(repr(said[-200:]))}" if said else ""),
+            seen=msg("it ended with status {exit_status} and seems to need {what}", plan.run.exit_status, what)
+            + (msg("; it said {said}", repr(said[-200:])) if said else ""),
             fix=demanded(plan, what.rpartition(" ")[2])
             if what.startswith(VARIABLE)
-            else "give everything a default; the service passes no arguments and types nothing",
+            else msg("give everything a default; the service passes no arguments and types nothing"),
             where=deploy_sh.place(line),
         )
 
@@ -110,9 +117,9 @@ def _silent_demand(plan: LaunchPlan, said: str) -> tuple[str, int]:
         if not own and (all_of_them or (arguments and trace.asks(plan, trace.ARGUMENTS))):
             return "arguments", where.line
         if trace.asks(plan, trace.INPUT):
-            return "input from a terminal", where.line
+            return msg("input from a terminal"), where.line
         tested = trace.tested_variable(plan)
         if tested:
-            return f"{VARIABLE} {tested}", where.line
+            return msg("{variable} {tested}", VARIABLE, tested), where.line
     tests = deploy_sh.tested_variables(plan.script)
-    return next(((f"{VARIABLE} {name}", line) for name, line in tests if name in said), ("", 0))
+    return next(((msg("{variable} {name}", VARIABLE, name), line) for name, line in tests if name in said), ("", 0))

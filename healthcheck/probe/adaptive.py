@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import TypeVar
 
+from healthcheck.messages import Message, msg
 from healthcheck.probe.bank import Slot
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
@@ -102,15 +103,21 @@ class Saving:
         return self.asked - self.sent
 
     @property
-    def told(self) -> str:
+    def told(self) -> Message:
         """A sentence for people."""
         share = f"{100 * self.saved / self.asked:.0f} %"
-        how = f"at an error of {100 * self.rule.error:g} %" if self.rule.error else "for certain"
-        return (
-            f"Adaptive k: {self.saved} of {self.asked} samples saved ({share}); "
-            f"{self.early} problems settled early {how}. "
-            f"All figures but maj@{self.rule.n} rest on the first {self.rule.least} samples of each problem: "
-            "every problem has those, and figures over all samples would be biased."
+        how = msg("at an error of {error:g} %", 100 * self.rule.error) if self.rule.error else msg("for certain")
+        return msg(
+            "Adaptive k: {saved} of {asked} samples saved ({share}); {early} problems settled early "
+            "{how}. All figures but maj@{n} rest on the first {least} samples of each problem: every "
+            "problem has those, and figures over all samples would be biased.",
+            self.saved,
+            self.asked,
+            share,
+            self.early,
+            how,
+            self.rule.n,
+            self.rule.least,
         )
 
 

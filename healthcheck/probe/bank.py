@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from healthcheck import json_text
 from healthcheck.errors import UsageError
+from healthcheck.messages import joined, msg
 from healthcheck.probe.drawing import drawn
 from healthcheck.probe.problems import Dice, Problem
 from healthcheck.probe.records import ProbeSettings
@@ -54,23 +55,28 @@ def refuse_unlike(settings: ProbeSettings, problems: Sequence[Problem]) -> None:
     if reference is None:
         return
     found = [
-        f"{name.replace('_', '-')} was {before} and is {now}: use --{name.replace('_', '-')} {before}"
+        msg("{replace} was {before} and is {now}: use --{replace} {before}", name.replace("_", "-"), before, now)
         for name in ("samples", "temperature", "max_tokens")
         if (before := getattr(reference, name)) != (now := getattr(settings, name))
     ]
     if reference.problems_sha256 != fingerprint(problems):
         before, now = len(reference.counts), len(problems)
         asked = (
-            f"it asked {before} other problems" if before == now else f"it asked {before} problems, and not {now}"
+            msg("it asked {before} other problems", before)
+            if before == now
+            else msg("it asked {before} problems, and not {now}", before, now)
         )
-        repeated = f"{reference.folder}/configs/probe.toml has them"
-        found.insert(0, f"{asked}: use its --dataset or --family, --problems and --seed ({repeated})")
+        repeated = msg("{folder}/configs/probe.toml has them", reference.folder)
+        advice = msg("{asked}: use its --dataset or --family, --problems and --seed ({repeated})", asked, repeated)
+        found.insert(0, advice)
     found += [
-        f"{each.name} was {each.before} and is {each.now}"
+        msg("{name} was {before} and is {now}", each.name, each.before, each.now)
         for each in differences(reference.request, settings.request)
     ]
     if found:
-        raise UsageError(f"{reference.folder} is not a reference for this run: {'; '.join(found)}")
+        raise UsageError(
+            msg("{folder} is not a reference for this run: {found}", reference.folder, joined("; ", found))
+        )
 
 
 def fingerprint(problems: Sequence[Problem]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.problems import TIERS, Dice, Problem, generate, requested
 from healthcheck.probe.problems.dataset import draw
 from healthcheck.probe.problems.rows import MAX_ROWS
@@ -68,7 +69,7 @@ def _names(sets: Sequence[DataSet]) -> tuple[str, ...]:
     paths = [Path(each.file).absolute() for each in sets]
     names = tuple(f"{path.parent.name}-{path.stem}" if path.stem in alike else path.stem for path in paths)
     if len({*names}) < len(names):
-        raise UsageError("two of the data sets have the same name: rename one of the files")
+        raise UsageError(msg("two of the data sets have the same name: rename one of the files"))
     return names
 
 
@@ -80,7 +81,14 @@ def _of_one(settings: ProbeSettings, source: DataSet, name: str) -> Drawn:
     places = Dice("few-shot", settings.seed).shuffled(range(len(found.problems)))[:shots]
     asked = [problem for place, problem in enumerate(found.problems) if place not in places][:count]
     if not asked:
-        raise UsageError(f"{path} has {found.of} problems: too few for few_shot = {shots} examples beside them")
+        raise UsageError(
+            msg(
+                "{path} has {of} problems: too few for few_shot = {shots} examples beside them",
+                path,
+                found.of,
+                shots,
+            )
+        )
     shown = [found.problems[place] for place in places]
     if name:
         asked, shown = [_named(one, path, name) for one in asked], [_named(one, path, name) for one in shown]
@@ -112,7 +120,9 @@ def _of_family(settings: ProbeSettings, asked: tuple[Problem, ...]) -> tuple[Exa
     others = _generated(settings, settings.seed + 1, len(asked) + settings.few_shot * len(TIERS))
     free = [problem for problem in others if problem.question not in questions]
     if len(free) < settings.few_shot:
-        raise UsageError(f"{settings.family} has too few other problems for few_shot = {settings.few_shot}")
+        raise UsageError(
+            msg("{family} has too few other problems for few_shot = {few_shot}", settings.family, settings.few_shot)
+        )
     chosen = Dice("few-shot", settings.seed).shuffled(free)[: settings.few_shot]
     return tuple(_example(problem, settings.request, "") for problem in chosen)
 
@@ -124,7 +134,11 @@ def _given(settings: ProbeSettings) -> tuple[Example, ...]:
     path = Path(settings.few_shot_file)
     found = draw(path, MAX_ROWS, settings.seed, settings.columns).problems
     if len(found) < settings.few_shot:
-        raise UsageError(f"{path} has {len(found)} examples, and few_shot asks for {settings.few_shot}")
+        raise UsageError(
+            msg(
+                "{path} has {found} examples, and few_shot asks for {few_shot}", path, len(found), settings.few_shot
+            )
+        )
     shown = found[: settings.few_shot or len(found)]
     return tuple(_example(problem, settings.request, "") for problem in shown)
 
@@ -137,8 +151,11 @@ def _example(problem: Problem, options: RequestOptions, source: str) -> Example:
 def _refuse_picture(problem: Problem) -> None:
     if problem.images:
         raise UsageError(
-            f"few_shot: examples are sent as text alone, and {problem.id} has a picture: leave few_shot away, or "
-            "name a few_shot_file of questions without pictures"
+            msg(
+                "few_shot: examples are sent as text alone, and {id} has a picture: leave few_shot away, or "
+                "name a few_shot_file of questions without pictures",
+                problem.id,
+            )
         )
 
 

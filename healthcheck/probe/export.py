@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from healthcheck.files import write_atomically
+from healthcheck.messages import msg
 from healthcheck.probe import figures
 from healthcheck.probe.aisbench.configuration import DataSet, gsm8k, sections, textvqa
 from healthcheck.probe.aisbench.grader import client_gold, client_grade
@@ -115,8 +116,10 @@ def side_by_side(run: ProbeRun) -> str:
     for name, figure in client.items():
         estimate = summary.estimate(name)
         assert estimate
-        interval = f"{100 * estimate.low:.2f} to {100 * estimate.high:.2f}"
-        lines.append(f"| {name} | {figure} | {100 * estimate.value:.2f} | {interval} |")
+        interval = msg("{low:.2f} to {high:.2f}", 100 * estimate.low, 100 * estimate.high)
+        lines.append(
+            msg("| {name} | {figure} | {value:.2f} | {interval} |", name, figure, 100 * estimate.value, interval)
+        )
     if not client:
         lines.append("| all | - | no request was answered | |")
     grouping = "groups samples of different problems for pass@n and cons@n, " if summary.repeats > 1 else ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from healthcheck.errors import UsageError
 from healthcheck.json_text import plain
+from healthcheck.messages import Message, joined, msg
 from healthcheck.probe import export, verdict
 from healthcheck.probe import folder as run_folder
 from healthcheck.probe.adaptive import Majorities, Wanted, stopping
@@ -92,10 +93,16 @@ def resume(settings: ProbeSettings, progress: Progress, folder: Path) -> ProbeRu
     settings = asyncio.run(_fitted(settings, problems, server))
     changed = _changed(run.head.settings, settings) + _another(run.head.server, server, settings.model)
     if fingerprint(problems) != fingerprint(run.problems) and not changed:
-        changed = ["the problems themselves (another version of the kit, or of the data set)"]
+        changed = [msg("the problems themselves (another version of the kit, or of the data set)")]
     refuse_unlike(settings, problems)
     if changed:
-        raise UsageError(f"{folder} cannot be continued: {'; '.join(changed)} changed since it was started")
+        raise UsageError(
+            msg(
+                "{folder} cannot be continued: {changed} changed since it was started",
+                folder,
+                joined("; ", changed),
+            )
+        )
     if settings.servers != run.head.settings.servers:
         run_folder.move(folder, settings, server)
     answered = {sample.order for sample in run.samples if not sample.error}
@@ -135,30 +142,31 @@ def provenance(run: ProbeRun) -> dict[str, JsonValue]:
 def _usable(settings: ProbeSettings) -> None:
     for name in ("problems", "samples", "concurrency", "max_tokens"):
         if getattr(settings, name) < 1:
-            raise UsageError(f"{name} must be at least 1, not {getattr(settings, name)}")
+            raise UsageError(msg("{name} must be at least 1, not {getattr}", name, getattr(settings, name)))
     if not 0 <= settings.temperature <= 2:
-        raise UsageError(f"the temperature lies between 0 and 2, not at {settings.temperature}")
+        raise UsageError(msg("the temperature lies between 0 and 2, not at {temperature}", settings.temperature))
     if settings.threshold is not None and not 0 <= settings.threshold <= 1:
-        raise UsageError(f"a threshold lies between 0 and 1, not at {settings.threshold}")
+        raise UsageError(msg("a threshold lies between 0 and 1, not at {threshold}", settings.threshold))
     if settings.adaptive_k is not None and settings.references:
-        raise UsageError("a reference is judged by whole rounds: leave adaptive k or the reference away")
+        raise UsageError(msg("a reference is judged by whole rounds: leave adaptive k or the reference away"))
     for url in settings.servers:
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"{url!r} is not an http:// URL")
+            raise UsageError(msg("{url} is not an http:// URL", repr(url)))
         if settings.servers.count(url) > 1:
-            raise UsageError(f"{url} is named twice: each server once")
+            raise UsageError(msg("{url} is named twice: each server once", url))
 
 
-def _changed(before: ProbeSettings, now: ProbeSettings) -> list[str]:
+def _changed(before: ProbeSettings, now: ProbeSettings) -> list[Message]:
     named = [
-        f"{name} ({getattr(before, name)!r}, now {getattr(now, name)!r})"
+        msg("{name} ({getattr}, now {getattr2})", name, repr(getattr(before, name)), repr(getattr(now, name)))
         for name in _IDENTITY
         if getattr(before, name) != getattr(now, name)
     ]
     if before.commit and now.commit != before.commit:
-        named.append(f"commit ({before.commit!r}, now {now.commit!r})")
+        named.append(msg("commit ({commit}, now {commit2})", repr(before.commit), repr(now.commit)))
     return named + [
-        f"{each.name} ({each.before}, now {each.now})" for each in differences(before.request, now.request)
+        msg("{name} ({before}, now {now})", each.name, each.before, each.now)
+        for each in differences(before.request, now.request)
     ]
 
 
@@ -169,7 +177,9 @@ def _another(before: Mapping[str, Any], now: Mapping[str, Any], model: str) -> l
         "the path of the weights": (_roots(before, model), _roots(now, model)),
     }
     return [
-        f"{name} ({', '.join(sorted(map(repr, was)))}, now {', '.join(sorted(map(repr, is_)))})"
+        msg(
+            "{name} ({map}, now {map2})", name, ", ".join(sorted(map(repr, was))), ", ".join(sorted(map(repr, is_)))
+        )
         for name, (was, is_) in told.items()
         if was and is_ - was
     ]
@@ -293,7 +303,7 @@ def _keeper(settings: ProbeSettings, problems: Sequence[Problem], progress: Prog
     if planned:
         progress.note(planned.told)
     elif settings.references:
-        progress.note("these samples cannot tell the reference from half of it: it decides nothing")
+        progress.note(msg("these samples cannot tell the reference from half of it: it decides nothing"))
     rule = stopping(settings)
     majorities = Majorities(rule, len(problems)) if rule else None
     every = settings.full or settings.threshold is not None  # a threshold is judged by the interval of all samples
@@ -317,7 +327,9 @@ class _Listener:
 
     def lose(self, lost: Lost) -> None:
         self.lost.append(lost)
-        self.progress.note(f"{lost.url} is out of the run ({lost.why}); the other servers take its requests")
+        self.progress.note(
+            msg("{url} is out of the run ({why}); the other servers take its requests", lost.url, lost.why)
+        )
 
 
 async def _send(sampler: Sampler, settings: ProbeSettings, slots: Collection[Slot], listener: _Listener) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.probe.adaptive import saving, stopping
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
@@ -121,13 +122,15 @@ def choices(run: ProbeRun) -> tuple[tuple[Estimate, str], ...]:
     chosen = grid(run)
     n = chosen.repeats
     names = {
-        f"avg@{n}": "any sample",
-        f"maj@{n}": "the most frequent answer",
-        f"maj@{run.settings.samples} (adaptive)": "the most frequent answer of adaptively many samples",
-        f"weighted maj@{n} (likelihood)": "the answer of the greatest likelihood",
-        f"weighted maj@{n}{SCORED}": "the answer of the greatest score",
-        f"best@{n}{SCORED}": "the sample of the highest score",
-        f"pass@{n}": "a right sample, where there is one",
+        f"avg@{n}": msg("any sample"),
+        f"maj@{n}": msg("the most frequent answer"),
+        msg("maj@{samples} (adaptive)", run.settings.samples): msg(
+            "the most frequent answer of adaptively many samples"
+        ),
+        msg("weighted maj@{n} (likelihood)", n): msg("the answer of the greatest likelihood"),
+        msg("weighted maj@{n}{scored}", n, SCORED): msg("the answer of the greatest score"),
+        f"best@{n}{SCORED}": msg("the sample of the highest score"),
+        f"pass@{n}": msg("a right sample, where there is one"),
     }
     summary = overall(run)
     saved = saving(run)

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck import json_text
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.probe import journal, scoring
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.grading import Grade, grade
@@ -82,7 +83,7 @@ def begin(
         write_atomically(folder / PROBLEMS, b"".join(json_text.dump_line(problem) for problem in problems))
         write_atomically(folder / SETTINGS, json_text.dump(head))
     except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+        raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
 
 
 def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> None:
@@ -98,7 +99,7 @@ def move(folder: Path, settings: ProbeSettings, server: Mapping[str, Any]) -> No
     try:
         write_atomically(folder / SETTINGS, json_text.dump(replace(head, settings=asked, server=told)))
     except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}") from error
+        raise UsageError(msg("cannot write to {folder}: {reason}", folder, reason_of(error))) from error
 
 
 def stored(folder: Path) -> Stored:
@@ -108,28 +109,30 @@ def stored(folder: Path) -> Stored:
         UsageError: the folder holds no run.
     """
     if not (folder / SETTINGS).is_file():
-        raise UsageError(f"{folder} is not a run of `npu-adapter probe`: {_instead(folder)}")
+        raise UsageError(msg("{folder} is not a run of `npu-adapter probe`: {instead}", folder, _instead(folder)))
     try:
         return json_text.load_as(read_bounded(folder / SETTINGS, MAX_CONFIG_BYTES), Stored)
     except JsonError as error:
-        raise UsageError(f"{folder / SETTINGS} is not a record of a probe run: {error}") from error
+        raise UsageError(
+            msg("{folder} is not a record of a probe run: {error}", folder / SETTINGS, error)
+        ) from error
 
 
 def _instead(folder: Path) -> str:
     """What the folder holds in place of a run, and what is expected."""
     if not folder.exists():
-        return "there is nothing of that name"
+        return msg("there is nothing of that name")
     if not folder.is_dir():
-        packed = ", and the zip file has to be unpacked" if folder.suffix == ".zip" else ""
-        return f"it is a file; expected is the folder that --out named{packed}"
+        packed = msg(", and the zip file has to be unpacked") if folder.suffix == ".zip" else ""
+        return msg("it is a file; expected is the folder that --out named{packed}", packed)
     inside = sorted(path.parent.parent for path in folder.glob(f"*/{SETTINGS}"))
     if inside:
-        return f"it has no {SETTINGS}; {inside[0]} is one"
+        return msg("it has no {settings}; {inside} is one", SETTINGS, inside[0])
     if (folder / "predictions").is_dir():
-        return f"it has no {SETTINGS}; a report of the service is for `npu-adapter read`"
+        return msg("it has no {settings}; a report of the service is for `npu-adapter read`", SETTINGS)
     if (folder / REPORT).is_file():
-        return f"nothing was sampled there; its {REPORT} says why"
-    return f"it has no {SETTINGS}; expected is the folder that --out named"
+        return msg("nothing was sampled there; its {report} says why", REPORT)
+    return msg("it has no {settings}; expected is the folder that --out named", SETTINGS)
 
 
 def write_outcome(folder: Path, outcome: Outcome) -> None:
@@ -158,9 +161,9 @@ def recorded(folder: Path) -> Recorded:
         problems = tuple(json_text.load_as(line, Problem) for line in lines)
         samples = journal.read(folder / JOURNAL)
     except JsonError as error:
-        raise UsageError(f"{folder} is damaged: {error}") from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
     if fingerprint(problems) != head.fingerprint or any(sample.problem >= len(problems) for sample in samples):
-        raise UsageError(f"{folder}: the problems are not those that the run was started with")
+        raise UsageError(msg("{folder}: the problems are not those that the run was started with", folder))
     return Recorded(head=head, problems=problems, samples=samples)
 
 
@@ -176,7 +179,7 @@ def load(folder: Path, known: Mapping[int, Grade] | None = None) -> ProbeRun:
         outcome = outcome_of(folder)
         scores = scoring.stored(folder)
     except JsonError as error:
-        raise UsageError(f"{folder} is damaged: {error}") from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder, error)) from error
     planned = len(problems) * head.settings.samples
     return ProbeRun(
         settings=head.settings,
@@ -216,9 +219,9 @@ def figures(folder: Path) -> dict[str, JsonValue]:
     try:
         found = json_text.load(read_bounded(folder / METRICS, MAX_METRICS_BYTES))
     except JsonError as error:
-        raise UsageError(f"{folder / METRICS} is damaged: {error}") from error
+        raise UsageError(msg("{folder} is damaged: {error}", folder / METRICS, error)) from error
     if not isinstance(found, dict):
-        raise UsageError(f"{folder / METRICS} is damaged: no JSON object")
+        raise UsageError(msg("{folder} is damaged: no JSON object", folder / METRICS))
     return found
 
 

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from healthcheck import json_text
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.probe.records import Sample
 
 MAX_BYTES = 2**34
@@ -37,13 +38,13 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _CAREFUL, 0o644)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise UsageError(f"{path} is not a file")
+                raise UsageError(msg("{path} is not a file", path))
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._file, _whole_lines(path))
         except BlockingIOError as error:
-            raise UsageError(f"another process is writing to {path}") from error
+            raise UsageError(msg("another process is writing to {path}", path)) from error
         except OSError as error:
-            raise UsageError(f"cannot write to {path}: {error.strerror}") from error
+            raise UsageError(msg("cannot write to {path}: {reason}", path, reason_of(error))) from error
 
     def append(self, sample: Sample) -> None:
         """Put a sample on record.
@@ -56,7 +57,7 @@ class Journal:
             while line:
                 line = line[os.write(self._file, line) :]
         except OSError as error:
-            raise KitFailure(f"cannot record a sample: {error.strerror}") from error
+            raise KitFailure(msg("cannot record a sample: {reason}", reason_of(error))) from error
 
     def close(self) -> None:
         os.fsync(self._file)
@@ -73,13 +74,13 @@ def read(path: Path) -> tuple[Sample, ...]:
     if not os.path.lexists(path):
         return ()
     if path.is_symlink():
-        raise UsageError(f"{path} is a link: a journal is a file of its own folder")
+        raise UsageError(msg("{path} is a link: a journal is a file of its own folder", path))
     latest: dict[int, Sample] = {}
     for place, line in enumerate(_lines(path), 1):
         try:
             sample = json_text.load_as(line, Sample)
         except JsonError as error:
-            raise JsonError(f"{path}:{place}: {error}") from error
+            raise JsonError(msg("{path}:{place}: {error}", path, place, error)) from error
         latest[sample.order] = sample
     return tuple(latest[order] for order in sorted(latest))
 
@@ -90,15 +91,17 @@ def _lines(path: Path) -> Iterator[bytes]:
         with open(os.open(path, os.O_RDONLY | _CAREFUL), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise UsageError(f"{path} is not a file")
+                raise UsageError(msg("{path} is not a file", path))
             if status.st_size > MAX_BYTES:
-                raise UsageError(f"{path} is longer than the {MAX_BYTES} bytes that are read of such a file")
+                raise UsageError(
+                    msg("{path} is longer than the {max_bytes} bytes that are read of such a file", path, MAX_BYTES)
+                )
             while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
                 yield line
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(msg("cannot read {path}: {reason}", path, reason_of(error))) from error
     if len(line) == MAX_LINE_BYTES:
-        raise UsageError(f"{path} has a line of more than {MAX_LINE_BYTES} bytes")
+        raise UsageError(msg("{path} has a line of more than {max_line_bytes} bytes", path, MAX_LINE_BYTES))
 
 
 def _whole_lines(path: Path) -> int:

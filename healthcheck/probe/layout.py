@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 
 SETTINGS = "configs/probe.json"
 PROBLEMS = "configs/problems.jsonl"
@@ -21,4 +22,6 @@ def refuse_used(folder: Path) -> None:
         UsageError: the folder holds a run already.
     """
     if (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} holds a run already: continue it with --resume {folder}, or name another --out")
+        raise UsageError(
+            msg("{folder} holds a run already: continue it with --resume {folder}, or name another --out", folder)
+        )

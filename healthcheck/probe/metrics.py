@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from healthcheck import json_text
 from healthcheck.detectors import flags
+from healthcheck.messages import msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.by_server import Share, shares
@@ -35,7 +36,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
     names = (accuracy_name(n), f"avg@{n}", *((f"pass@{n}", f"cons@{n}") if n > 1 else ()))
     return {
         **{name: _json(estimate) for name in names if (estimate := summary.estimate(name))},
-        "strict accuracy": _json(_share("strict accuracy", chosen, lambda place: run.grades[place].strict)),
+        "strict accuracy": _json(_share(msg("strict accuracy"), chosen, lambda place: run.grades[place].strict)),
         **_without_failures(run, chosen),
         **counts,
         SOFT_SCORES: sum(0 < run.grades[place].score < 1 for place in chosen.flat),

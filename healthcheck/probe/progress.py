@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from healthcheck.messages import msg
 from healthcheck.probe.adaptive import Majorities
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import Sample
@@ -49,7 +50,7 @@ class Meter:
     def show(self, in_flight: int, servers: str = "") -> None:
         """Report the progress of the run; `servers` says how many there are, where there are several."""
         low, high = self._left(in_flight)
-        at = f"{in_flight} in flight{f' at {servers}' if servers else ''}"
+        at = msg("{in_flight} in flight{value}", in_flight, msg(" at {servers}", servers) if servers else "")
         self._progress.update(self._line(at, low, high), done=self._recorded, total=self._recorded + max(high, 0))
 
     def _left(self, in_flight: int) -> tuple[int, int]:
@@ -65,9 +66,9 @@ class Meter:
         total = _between(self._recorded + low, self._recorded + high)
         parts = [f"{self._recorded}/{total} samples", at, f"{rate:.1f}/s"]
         if rate:
-            parts.append(f"{_between(round(low / rate), round(high / rate))} s left")
+            parts.append(msg("{between} s left", _between(round(low / rate), round(high / rate))))
         if self._failed:
-            parts.append(f"{self._failed} failed")
+            parts.append(msg("{failed} failed", self._failed))
         if accuracy := self._accuracy():
             parts.append(accuracy)
         return " · ".join(parts)
@@ -83,4 +84,4 @@ class Meter:
 
 
 def _between(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
+    return str(low) if low == high else msg("{low} to {high}", low, high)

@@ -9,25 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthcheck.contract import SAMPLES_PER_PROBLEM
+from healthcheck.messages import msg
 
 if TYPE_CHECKING:  # the options of a probe need its settings alone, and the grader takes longer than --help may
     from healthcheck.probe.grading import Grade
     from healthcheck.probe.problems import Problem
 
-CLIENT = "the service's client will print"
+CLIENT = msg("the service's client will print")
 """The name, among a run's figures, of what the evaluation client would make of it."""
 THE_KIT = "npu-adapter-kit"
 """The grader of what needs no other."""
 QUESTION = "{question}"
 """Where a prompt of the user's own has the question."""
 LETTERS = "ABCDEFGHIJ"
-COLUMNS = ("question", "answer", *LETTERS, "choices", "tier", "image")
+COLUMNS = ("question", msg("answer"), *LETTERS, "choices", "tier", "image")
 """The columns that a data set's own names can map to; those of choices are letters."""
 
 
 def many(number: int, noun: str) -> str:
     """A number of things: "1 problem", "120 problems"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return msg("{number} {noun}{s}", number, noun, "" if number == 1 else "s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe import figures
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.checks import checks_of
@@ -20,15 +21,24 @@ def reference_of(run: ProbeRun) -> ReferenceRun:
     """
     if run.stopped:
         raise UsageError(
-            f"{run.folder} is not a reference: it ended early ({run.stopped}); continue it with {run.again} --full"
+            msg(
+                "{folder} is not a reference: it ended early ({stopped}); continue it with {again} --full",
+                run.folder,
+                run.stopped,
+                run.again,
+            )
         )
     if run.settings.adaptive_k is not None:
-        raise UsageError(f"{run.folder} is not a reference: its problems have different numbers of samples")
+        raise UsageError(
+            msg("{folder} is not a reference: its problems have different numbers of samples", run.folder)
+        )
     unsound = _unsound(run)
     if unsound:
         against = (found.seen for found in unsound.findings if found.level in {Level.FAIL, Level.UNSETTLED})
         said = next(against, unsound.because)
-        raise UsageError(f"{run.folder} is not a reference: its own {unsound.id} did not pass: {said}")
+        raise UsageError(
+            msg("{folder} is not a reference: its own {id} did not pass: {said}", run.folder, unsound.id, said)
+        )
     chosen = figures.grid(run)
     return ReferenceRun(
         folder=str(run.folder),

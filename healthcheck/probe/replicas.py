@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.probe.records import Lost
 from healthcheck.wire.many import Connections
 
@@ -92,7 +93,7 @@ class Replicas:
         """For the progress line: "2 of 3 servers"; "" for one."""
         if not self.several:
             return ""
-        return f"{len(self.left)} of {len(self._all)} servers"
+        return msg("{left} of {all} servers", len(self.left), len(self._all))
 
     async def take(self) -> Replica:
         """The next server for a new request; waits until one has room."""

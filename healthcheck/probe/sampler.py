@@ -12,6 +12,7 @@ from dataclasses import replace
 from healthcheck import json_text
 from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.bank import Slot
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import EndedBy, Lost, ProbeSettings, Sample
@@ -115,7 +116,7 @@ class Sampler:
             try:
                 completion, timed = await _ask(replica.line, body, self._hide_in_error)
             except _Fault as fault:
-                errors.append(f"{replica.url}: {fault}" if servers.several else str(fault))
+                errors.append(msg("{url}: {fault}", replica.url, fault) if servers.several else str(fault))
                 if fault.elsewhere:
                     servers.failed(replica, this_began, self._hide_in_error(str(fault)))
                 elsewhere = fault.elsewhere and servers.has_another(replica)
@@ -264,7 +265,7 @@ def _sample_of(
         finish_reason=completion.finish_reason,
         retried=retried,
         faults=completion.faults
-        + (() if completion.done or completion.finish_reason else ("the stream did not end",)),
+        + (() if completion.done or completion.finish_reason else (msg("the stream did not end"),)),
         completion_tokens=completion.usage.completion_tokens if completion.usage else None,
         mean_logprob=completion.mean_logprob,
         server=replica.url,

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import json_text, processes, programs
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
+from healthcheck.messages import msg
 from healthcheck.probe.problems.rows import rows_of
 from healthcheck.probe.records import ProbeRun, Scores
 
@@ -66,24 +67,42 @@ def from_file(run: ProbeRun, path: Path, column: str) -> Scores:
     try:
         text = read_bounded(path, MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text") from error
+        raise UsageError(msg("{path} is not UTF-8 text", path)) from error
     for line, row in rows_of(path, text):
         where = f"{path}:{line}"
         if column not in row:
-            raise UsageError(f"{where} has no column {column!r} (--column names another); it has {', '.join(row)}")
-        key = _whole(row.get("problem"), where, "problem"), _whole(row.get("repeat"), where, "repeat")
+            raise UsageError(
+                msg(
+                    "{where} has no column {column} (--column names another); it has {row}",
+                    where,
+                    repr(column),
+                    ", ".join(row),
+                )
+            )
+        key = _whole(row.get("problem"), where, msg("problem")), _whole(row.get("repeat"), where, "repeat")
         if key not in asked:
-            raise UsageError(f"{where}: the run has no sample of problem {key[0]}, repeat {key[1]}")
+            raise UsageError(
+                msg("{where}: the run has no sample of problem {key}, repeat {key2}", where, key[0], key[1])
+            )
         if key in values:
-            raise UsageError(f"{where}: problem {key[0]}, repeat {key[1]} has a score already")
+            raise UsageError(
+                msg("{where}: problem {key}, repeat {key2} has a score already", where, key[0], key[1])
+            )
         if key in answered:
             values[key] = _number(row[column], where)
     missing = sorted(answered - values.keys())
     if missing:
         problem, repeat = missing[0]
         raise UsageError(
-            f"{path} has no score for {len(missing)} of {len(answered)} answers; "
-            f"the first is problem {problem}, repeat {repeat}"
+            msg(
+                "{path} has no score for {missing} of {answered} answers; the first is problem {problem}, "
+                "repeat {repeat}",
+                path,
+                len(missing),
+                len(answered),
+                problem,
+                repeat,
+            )
         )
     return Scores(source=f"column {column} of {path.name}", values=values)
 
@@ -100,11 +119,15 @@ def from_command(run: ProbeRun, command: str, timeout_s: float) -> Scores:
     text = _printed(_words(command), [_record(run, place) for place in samples], timeout_s)
     lines = text.splitlines()
     if len(lines) != len(samples):
-        raise UsageError(f"the scoring command printed {len(lines)} lines for {len(samples)} samples")
+        raise UsageError(
+            msg("the scoring command printed {lines} lines for {samples} samples", len(lines), len(samples))
+        )
     values = {}
     for line, (place, said) in enumerate(zip(samples, lines, strict=True), 1):
         sample = run.samples[place]
-        values[sample.problem, sample.repeat] = _number(said.strip(), f"line {line} of the scoring command")
+        values[sample.problem, sample.repeat] = _number(
+            said.strip(), msg("line {line} of the scoring command", line)
+        )
     return Scores(source=f"command {Path(_words(command)[0]).name}", values=values)
 
 
@@ -112,9 +135,9 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"the scoring command cannot be read: {error}") from error
+        raise UsageError(msg("the scoring command cannot be read: {error}", error)) from error
     if not words:
-        raise UsageError("the scoring command is empty")
+        raise UsageError(msg("the scoring command is empty"))
     return words
 
 
@@ -150,18 +173,22 @@ def _printed(words: Sequence[str], records: Sequence[Mapping[str, object]], time
                 cwd=Path.cwd(),  # the files that the user names are beside the user
             )
         except OSError as error:
-            raise UsageError(f"the scoring command cannot be run: {words[0]}: {error.strerror}") from error
+            raise UsageError(
+                msg("the scoring command cannot be run: {words}: {reason}", words[0], reason_of(error))
+            ) from error
         kept = bytearray()
         reader = threading.Thread(target=_drain, args=(process, kept, most), daemon=True)
         reader.start()
         ended = processes.wait_or_kill(process, timeout_s)
         reader.join(2)
     if len(kept) > most:
-        raise UsageError(f"the scoring command printed more than {MAX_LINE_BYTES} bytes a sample")
+        raise UsageError(
+            msg("the scoring command printed more than {max_line_bytes} bytes a sample", MAX_LINE_BYTES)
+        )
     if not ended:
-        raise UsageError(f"the scoring command did not end within {timeout_s:g} s (--timeout)")
+        raise UsageError(msg("the scoring command did not end within {timeout_s:g} s (--timeout)", timeout_s))
     if process.returncode:
-        raise UsageError(f"the scoring command ended with exit status {process.returncode}")
+        raise UsageError(msg("the scoring command ended with exit status {returncode}", process.returncode))
     return kept.decode("utf-8", "replace")
 
 
@@ -176,7 +203,14 @@ def _drain(process: subprocess.Popen[bytes], into: bytearray, most: int) -> None
 def _whole(value: object, where: str, name: str) -> int:
     number = _number(value, where) if value is not None else None
     if number is None or not number.is_integer():
-        raise UsageError(f"{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value!r}")
+        raise UsageError(
+            msg(
+                "{where}: {name} is to be a whole number, as in logs/samples.jsonl, not {value}",
+                where,
+                name,
+                repr(value),
+            )
+        )
     return int(number)
 
 
@@ -186,5 +220,5 @@ def _number(value: object, where: str) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError(f"{where}: a score is a number, not {str(value)[:80]!r}")
+        raise UsageError(msg("{where}: a score is a number, not {value}", where, repr(str(value)[:80])))
     return number

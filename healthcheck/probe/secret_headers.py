@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.records import RequestOptions
 from healthcheck.redact import Redact
 from healthcheck.secret_shapes import REMOVED
@@ -74,7 +75,9 @@ def _value(key: str, variable: str, environment: Mapping[str, str]) -> str:
     # Somebody may have written the key itself in place of a name, so that an unusual name is not repeated.
     named = f" {variable}" if _CONVENTIONAL_NAME.fullmatch(variable) else ""
     if not value:
-        raise UsageError(f"{key} names an environment variable{named} that is not set, or is empty")
+        raise UsageError(msg("{key} names an environment variable{named} that is not set, or is empty", key, named))
     if not _PLAIN.fullmatch(value):
-        raise UsageError(f"{key}: the environment variable{named} has characters that a header cannot carry")
+        raise UsageError(
+            msg("{key}: the environment variable{named} has characters that a header cannot carry", key, named)
+        )
     return value

@@ -14,6 +14,7 @@ from healthcheck import json_text
 from healthcheck.contract import MODELS_PATH
 from healthcheck.errors import Blocked, UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.messages import joined, msg
 from healthcheck.probe.generation_config import left_to_the_weights
 from healthcheck.probe.records import ProbeSettings
 from healthcheck.probe.sampler import connections
@@ -62,8 +63,8 @@ def differences(server: Mapping[str, Any]) -> tuple[str, ...]:
         for url, replica in server.get("replicas", {}).items():
             said.setdefault(str(replica[name] or "not said"), []).append(url)
         if len(said) > 1:
-            told = "; ".join(f"{value} at {', '.join(urls)}" for value, urls in said.items())
-            found.append(f"{name.replace('_', ' ')}: {told}")
+            told = joined("; ", (msg("{value} at {urls}", value, ", ".join(urls)) for value, urls in said.items()))
+            found.append(msg("{replace}: {told}", name.replace("_", " "), told))
     return tuple(found)
 
 
@@ -89,7 +90,9 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
         try:
             reply = (await server.get(MODELS_PATH)).reply
         except (OSError, TooLargeError) as error:
-            raise Blocked(f"no server answers at {settings.url} ({_reason(error)}): start it first") from error
+            raise Blocked(
+                msg("no server answers at {url} ({reason}): start it first", settings.url, _reason(error))
+            ) from error
         version = await _version(server, settings.patience.connect_s)
     _refuse_locked(reply, settings)
     listed = _models(reply.body) if reply.status == 200 else {}
@@ -111,13 +114,20 @@ async def describe(settings: ProbeSettings) -> dict[str, Any]:
 def _chosen(listed: Mapping[str, object], reply: Reply, settings: ProbeSettings) -> str:
     if not listed and not settings.model:
         raise Blocked(
-            f"{settings.url.rstrip('/')}{MODELS_PATH} lists no model (HTTP {reply.status}): name it with --model"
+            msg(
+                "{rstrip}{models_path} lists no model (HTTP {status}): name it with --model",
+                settings.url.rstrip("/"),
+                MODELS_PATH,
+                reply.status,
+            )
         )
     if settings.model and listed and settings.model not in listed:
         hide = hiding(settings.request, os.environ)
         names = hide(", ".join(map(repr, listed)))
-        where = f" at {settings.url}" if settings.replicas else ""
-        raise UsageError(f"the server{where} has no model {settings.model!r}; it lists {names}")
+        where = msg(" at {url}", settings.url) if settings.replicas else ""
+        raise UsageError(
+            msg("the server{where} has no model {model}; it lists {names}", where, repr(settings.model), names)
+        )
     return settings.model or next(iter(listed))
 
 
@@ -125,10 +135,13 @@ def _refuse_locked(reply: Reply, settings: ProbeSettings) -> None:
     if reply.status not in {401, 403}:
         return
     if settings.request.api_key_env or settings.request.headers_env:
-        raise Blocked(f"the server refuses the key that it was sent (HTTP {reply.status})")
+        raise Blocked(msg("the server refuses the key that it was sent (HTTP {status})", reply.status))
     raise Blocked(
-        f"the server wants a key (HTTP {reply.status}): put it into an environment variable, and name that with "
-        "--set api_key_env=NAME"
+        msg(
+            "the server wants a key (HTTP {status}): put it into an environment variable, and name that "
+            "with --set api_key_env=NAME",
+            reply.status,
+        )
     )
 
 

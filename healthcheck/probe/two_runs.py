@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import Message, joined, msg
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.figures import Grid, grid
 from healthcheck.probe.records import ProbeRun, many
@@ -64,7 +65,7 @@ def compare_runs(first: ProbeRun, second: ProbeRun, *, margin: float) -> TwoRuns
     """
     obstacles = not_comparable(first, second)
     if obstacles:
-        raise UsageError(f"these runs cannot be compared: {'; '.join(obstacles)}")
+        raise UsageError(msg("these runs cannot be compared: {obstacles}", joined("; ", obstacles)))
     rows_first, rows_second = _rows(first), _rows(second)
     shared = sorted(rows_first.keys() & rows_second.keys())
     tiers = list(dict.fromkeys(first.problems[problem].tier for problem in shared))
@@ -89,25 +90,41 @@ def not_comparable(first: ProbeRun, second: ProbeRun) -> tuple[str, ...]:
     reasons = []
     if fingerprint(first.problems) != fingerprint(second.problems):
         reasons.append(
-            f"they asked different problems ({_bank(first)}, and {_bank(second)}): run the second one with the "
-            "same --dataset or --family, --problems and --seed"
+            msg(
+                "they asked different problems ({bank}, and {bank2}): run the second one with the same "
+                "--dataset or --family, --problems and --seed",
+                _bank(first),
+                _bank(second),
+            )
         )
     for name in MUST_AGREE:
         before, now = getattr(first.settings, name), getattr(second.settings, name)
         if before != now:
             option = name.replace("_", "-")
             reasons.append(
-                f"{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}"
+                msg(
+                    "{option} was {before} and {now}, which moves accuracy by itself: use --{option} {before}",
+                    option,
+                    before,
+                    now,
+                )
             )
     reasons += [
-        f"{each.name} was {each.before} and {each.now}, which moves accuracy by itself"
+        msg("{name} was {before} and {now}, which moves accuracy by itself", each.name, each.before, each.now)
         for each in differences(first.settings.request, second.settings.request)
     ]
     for place, run in (("first", first), ("second", second)):
         if not grid(run).rows:
-            reasons.append(f"the {place} run ({run.folder}) has no complete sample: continue it with {run.again}")
+            reasons.append(
+                msg(
+                    "the {place} run ({folder}) has no complete sample: continue it with {again}",
+                    place,
+                    run.folder,
+                    run.again,
+                )
+            )
     if not reasons and not _rows(first).keys() & _rows(second).keys():
-        reasons.append("no problem has samples in both")
+        reasons.append(msg("no problem has samples in both"))
     return tuple(reasons)
 
 
@@ -158,27 +175,43 @@ def _example(run: ProbeRun, places: Sequence[int], *, right: bool) -> str:
     return f"(request failed: {sample.error})" if sample.error else sample.text
 
 
-def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[str]:
+def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
     caveats = []
     before, now = grid(first).repeats, grid(second).repeats
     if before != now:
-        caveats.append(f"the numbers of samples differ: {before} and {now} for each problem")
+        caveats.append(msg("the numbers of samples differ: {before} and {now} for each problem", before, now))
     if shared < len(first.problems):
-        caveats.append(f"only {shared} of {len(first.problems)} problems have samples in both runs")
+        caveats.append(
+            msg("only {shared} of {problems} problems have samples in both runs", shared, len(first.problems))
+        )
     for place, run in (("first", first), ("second", second)):
         if run.failed:
-            caveats.append(f"{len(run.failed)} requests of the {place} run failed, and count as wrong")
+            caveats.append(
+                msg("{failed} requests of the {place} run failed, and count as wrong", len(run.failed), place)
+            )
         if run.stopped:
-            caveats.append(f"the {place} run ended early ({run.stopped}): its average leans to what ended it")
+            caveats.append(
+                msg(
+                    "the {place} run ended early ({stopped}): its average leans to what ended it",
+                    place,
+                    run.stopped,
+                )
+            )
     return caveats
 
 
 def _described(run: ProbeRun) -> str:
     chosen = grid(run)
-    return f"{run.folder.name}: {run.settings.model}, {many(len(chosen.rows), 'problem')} × {chosen.repeats}"
+    return msg(
+        "{name}: {model}, {many} × {repeats}",
+        run.folder.name,
+        run.settings.model,
+        many(len(chosen.rows), msg("problem")),
+        chosen.repeats,
+    )
 
 
 def _bank(run: ProbeRun) -> str:
     settings = run.settings
-    source = settings.dataset or f"family {settings.family}"
-    return f"{len(run.problems)} of {source}, seed {settings.seed}"
+    source = settings.dataset or msg("family {family}", settings.family)
+    return msg("{problems} of {source}, seed {seed}", len(run.problems), source, settings.seed)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.problems import Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings, Sample
@@ -39,12 +40,22 @@ class Plan:
     def told(self) -> str:
         """For the terminal, before the first sample."""
         margin, asked = 100 * self.question.margin, self.question.problems * self.question.repeats
-        error = f"errors of {100 * self.question.error:g} %"
+        error = msg("errors of {error:g} %", 100 * self.question.error)
         if self.needed <= asked:
-            return f"a loss of {margin:.1f} points is settled at {error} with about {self.needed} samples"
-        return (
-            f"a loss of {margin:.1f} points needs about {self.needed} samples at {error}; "
-            f"the {asked} asked for settle {100 * self.settles:.1f} points"
+            return msg(
+                "a loss of {margin:.1f} points is settled at {error} with about {needed} samples",
+                margin,
+                error,
+                self.needed,
+            )
+        return msg(
+            "a loss of {margin:.1f} points needs about {needed} samples at {error}; the {asked} asked "
+            "for settle {settles:.1f} points",
+            margin,
+            self.needed,
+            error,
+            asked,
+            100 * self.settles,
         )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from healthcheck.quoting import quote
 from healthcheck.redact import beginning
 
 
 def excerpt(text: str) -> str:
     """The beginning of an answer, quoted."""
-    return quote(repr(beginning(text, 80) + ("…" if len(text) > 80 else "")))
+    return repr(beginning(text, 80) + ("…" if len(text) > 80 else ""))

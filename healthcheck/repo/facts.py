@@ -14,6 +14,7 @@ from pathlib import Path
 
 from healthcheck import contract, files, programs, stacks, yaml_text
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.repo import git, requirements, shells, tree
 from healthcheck.repo.model_card import Card, read_card
 from healthcheck.repo.settings import Problem, problems
@@ -127,7 +128,7 @@ def read_submission(
     stack = stacks.choose(stack).row.vllm_ascend if stack else None
     root = root.expanduser().resolve()
     if not root.is_dir():
-        raise UsageError(f"{root} is not a folder")
+        raise UsageError(msg("{root} is not a folder", root))
     commit = git.head(root)
     if commit is None:
         changes = git.Changes(changed=(), untracked=(), ignored=())
@@ -164,7 +165,9 @@ def export(submission: Submission) -> Iterator[Path]:
     if submission.commit:
         commit = git.head(submission.root)
         if commit is None or commit.hash != submission.commit:
-            raise UsageError(f"{submission.root} was committed to while it was verified: run the command again")
+            raise UsageError(
+                msg("{root} was committed to while it was verified: run the command again", submission.root)
+            )
         with git.shadow(commit) as shadow:
             _take_in(shadow, pending=submission.pending, staged=submission.staged)
             shadow.check_out(shadow.blobs(), git.MAX_FILE_BYTES)

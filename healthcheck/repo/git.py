@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import files, programs
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.messages import msg
 
 TIMEOUT_S = 60.0
 MAX_FILES = 100_000
@@ -72,7 +73,9 @@ def head(root: Path) -> Commit | None:
             run_git((*base, "rev-parse", "--git-path", name), ours, root) for name in ("objects", "index")
         )
         if objects.returncode:
-            raise UsageError(f"git cannot read the repository at {root}: {last_line(objects.stderr)}")
+            raise UsageError(
+                msg("git cannot read the repository at {root}: {last_line}", root, last_line(objects.stderr))
+            )
         found = run_git((*base, "rev-parse", "--verify", "-q", "HEAD"), ours, root)
         if found.returncode:
             return None
@@ -128,11 +131,13 @@ class Shadow:
         try:
             shutil.copyfile(self.commit.index, copy)
         except OSError as error:
-            raise UsageError(f"cannot read the index, {self.commit.index}: {error.strerror}") from error
+            raise UsageError(
+                msg("cannot read the index, {index}: {reason}", self.commit.index, reason_of(error))
+            ) from error
         ours = self._environment | {"GIT_INDEX_FILE": str(copy)}
         done = run_git(("--git-dir", str(self._git_dir), "write-tree"), ours, self.tree)
         if done.returncode:
-            raise UsageError(f"what is staged cannot be committed: {last_line(done.stderr)}")
+            raise UsageError(msg("what is staged cannot be committed: {last_line}", last_line(done.stderr)))
         self._read = done.stdout.decode().strip()
         self._run("read-tree", self._read)
 
@@ -147,8 +152,14 @@ class Shadow:
         total = sum(min(blob.size_bytes, MAX_FILE_BYTES) for blob in blobs)
         if len(blobs) > MAX_FILES or total > MAX_TREE_BYTES:
             raise UsageError(
-                f"the commit has {len(blobs)} files and {total} bytes beside weights; "
-                f"at most {MAX_FILES} files and {MAX_TREE_BYTES} bytes are checked out"
+                msg(
+                    "the commit has {blobs} files and {total} bytes beside weights; at most {max_files} files "
+                    "and {max_tree_bytes} bytes are checked out",
+                    len(blobs),
+                    total,
+                    MAX_FILES,
+                    MAX_TREE_BYTES,
+                )
             )
         return blobs
 
@@ -204,7 +215,9 @@ class Shadow:
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         done = run_git(("--git-dir", str(self._git_dir), *arguments), self._environment, self.tree, stdin)
         if done.returncode:
-            raise UsageError(f"git cannot read commit {self.commit.hash[:12]}: {last_line(done.stderr)}")
+            raise UsageError(
+                msg("git cannot read commit {hash}: {last_line}", self.commit.hash[:12], last_line(done.stderr))
+            )
         return done.stdout
 
 
@@ -250,7 +263,11 @@ def _blob(entry: bytes) -> Iterator[Blob]:
     if kind == "blob":
         if not size.isdecimal():
             raise UsageError(
-                f"the repository lacks a file of its commit, {os.fsdecode(path)} ({hash_[:12]}): clone it whole"
+                msg(
+                    "the repository lacks a file of its commit, {fsdecode} ({hash}): clone it whole",
+                    os.fsdecode(path),
+                    hash_[:12],
+                )
             )
         yield Blob(path=os.fsdecode(path), mode=mode, size_bytes=int(size))
 
@@ -267,9 +284,11 @@ def run_git(
             env=variables, cwd=folder, input=stdin, capture_output=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise UsageError(f"git {arguments[-1]} took longer than {TIMEOUT_S:.0f} s on this repository") from error
+        raise UsageError(
+            msg("git {arguments} took longer than {timeout_s:.0f} s on this repository", arguments[-1], TIMEOUT_S)
+        ) from error
     except OSError as error:
-        raise UsageError(f"cannot run git: {error.strerror}") from error
+        raise UsageError(msg("cannot run git: {reason}", reason_of(error))) from error
 
 
 def environment(home: Path) -> Environment:
@@ -292,4 +311,4 @@ def environment(home: Path) -> Environment:
 
 def last_line(stderr: bytes) -> str:
     lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else "no reason given"
+    return lines[-1] if lines else msg("no reason given")

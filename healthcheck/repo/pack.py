@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
 from healthcheck.repo import git
 
@@ -43,8 +44,13 @@ def pack(commit: git.Commit) -> Packed:
         size = sum(blob.size_bytes for blob in shadow.blobs())
         if size > MAX_PACK_BYTES:
             raise UsageError(
-                f"the files of commit {commit.hash[:12]} have {size} bytes; at most {MAX_PACK_BYTES} are sent: "
-                "weights do not belong in the repository"
+                msg(
+                    "the files of commit {hash} have {size} bytes; at most {max_pack_bytes} are sent: weights do "
+                    "not belong in the repository",
+                    commit.hash[:12],
+                    size,
+                    MAX_PACK_BYTES,
+                )
             )
         return Packed(name=commit.root.name or "root", hash=commit.hash, data=shadow.pack())
 
@@ -62,7 +68,9 @@ def unpack(packed: Packed, folder: Path) -> Path:
     def run(*arguments: str, stdin: bytes = b"") -> None:
         done = git.run_git(arguments, ours, root, stdin)
         if done.returncode:
-            raise UsageError(f"git cannot unpack commit {packed.hash[:12]}: {git.last_line(done.stderr)}")
+            raise UsageError(
+                msg("git cannot unpack commit {hash}: {last_line}", packed.hash[:12], git.last_line(done.stderr))
+            )
 
     _init(run, packed.hash)
     run("index-pack", "--stdin", stdin=packed.data)
@@ -104,7 +112,14 @@ def fetch(url: str, hash_: str, folder: Path) -> git.Commit:
             why = git.last_line(done.stderr)
             for secret in filter(None, (own, own.partition(":")[2] or own) if hidden else ()):
                 why = why.replace(secret, "removed")
-            raise UsageError(f"cannot fetch {hash_[:12]} from {without_secrets(clean)}: {without_secrets(why)}")
+            raise UsageError(
+                msg(
+                    "cannot fetch {hash} from {without_secrets}: {without_secrets2}",
+                    hash_[:12],
+                    without_secrets(clean),
+                    without_secrets(why),
+                )
+            )
 
     _init(run, hash_)
     run("fetch", "-q", "--depth=1", "--no-tags", "--no-write-fetch-head", "--", clean, hash_)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from packaging.utils import canonicalize_name
 
 from healthcheck import json_text
+from healthcheck.messages import msg
 from healthcheck.repo import pip_words, shell
 
 CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search", "op-gen", "op-test-frame",
@@ -19,14 +20,14 @@ CANN = {"te", "hccl", "hccl-parser", "opc-tool", "auto-tune", "schedule-search",
 """Python packages that the CANN toolkit installs."""
 PYTHON = {"python", "python3", "cpython"}
 IMAGE = {
-    "torch": "it decides which torch-npu fits, and another one breaks the torch-npu of the image",
-    "torchvision": "it is built for one torch, and replacing it can pull another torch in",
-    "torchaudio": "it is built for one torch, and replacing it can pull another torch in",
-    "torchair": "it comes with torch-npu",
-    "vllm": "the index's build is for CUDA, and it replaces the one that vllm-ascend was installed with",
-    "vllm-ascend": "it pins torch and torch-npu, and belongs with the image's CANN",
-    "triton": "it overwrites triton-ascend, which uses the same import name",
-    "triton-ascend": "the image has the one that fits its CANN",
+    "torch": msg("it decides which torch-npu fits, and another one breaks the torch-npu of the image"),
+    "torchvision": msg("it is built for one torch, and replacing it can pull another torch in"),
+    "torchaudio": msg("it is built for one torch, and replacing it can pull another torch in"),
+    "torchair": msg("it comes with torch-npu"),
+    "vllm": msg("the index's build is for CUDA, and it replaces the one that vllm-ascend was installed with"),
+    "vllm-ascend": msg("it pins torch and torch-npu, and belongs with the image's CANN"),
+    "triton": msg("it overwrites triton-ascend, which uses the same import name"),
+    "triton-ascend": msg("the image has the one that fits its CANN"),
 }
 
 

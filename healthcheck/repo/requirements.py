@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 
 MAX_LINE = 20_000
 MAX_ENTRIES = 5_000
@@ -89,7 +89,7 @@ class Entry:
     @property
     def quoted(self) -> str:
         """Its text as a message quotes it."""
-        return quote(self.text)
+        return self.text
 
     @property
     def installs(self) -> bool:
@@ -152,13 +152,22 @@ def includes(file: File) -> tuple[str, ...]:
 def _decode(data: bytes) -> tuple[str, str, str]:
     for mark, encoding in MARKS:
         if data.startswith(mark):
-            remark = "" if encoding == "utf-8" else f"the file is {encoding.upper()}"
+            remark = "" if encoding == "utf-8" else msg("the file is {upper}", encoding.upper())
             try:
                 return data[len(mark) if encoding == "utf-8" else 0 :].decode(encoding), "", remark
             except UnicodeDecodeError as error:
-                return "", f"it begins as {encoding.upper()} and is not: {error.reason} at byte {error.start}", ""
+                return (
+                    "",
+                    msg(
+                        "it begins as {upper} and is not: {reason} at byte {start}",
+                        encoding.upper(),
+                        error.reason,
+                        error.start,
+                    ),
+                    "",
+                )
     if b"\0" in data:
-        return "", "it has NUL bytes: it is binary, or UTF-16 without byte order mark", ""
+        return "", msg("it has NUL bytes: it is binary, or UTF-16 without byte order mark"), ""
     for line in data.split(b"\n", 2)[:2]:
         cookie = COOKIE.match(line)
         if cookie:
@@ -167,14 +176,22 @@ def _decode(data: bytes) -> tuple[str, str, str]:
         return data.decode("utf-8"), "", ""
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
-        return "", f"line {line_number} is not UTF-8 (byte 0x{data[error.start]:02x}), comments count too", ""
+        return (
+            "",
+            msg(
+                "line {line_number} is not UTF-8 (byte 0x{data:02x}), comments count too",
+                line_number,
+                data[error.start],
+            ),
+            "",
+        )
 
 
 def _as_declared(data: bytes, encoding: str) -> tuple[str, str, str]:
     try:
         return data.decode(encoding), "", ""
     except (LookupError, UnicodeError):
-        return "", f"it is not in the encoding {encoding!r} that it declares", ""
+        return "", msg("it is not in the encoding {encoding} that it declares", repr(encoding)), ""
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

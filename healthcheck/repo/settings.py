@@ -14,12 +14,13 @@ from pathlib import Path
 from healthcheck import toml_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 
 PLACES = {"pyproject.toml": ("tool", "npu-adapter"), "adapter.toml": ("npu-adapter",)}
 """The file, and the path of the table in it."""
 MAX_BYTES = 1024**2
-TEXTS = ("task", "stack", "npu")
+TEXTS = (msg("task"), "stack", "npu")
 KEYS = (*TEXTS, "npus", "skip")
 _CONFLICT = "<<<<<<<"
 _LINE = re.compile(r"(?:at|in) line (\d+)")
@@ -69,7 +70,7 @@ def read_settings(root: Path) -> Settings:
     """
     found = {name: table for name, path in PLACES.items() if (table := _table(root / name, path)) is not None}
     if len(found) > 1:
-        raise UsageError(f"{' and '.join(found)} both have settings of npu-adapter: keep one of them")
+        raise UsageError(msg("{found} both have settings of npu-adapter: keep one of them", " and ".join(found)))
     for name, table in found.items():
         return _settings(name, table)
     return Settings()
@@ -110,28 +111,38 @@ def _loaded(data: bytes, name: str) -> dict[str, object] | str:
         return toml_text.load(data, name)
     except toml_text.TomlError as error:
         if isinstance(error.__cause__, UnicodeDecodeError):
-            return f"it is not UTF-8 (at line {data[: error.__cause__.start].count(10) + 1})"
+            return msg("it is not UTF-8 (at line {count})", data[: error.__cause__.start].count(10) + 1)
         return str(error.__cause__ or error)
 
 
 def _settings(file: str, table: object) -> Settings:
     where = f"[{'.'.join(PLACES[file])}] of {file}"
     if not isinstance(table, dict):
-        raise UsageError(f"{where} is not a table")
+        raise UsageError(msg("{where} is not a table", where))
     for key in table:
         if key not in KEYS:
-            raise UsageError(f"{where}: {key} is not known; the keys are {', '.join(KEYS)}{hint(key, KEYS)}")
+            raise UsageError(
+                msg(
+                    "{where}: {key} is not known; the keys are {keys}{hint}",
+                    where,
+                    key,
+                    ", ".join(KEYS),
+                    hint(key, KEYS),
+                )
+            )
     texts = {key: table[key] for key in TEXTS if key in table}
     for key, value in texts.items():
         if not isinstance(value, str):
-            raise UsageError(f"{where}: {key} is {value!r}, not a text")
+            raise UsageError(msg("{where}: {key} is {value}, not a text", where, key, repr(value)))
     npus = table.get("npus", 0)
     if not isinstance(npus, int) or isinstance(npus, bool) or npus < 0:
-        raise UsageError(f"{where}: npus is {npus!r}, not a whole number")
+        raise UsageError(msg("{where}: npus is {npus}, not a whole number", where, repr(npus)))
     skip = table.get("skip", {})
     if not isinstance(skip, dict):
-        raise UsageError(f'{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"')
+        raise UsageError(
+            msg('{where}: skip is a table of checks with their reasons, such as "plan/host" = "…"', where)
+        )
     for check, reason in skip.items():
         if not isinstance(reason, str) or not reason.strip():
-            raise UsageError(f"{where}: {check} is left out without a reason")
+            raise UsageError(msg("{where}: {check} is left out without a reason", where, check))
     return Settings(file=file, **texts, npus=npus, skip=skip)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from healthcheck import files, programs
 from healthcheck.files import write_atomically
+from healthcheck.messages import msg
 
 TIMEOUT_S = 30.0
 MAX_SCRIPT_BYTES = 256 * 1024
@@ -61,7 +62,7 @@ def dash() -> str | None:
 def dash_has_pipefail() -> bool | None:
     """Whether this machine's dash knows `set -o pipefail`; None if there is no dash to ask."""
     path = dash()
-    return None if path is None else _run(path, ("-c", "set -o pipefail"), "/").returncode == 0
+    return None if path is None else _run(path, ("-c", msg("set -o pipefail")), "/").returncode == 0
 
 
 def _parse(name: str, path: str, script: bytes) -> Parse:
@@ -70,10 +71,10 @@ def _parse(name: str, path: str, script: bytes) -> Parse:
         try:
             done = _run(path, ("-n", "deploy.sh"), folder)
         except subprocess.TimeoutExpired:
-            return Parse(shell=name, accepted=None, message=f"took longer than {TIMEOUT_S:.0f} s")
+            return Parse(shell=name, accepted=None, message=msg("took longer than {timeout_s:.0f} s", TIMEOUT_S))
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode < 0:
-        return Parse(shell=name, accepted=None, message=f"was killed by signal {-done.returncode}")
+        return Parse(shell=name, accepted=None, message=msg("was killed by signal {value}", -done.returncode))
     first = LINE.search(said)
     message = first.group(2) if first else said.splitlines()[0] if said else ""
     return Parse(

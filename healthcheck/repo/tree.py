@@ -8,7 +8,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.messages import msg
 from healthcheck.repo import git
 
 MAX_DEPTH = 200
@@ -55,7 +56,11 @@ def copy(root: Path, target: Path) -> None:
             total += facts.st_size
             if total > git.MAX_TREE_BYTES:
                 raise UsageError(
-                    f"{root} has more than {git.MAX_TREE_BYTES} bytes beside weights: is it a repository?"
+                    msg(
+                        "{root} has more than {max_tree_bytes} bytes beside weights: is it a repository?",
+                        root,
+                        git.MAX_TREE_BYTES,
+                    )
                 )
             _copy_file(source, place, facts.st_mode)
 
@@ -64,7 +69,7 @@ def _copy_file(source: Path, place: Path, mode: int) -> None:
     try:
         shutil.copyfile(source, place, follow_symlinks=False)
     except OSError as error:
-        raise UsageError(f"cannot copy {source}: {error.strerror}") from error
+        raise UsageError(msg("cannot copy {source}: {reason}", source, reason_of(error))) from error
     place.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
 
 
@@ -72,7 +77,9 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     count = 0
     for place, folders, files in os.walk(root):
         if os.path.relpath(place, root).count(os.sep) > MAX_DEPTH:
-            raise UsageError(f"{root} has folders more than {MAX_DEPTH} deep: is it a repository?")
+            raise UsageError(
+                msg("{root} has folders more than {max_depth} deep: is it a repository?", root, MAX_DEPTH)
+            )
         links = [name for name in folders if os.path.islink(os.path.join(place, name))]
         folders[:] = sorted(name for name in folders if name not in links and _belongs(os.path.join(place, name)))
         for name in sorted([*files, *links]):
@@ -82,7 +89,9 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 continue
             count += 1
             if count > git.MAX_FILES:
-                raise UsageError(f"{root} has more than {git.MAX_FILES} files: is it a repository?")
+                raise UsageError(
+                    msg("{root} has more than {max_files} files: is it a repository?", root, git.MAX_FILES)
+                )
             yield os.path.relpath(full, root), facts
 
 

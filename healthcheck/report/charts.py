@@ -1,5 +1,5 @@
-"""Charts as inline SVG: each takes numbers and gives markup. Colours are classes of page.css, so that they follow
-the reader's light or dark scheme; there is no style attribute, which the page's security policy would refuse.
+"""Charts as inline SVG: each takes numbers and gives a drawing. Colours are classes of page.css, so that they
+follow the reader's light or dark scheme; there is no style attribute, which the page's policy would refuse.
 
 Widths are those of a phone: a chart is laid beside others on a wide screen, never shrunk on a narrow one.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from healthcheck.messages import msg
 from healthcheck.report.words import duration
 
 T = TypeVar("T")
@@ -30,6 +31,41 @@ CHARACTER = 6.6
 """The width of one in a label, about."""
 LABEL_CHARACTERS = 9
 PHASE_CHARACTERS = 34
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Markup with a place for a text, which is said in the reader's language and escaped."""
+
+    frame: Markup
+    text: str
+
+
+Part = Markup | Written
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture whose texts are messages until it stands on a page."""
+
+    height: int
+    title: str
+    parts: tuple[Part, ...]
+
+    def said(self, say: Callable[[str], str]) -> Markup:
+        """Its markup in the language of a reader."""
+        head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">')
+        inner = (part.frame.format(say(part.text)) if isinstance(part, Written) else part for part in self.parts)
+        return head.format(WIDTH, self.height, say(self.title)) + Markup("").join(inner) + Markup("</svg>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart, its subject, and how to read it."""
+
+    title: str
+    drawing: Drawing
+    caption: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +108,13 @@ class Span:
     end_s: float
 
 
-def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None = None) -> Markup:
+def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None = None) -> Drawing:
     """Fractions on a common scale from 0 to 100 %, each a dot with a thick and a thin interval."""
     height = TOP + ROW * len(rows) + 24
     across = _Scale(low=0, high=1, begin=LEFT, end=WIDTH - RIGHT - 46)
-    parts = [_tick(across.at(share), TOP, height - 24, f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)]
+    parts: list[Part] = [
+        _tick(across.at(share), TOP, height - 24, f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)
+    ]
     if threshold is not None:
         parts.append(_line(across.at(threshold), TOP, across.at(threshold), height - 24, "threshold"))
     for place, row in enumerate(rows):
@@ -93,7 +131,7 @@ def intervals(rows: Sequence[Interval], title: str, *, threshold: float | None =
     return _svg(height, title, parts)
 
 
-def by_k(points: Sequence[ByK], title: str) -> Markup:
+def by_k(points: Sequence[ByK], title: str) -> Drawing:
     """pass@k over k with its interval as a band, and the bound of independent samples, dashed."""
     height = 210
     across = _Scale(
@@ -101,7 +139,7 @@ def by_k(points: Sequence[ByK], title: str) -> Markup:
     )
     floor = math.floor(10 * min(min(p.low, p.bound) for p in points)) / 10
     up = _Scale(low=min(floor, 0.9), high=1, begin=height - 26, end=TOP + 4)
-    parts = [_level(up.at(y), f"{100 * y:.0f} %", LEFT - 14) for y in _fractions(up.low)]
+    parts: list[Part] = [_level(up.at(y), f"{100 * y:.0f} %", LEFT - 14) for y in _fractions(up.low)]
     parts += [_text(across.at(p.k), height - 8, str(p.k), "tick", anchor="middle") for p in _spread(points, 12)]
     band = [(p.k, p.high) for p in points] + [(p.k, p.low) for p in reversed(points)]
     parts += [
@@ -117,13 +155,13 @@ def by_k(points: Sequence[ByK], title: str) -> Markup:
     return _svg(height, title, parts)
 
 
-def by_samples(points: Sequence[BySamples], title: str) -> Markup:
+def by_samples(points: Sequence[BySamples], title: str) -> Drawing:
     """Standard errors, in points, over the number of samples: for other problems, and dashed for the same ones."""
     height = 190
     most = _nice(max(100 * (p.like_these or 0) for p in points) or 1)
     across = _Scale(low=points[0].samples, high=points[-1].samples, begin=LEFT - 14, end=WIDTH - RIGHT - 8)
     up = _Scale(low=0, high=most, begin=height - 26, end=TOP + 4)
-    parts = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
+    parts: list[Part] = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
     parts += [
         _text(across.at(at), height - 8, str(at), "tick", anchor="middle")
         for at in dict.fromkeys((points[0].samples, points[len(points) // 2].samples, points[-1].samples))
@@ -133,17 +171,17 @@ def by_samples(points: Sequence[BySamples], title: str) -> Markup:
         ("curve", [(p.samples, 100 * p.like_these) for p in points if p.like_these is not None]),
     ):
         parts.append(Markup('<polyline class="{}" points="{}"/>').format(name, _points(values, across, up)))
-    return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, "points", "tick", anchor="start")])
+    return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, msg("points"), "tick", anchor="start")])
 
 
-def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Markup:
+def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Drawing:
     """One dot a sample in dispatch order, and the running median over a tenth of the run."""
     height = 190
     most = _nice(_upper(tuple(value for _, value in values)))
     last = max(values[-1][0], 1)
     across = _Scale(low=0, high=last, begin=LEFT - 14, end=WIDTH - RIGHT)
     up = _Scale(low=0, high=most, begin=height - 26, end=TOP + 4)
-    parts = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
+    parts: list[Part] = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
     parts += [
         _text(across.at(at), height - 8, str(round(at)), "tick", anchor="middle") for at in (0, last / 2, last)
     ]
@@ -158,7 +196,7 @@ def over_run(values: Sequence[tuple[int, float]], title: str, unit: str) -> Mark
     return _svg(height, title, parts)
 
 
-def histogram(values: Sequence[float], title: str, unit: str) -> Markup:
+def histogram(values: Sequence[float], title: str, unit: str) -> Drawing:
     """How many values lie in each of BARS equal steps from 0 on; what exceeds the scale is in the last one."""
     height = 170
     most = _nice(_upper(tuple(values)))
@@ -167,7 +205,7 @@ def histogram(values: Sequence[float], title: str, unit: str) -> Markup:
         counts[min(int(BARS * value / most), BARS - 1)] += 1
     across = _Scale(low=0, high=BARS, begin=LEFT - 14, end=WIDTH - RIGHT)
     up = _Scale(low=0, high=max(counts), begin=height - 26, end=TOP + 8)
-    parts = [_level(up.at(number), str(number), LEFT - 14) for number in (0, max(counts))]
+    parts: list[Part] = [_level(up.at(number), str(number), LEFT - 14) for number in (0, max(counts))]
     for place, count in enumerate(counts):
         begin, end, top = across.at(place) + 0.5, across.at(place + 1) - 0.5, up.at(count)
         parts.append(
@@ -176,22 +214,28 @@ def histogram(values: Sequence[float], title: str, unit: str) -> Markup:
             )
         )
     parts += [
-        _text(across.at(BARS * share), height - 8, f"{_number(most * share)} {unit}", "tick", anchor=anchor)
+        _text(
+            across.at(BARS * share),
+            height - 8,
+            msg("{number} {unit}", _number(most * share), unit),
+            "tick",
+            anchor=anchor,
+        )
         for share, anchor in ((0, "start"), (0.5, "middle"), (1, "end"))
     ]
     return _svg(height, title, parts)
 
 
-def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str, unit: str) -> Markup:
+def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str, unit: str) -> Drawing:
     """One line for each series over the time, given in seconds; the one with this name stands out."""
     height = 190
     last_s = max(at_s for points in series.values() for at_s, _ in points)
     across = _Scale(low=0, high=max(last_s, 1), begin=LEFT - 14, end=WIDTH - RIGHT)
     most = _nice(max(value for points in series.values() for _, value in points))
     up = _Scale(low=0, high=most, begin=height - 26, end=TOP + 4)
-    parts = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
+    parts: list[Part] = [_level(up.at(most * share), _number(most * share), LEFT - 14) for share in (0, 0.5, 1)]
     parts += [
-        _text(across.at(at_s), height - 8, f"{at_s / 60:.3g} min", "tick", anchor=anchor)
+        _text(across.at(at_s), height - 8, msg("{at_s:.3g} min", at_s / 60), "tick", anchor=anchor)
         for at_s, anchor in ((0, "start"), (last_s / 2, "middle"), (last_s, "end"))
     ]
     for name, points in sorted(series.items(), key=lambda item: item[0] == named):
@@ -206,13 +250,13 @@ def courses(series: Mapping[str, Sequence[tuple[float, float]]], named: str, tit
     return _svg(height, title, [*parts, _text(LEFT - 10, TOP + 2, unit, "tick", anchor="start")])
 
 
-def by_position(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str) -> Markup:
+def by_position(series: Mapping[str, Sequence[tuple[float, float]]], named: str, title: str) -> Drawing:
     """One line for each series over the tokens of a completion, by powers of ten; the named one stands out."""
     height = 210
     last = max(at for points in series.values() for at, _ in points)
     across = _Scale(low=1, high=max(last, 2), begin=LEFT - 14, end=WIDTH - RIGHT)
     up = _Scale(low=LEAST_POWER, high=MOST_POWER, begin=height - 26, end=TOP + 4)
-    parts = [
+    parts: list[Part] = [
         _level(up.at(power), f"{10.0**power:g}" if power > LEAST_POWER else "0", LEFT - 14)
         for power in range(LEAST_POWER, MOST_POWER + 1, 2)
     ]
@@ -230,12 +274,12 @@ def by_position(series: Mapping[str, Sequence[tuple[float, float]]], named: str,
     return _svg(height, title, parts)
 
 
-def waterfall(spans: Sequence[Span], title: str) -> Markup:
+def waterfall(spans: Sequence[Span], title: str) -> Drawing:
     """Phases as bars over time, one below the other; a phase without length is a moment."""
     row = 30
     height = 6 + row * len(spans)
     across = _Scale(low=0, high=max(spans[-1].end_s, 1e-9), begin=2, end=WIDTH - 2)
-    parts = []
+    parts: list[Part] = []
     for place, span in enumerate(spans):
         y = 6 + row * place
         begin, end = across.at(span.begin_s), across.at(span.end_s)
@@ -244,8 +288,12 @@ def waterfall(spans: Sequence[Span], title: str) -> Markup:
                 f"{begin:.1f}", y + 15, f"{max(end - begin, 2):.1f}"
             )
         )
-        lasted = duration(span.end_s - span.begin_s) if span.end_s > span.begin_s else f"at {duration(span.end_s)}"
-        text = f"{_cut(span.label, PHASE_CHARACTERS)} · {lasted}"
+        lasted = (
+            duration(span.end_s - span.begin_s)
+            if span.end_s > span.begin_s
+            else msg("at {duration}", duration(span.end_s))
+        )
+        text = msg("{cut} · {lasted}", _cut(span.label, PHASE_CHARACTERS), lasted)
         late = begin > WIDTH / 2
         x = max(end, CHARACTER * len(text)) if late else begin
         parts.append(_text(x, y + 10, text, "label", anchor="end" if late else "start"))
@@ -265,15 +313,18 @@ class _Scale:
         return self.begin + (self.end - self.begin) * (value - self.low) / (self.high - self.low)
 
 
-def _svg(height: float, title: str, parts: Sequence[Markup]) -> Markup:
-    head = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">').format(WIDTH, round(height), title)
-    return head + Markup("").join(parts) + Markup("</svg>")
+def _svg(height: float, title: str, parts: Sequence[Part]) -> Drawing:
+    return Drawing(round(height), title, tuple(parts))
 
 
-def _text(x: float, y: float, text: str, name: str, *, anchor: str) -> Markup:
-    return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        name, f"{x:.1f}", f"{y:.1f}", anchor, escape(text)
-    )
+def _text(x: float, y: float, text: str, name: str, *, anchor: str) -> Written:
+    begin = Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">').format(name, f"{x:.1f}", f"{y:.1f}", anchor)
+    return Written(begin + Markup("{}</text>"), text)
+
+
+def _beside(ground: Markup, written: Written) -> Written:
+    """A text behind other markup, which has no braces."""
+    return Written(ground + written.frame, written.text)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> Markup:
@@ -285,12 +336,12 @@ def _circle(x: float, y: float, radius: float, name: str) -> Markup:
     return Markup('<circle class="{}" cx="{}" cy="{}" r="{}"/>').format(name, f"{x:.1f}", f"{y:.1f}", radius)
 
 
-def _tick(x: float, top: float, bottom: float, text: str) -> Markup:
-    return _line(x, top, x, bottom, "rule") + _text(x, bottom + 16, text, "tick", anchor="middle")
+def _tick(x: float, top: float, bottom: float, text: str) -> Written:
+    return _beside(_line(x, top, x, bottom, "rule"), _text(x, bottom + 16, text, "tick", anchor="middle"))
 
 
-def _level(y: float, text: str, left: float) -> Markup:
-    return _line(left, y, WIDTH - RIGHT, y, "rule") + _text(left - 6, y + 4, text, "tick", anchor="end")
+def _level(y: float, text: str, left: float) -> Written:
+    return _beside(_line(left, y, WIDTH - RIGHT, y, "rule"), _text(left - 6, y + 4, text, "tick", anchor="end"))
 
 
 def _points(values: Sequence[tuple[float, float]], across: _Scale, up: _Scale) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
-from healthcheck.report.measured import Chart
+from healthcheck.report.charts import Chart
 
 LEVELS = ((1.0, "h3"), (0.25, "h2"), (0.05, "h1"), (0.0, "h0"))
 """From how many nats on a square has which class: a fault's, drift, rounding, next to nothing."""
@@ -51,8 +52,12 @@ def compared(metrics: Mapping[str, JsonValue]) -> Compared | None:
     columns = [longest for longest in LENGTHS if any(longest in of for of in shifts.values())]
     worst = max(shift for of in shifts.values() for shift in of.values())
     return Compared(
-        said=f"The same prompts were asked in {len(shifts)} situations; log-probabilities moved by at most "
-        f"{worst:.2f} nats.",
+        said=msg(
+            "The same prompts were asked in {shifts} situations; log-probabilities moved by at most "
+            "{worst:.2f} nats.",
+            len(shifts),
+            worst,
+        ),
         lengths=tuple(_length(longest) for longest in columns),
         rows=tuple((name, tuple(_square(of.get(longest)) for longest in columns)) for name, of in shifts.items()),
         chart=_chart(metrics.get("numerics_by_position")),
@@ -72,7 +77,7 @@ def _shifts(value: JsonValue) -> list[tuple[str, int, float]]:
 
 def _length(longest: int) -> str:
     if longest == LENGTHS[-1]:
-        return "more"
+        return msg("more")
     return f"{longest // 1024}k" if longest >= 1024 else str(longest)
 
 
@@ -91,10 +96,16 @@ def _chart(value: JsonValue) -> Chart | None:
         return None
     most = max(series, key=lambda name: max(kl for _, kl in series[name]))
     return Chart(
-        title="Divergence along the completion",
-        drawing=charts.by_position(series, most, "Kullback-Leibler divergence in nats by token of the completion"),
-        caption=f"Mean Kullback-Leibler divergence from the prompt alone, in nats, by token; one line a situation. "
-        f"“{most}” is furthest and stands out: up to {max(kl for _, kl in series[most]):.2g}.",
+        title=msg("Divergence along the completion"),
+        drawing=charts.by_position(
+            series, most, msg("Kullback-Leibler divergence in nats by token of the completion")
+        ),
+        caption=msg(
+            "Mean Kullback-Leibler divergence from the prompt alone, in nats, by token; one line a "
+            "situation. “{most}” is furthest and stands out: up to {kl:.2g}.",
+            most,
+            max((kl for _, kl in series[most])),
+        ),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from healthcheck.errors import KitFailure
+from healthcheck.errors import KitFailure, reason_of
 from healthcheck.files import write_atomically
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import msg
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import Report
 from healthcheck.report import machine, page, summary
@@ -14,15 +15,15 @@ from healthcheck.report import machine, page, summary
 JSON, PAGE, SUMMARY = "report.json", "report.html", "summary.md"
 
 
-def write(folder: Path, report: Report, run: ProbeRun | None = None, phrases: Phrases = ENGLISH) -> None:
+def write(folder: Path, report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> None:
     """Write report.json, report.html and summary.md; `run` is the measurement that belongs to the report.
 
     Raises:
         KitFailure: the folder cannot be written to.
     """
     save(folder / JSON, machine.render(report))
-    save(folder / SUMMARY, summary.render(report, phrases).encode())
-    save(folder / PAGE, page.render(report, run, phrases))
+    save(folder / SUMMARY, summary.render(report, translation).encode())
+    save(folder / PAGE, page.render(report, run, translation))
 
 
 def save(path: Path, data: bytes) -> None:
@@ -34,4 +35,4 @@ def save(path: Path, data: bytes) -> None:
     try:
         write_atomically(path, data)
     except OSError as error:
-        raise KitFailure(f"cannot write {path}: {error.strerror}") from error
+        raise KitFailure(msg("cannot write {path}: {reason}", path, reason_of(error))) from error

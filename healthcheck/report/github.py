@@ -12,60 +12,62 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from healthcheck.errors import KitFailure
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.errors import KitFailure, reason_of
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import msg
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
 
-COMMANDS = {Level.FAIL: "error", Level.UNSETTLED: "error", Level.WARN: "warning"}
+COMMANDS = {Level.FAIL: msg("error"), Level.UNSETTLED: msg("error"), Level.WARN: msg("warning")}
 MOST_CHARACTERS = 2000
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
 
 
-def publish(report: Report, phrases: Phrases = ENGLISH) -> None:
+def publish(report: Report, translation: Translation = ENGLISH) -> None:
     """Print the annotations, and add the summary to the file that GITHUB_STEP_SUMMARY names.
 
     Raises:
         KitFailure: that file cannot be written.
     """
     write = getattr(sys.stderr, "write_command", lambda line: print(line, file=sys.stderr))
-    for line in commands(report, phrases):
+    for line in commands(report, translation):
         write(line)
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
             with Path(path).open("a", encoding="utf-8") as file:
-                file.write(summary.render(report, phrases))
+                file.write(summary.render(report, translation))
         except OSError as error:
-            raise KitFailure(f"cannot write GITHUB_STEP_SUMMARY, {path}: {error.strerror}") from error
+            raise KitFailure(
+                msg("cannot write GITHUB_STEP_SUMMARY, {path}: {reason}", path, reason_of(error))
+            ) from error
 
 
-def commands(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
+def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     """One workflow command a finding, failures first: GitHub shows ten errors and ten warnings of a step."""
-    yield from _annotations(report, Level.FAIL, phrases)
+    yield from _annotations(report, Level.FAIL, translation)
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
-            said = phrases.beside(result.quotes).say(f"{words.said(result)}: {result.because}")
-            yield _command("error", {"title": result.id}, said)
-    yield from _annotations(report, Level.UNSETTLED, phrases)
-    yield from _annotations(report, Level.WARN, phrases)
+            said = translation.say(msg("{said}: {because}", words.said(result), result.because))
+            yield _command(msg("error"), {"title": result.id}, said)
+    yield from _annotations(report, Level.UNSETTLED, translation)
+    yield from _annotations(report, Level.WARN, translation)
 
 
-def _annotations(report: Report, level: Level, phrases: Phrases) -> Iterator[str]:
+def _annotations(report: Report, level: Level, translation: Translation) -> Iterator[str]:
     for result in report.results:
         for finding in words.findings(result):
             if finding.level is level:
-                yield _annotation(COMMANDS[level], result, finding, phrases)
+                yield _annotation(COMMANDS[level], result, finding, translation)
 
 
-def _annotation(command: str, result: CheckResult, finding: Finding, phrases: Phrases) -> str:
-    phrases = phrases.beside(finding.quotes)
+def _annotation(command: str, result: CheckResult, finding: Finding, translation: Translation) -> str:
     place = _PLACE.match(finding.where)
     where = {"file": place["file"], "line": place["line"]} if place else {}
-    text = phrases.say(words.observation(finding)) + words.place(finding)
+    text = translation.say(words.observation(finding)) + words.place(finding)
     if finding.fix:
-        text += "\n" + phrases.labelled("fix", phrases.say(finding.fix))
-    return _command(command, {**where, "title": f"{result.id}: {phrases.say(result.title)}"}, text)
+        text += "\n" + translation.labelled(msg("fix"), translation.say(finding.fix))
+    return _command(command, {**where, "title": f"{result.id}: {translation.say(result.title)}"}, text)
 
 
 def _command(command: str, properties: dict[str, str], text: str) -> str:

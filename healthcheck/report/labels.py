@@ -3,100 +3,107 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from healthcheck.messages import Message, joined, msg
 from healthcheck.records import JsonValue
 
 LABELS: Mapping[str, str] = {
-    "adaptive_k": "adaptive number of samples",
-    "api_key_env": "variable of the API key",
-    "arguments": "command line of the server",
-    "asked by": "questions asked by",
-    "at": "begun at",
-    "cache salt": "cache salts accepted",
+    "adaptive_k": msg("adaptive number of samples"),
+    "api_key_env": msg("variable of the API key"),
+    "arguments": msg("command line of the server"),
+    "asked by": msg("questions asked by"),
+    "at": msg("begun at"),
+    "cache salt": msg("cache salts accepted"),
     "cann": "CANN",
-    "columns": "columns of the data set",
-    "command": "command line",
-    "compared as text, because": "compared as text, because",
-    "concurrency": "requests at once",
-    "cores": "processor cores",
-    "dataset": "data set",
-    "datasets": "data sets",
-    "device memory in MB": "device memory in MB",
-    "devices": "NPU devices",
-    "drawn_from": "problems that were there to draw from",
-    "driver": "NPU driver",
-    "engine": "recognised engine",
-    "engine_config": "vLLM's own check of its arguments",
-    "environment": "environment variables",
-    "examples": "few-shot examples",
-    "family": "kind of problems",
-    "few_shot": "few-shot examples",
-    "few_shot_file": "file of few-shot examples",
-    "governors": "CPU governors",
-    "headers": "HTTP headers",
-    "headers_env": "HTTP headers from variables",
-    "host memory in bytes": "host memory in bytes",
+    "columns": msg("columns of the data set"),
+    "command": msg("command line"),
+    "compared as text, because": msg("compared as text, because"),
+    "concurrency": msg("requests at once"),
+    "cores": msg("processor cores"),
+    "dataset": msg("data set"),
+    "datasets": msg("data sets"),
+    "device memory in MB": msg("device memory in MB"),
+    "devices": msg("NPU devices"),
+    "drawn_from": msg("problems that were there to draw from"),
+    "driver": msg("NPU driver"),
+    "engine": msg("recognised engine"),
+    "engine_config": msg("vLLM's own check of its arguments"),
+    "environment": msg("environment variables"),
+    "examples": msg("few-shot examples"),
+    "family": msg("kind of problems"),
+    "few_shot": msg("few-shot examples"),
+    "few_shot_file": msg("file of few-shot examples"),
+    "governors": msg("CPU governors"),
+    "headers": msg("HTTP headers"),
+    "headers_env": msg("HTTP headers from variables"),
+    "host memory in bytes": msg("host memory in bytes"),
     "kit": "npu-adapter-kit",
-    "launch": "launch of deploy.sh",
-    "log": "log file",
-    "log-probabilities a token": "log-probabilities a token",
-    "logprobs": "log-probabilities asked for",
-    "lost": "servers that were lost",
-    "machine": "this machine",
-    "memory limit in bytes": "memory limit in bytes",
-    "model": "model name",
-    "models": "models listed",
-    "outcome": "how it ended",
-    "probe": "accuracy probe",
-    "probe.server": "server as it answered",
-    "problems": "number of problems",
-    "problems_sha256": "SHA-256 of the problems",
-    "processors": "usable processors",
-    "prompt": "prompt template",
+    "launch": msg("launch of deploy.sh"),
+    "log": msg("log file"),
+    "log-probabilities a token": msg("log-probabilities a token"),
+    "logprobs": msg("log-probabilities asked for"),
+    "lost": msg("servers that were lost"),
+    "machine": msg("this machine"),
+    "memory limit in bytes": msg("memory limit in bytes"),
+    "model": msg("model name"),
+    "models": msg("models listed"),
+    "outcome": msg("how it ended"),
+    "probe": msg("accuracy probe"),
+    "probe.server": msg("server as it answered"),
+    "problems": msg("number of problems"),
+    "problems_sha256": msg("SHA-256 of the problems"),
+    "processors": msg("usable processors"),
+    "prompt": msg("prompt template"),
     "python": "Python",
-    "ready_s": "seconds until it was ready",
-    "recorded_machine": "recorded machine",
-    "reference": "compared with",
-    "replicas": "servers of the same model",
-    "repository": "adapter repository",
-    "request": "in each request",
-    "request_seed": "seed of the requests",
-    "requests": "number of requests",
-    "samples": "samples of each problem",
-    "sandbox": "mode of the dry run",
-    "seconds": "time in seconds",
-    "seed": "random seed",
-    "server": "HTTP header Server",
-    "server.header": "HTTP header Server",
-    "server_command": "command of the server",
-    "settings": "settings read from",
-    "shared memory in bytes": "shared memory in bytes",
-    "started_by": "line that started it",
-    "stopped": "why it stopped early",
-    "system": "operating system",
-    "request.system": "system message",
-    "task": "task type",
+    "ready_s": msg("seconds until it was ready"),
+    "recorded_machine": msg("recorded machine"),
+    "reference": msg("compared with"),
+    "replicas": msg("servers of the same model"),
+    "repository": msg("adapter repository"),
+    "request": msg("in each request"),
+    "request_seed": msg("seed of the requests"),
+    "requests": msg("number of requests"),
+    "samples": msg("samples of each problem"),
+    "sandbox": msg("mode of the dry run"),
+    "seconds": msg("time in seconds"),
+    "seed": msg("random seed"),
+    "server": msg("HTTP header Server"),
+    "server.header": msg("HTTP header Server"),
+    "server_command": msg("command of the server"),
+    "settings": msg("settings read from"),
+    "shared memory in bytes": msg("shared memory in bytes"),
+    "started_by": msg("line that started it"),
+    "stopped": msg("why it stopped early"),
+    "system": msg("operating system"),
+    "request.system": msg("system message"),
+    "task": msg("task type"),
     "torch_npu": "torch-npu",
     "url": "URL",
-    "version": "version of the engine",
-    "versions": "installed versions",
+    "version": msg("version of the engine"),
+    "versions": msg("installed versions"),
     "vllm": "vLLM",
     "vllm_ascend": "vllm-ascend",
-    "weights": "weights read from",
-    "weights_fingerprint": "fingerprint of the weights",
+    "weights": msg("weights read from"),
+    "weights_fingerprint": msg("fingerprint of the weights"),
 }
 """By key, or by the last two keys of its path where one key has two meanings.
 
 A key that is words already is here for its translation.
 """
 
-NUMBERED = ("firmware of NPU {}", "link of device {}")
-"""Keys with a number in them, for their translation."""
+NUMBERED: Mapping[str, Callable[[str], Message]] = {
+    "firmware of NPU": lambda number: msg("firmware of NPU {number}", number),
+    "link of device": lambda number: msg("link of device {number}", number),
+}
+"""Keys that end with a number, by their words."""
 
 
 def label(path: Sequence[str]) -> str:
     """What the key at the end of a path is called."""
+    words, _, number = path[-1].rpartition(" ")
+    if words in NUMBERED:
+        return NUMBERED[words](number)
     return LABELS.get(".".join(path[-2:])) or LABELS.get(path[-1], path[-1])
 
 
@@ -106,7 +113,7 @@ def labelled(fields: Mapping[str, JsonValue], *, below: tuple[str, ...] = ()) ->
     Empty values are left out. `below`: the keys of the record itself, which no label repeats.
     """
     for path, value in _values(fields, below):
-        yield " · ".join(label(path[: end + 1]) for end in range(len(below), len(path))), value
+        yield joined(" · ", (label(path[: end + 1]) for end in range(len(below), len(path)))), value
 
 
 def _values(fields: Mapping[str, JsonValue], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:

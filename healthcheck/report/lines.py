@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import msg
 from healthcheck.progress import Silent
 from healthcheck.records import CheckResult, Level, Outcome, Report, Stage
 from healthcheck.redact import without_secrets
@@ -16,16 +17,16 @@ from healthcheck.report import words
 class LineProgress:
     """Every step and every result as a line of its own on standard error."""
 
-    def __init__(self, phrases: Phrases = ENGLISH) -> None:
-        self._phrases = phrases
+    def __init__(self, translation: Translation = ENGLISH) -> None:
+        self._phrases = translation
         self._began = time.monotonic()
         self._last = ""
 
     def stage(self, stage: Stage, title: str) -> None:
-        self._say(f"{stage.value}: {title}")
+        self._say(msg("{value}: {title}", stage.value, title))
 
     def update(self, text: str, *, done: int = 0, total: int = 0) -> None:
-        self._say(text + (f" ({done} of {total})" if total else ""))
+        self._say(text + (msg(" ({done} of {total})", done, total) if total else ""))
 
     def note(self, text: str) -> None:
         self._say(text)
@@ -51,24 +52,23 @@ class NoProgress(Silent):
         pass
 
 
-def brief(report: Report, phrases: Phrases = ENGLISH) -> Iterator[str]:
+def brief(report: Report, translation: Translation = ENGLISH) -> Iterator[str]:
     """What did not pass, a line each with its repair, warnings first, and the verdict."""
     by_line: dict[str, list[str]] = {}
     for result in sorted(filter(words.is_wrong, report.results), key=words.gravity):
-        by_line.setdefault(_first_line(result, phrases), []).append(result.id)
+        by_line.setdefault(_first_line(result, translation), []).append(result.id)
     for line, (first, *others) in by_line.items():
-        more = " " + phrases.say(f"and {len(others)} more") if others else ""
+        more = " " + translation.say(msg("and {others} more", len(others))) if others else ""
         yield f"{first}{more}: {line}"
-    verdict = phrases.say(words.headline(report)) + phrases.say(words.named_warnings(report))
-    yield phrases.labelled("Verdict", verdict)
+    verdict = translation.say(words.headline(report)) + translation.say(words.named_warnings(report))
+    yield translation.labelled(msg("Verdict"), verdict)
 
 
-def _first_line(result: CheckResult, phrases: Phrases) -> str:
+def _first_line(result: CheckResult, translation: Translation) -> str:
     grave = [found for found in words.findings(result) if found.level is not Level.NOTE]
     if not grave:
-        return words.plain(phrases.beside(result.quotes).say(result.because)).replace("\n", " ")
-    phrases = phrases.beside(grave[0].quotes)
-    said = phrases.say(words.observation(grave[0])) + words.place(grave[0])
-    said = phrases.labelled("warning", said) if result.outcome is Outcome.WARN else said
-    fix = ". " + phrases.labelled("Fix", phrases.say(grave[0].fix)) if grave[0].fix else ""
+        return words.plain(translation.say(result.because)).replace("\n", " ")
+    said = translation.say(words.observation(grave[0])) + words.place(grave[0])
+    said = translation.labelled(msg("warning"), said) if result.outcome is Outcome.WARN else said
+    fix = ". " + translation.labelled(msg("Fix"), translation.say(grave[0].fix)) if grave[0].fix else ""
     return words.plain(said + fix).replace("\n", " ")

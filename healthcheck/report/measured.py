@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
+from healthcheck.messages import joined, mapped, msg
 from healthcheck.probe import figures
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_column, client_figures, client_reading
@@ -22,6 +21,7 @@ from healthcheck.probe.statistics.records import THIS_BANK, Summary
 from healthcheck.records import JsonValue
 from healthcheck.redact import without_secrets
 from healthcheck.report import charts, words
+from healthcheck.report.charts import Chart
 from healthcheck.report.excerpts import Excerpt, excerpts
 
 TEXT_BUDGET_BYTES = 1_700_000
@@ -51,15 +51,6 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """A chart, its subject, and how to read it."""
-
-    title: str
-    drawing: Markup
-    caption: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """A measurement in words, drawings and data.
 
@@ -77,11 +68,11 @@ class Measured:
 
 
 OUTCOMES = {
-    "right": "right",
-    "loose": "right, but not marked as the prompt asks",
-    "wrong": "wrong",
-    "cut": "wrong, cut at max_tokens",
-    "failed": "the request failed",
+    "right": msg("right"),
+    "loose": msg("right, but not marked as the prompt asks"),
+    "wrong": msg("wrong"),
+    "cut": msg("wrong, cut at max_tokens"),
+    "failed": msg("the request failed"),
 }
 """The result of a sample; the names are classes of page.css."""
 
@@ -111,19 +102,28 @@ def outcome(sample: Sample, grade: Grade) -> str:
 
 def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
-    asked = f"{many(len(run.problems), 'problem')}, {len(run.samples)} of {many(run.planned, 'sample')}"
-    said = [f"{asked} in {run.seconds:.1f} s."]
+    asked = msg(
+        "{many}, {samples} of {many2}",
+        many(len(run.problems), msg("problem")),
+        len(run.samples),
+        many(run.planned, msg("sample")),
+    )
+    said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
     if run.stopped:
-        said.append(f"The run ended early: {words.plain(without_secrets(run.stopped))}.")
+        said.append(msg("The run ended early: {without_secrets}.", words.plain(without_secrets(run.stopped))))
     saved = saving(run)
     if saved:
         said.append(saved.told)
     elif len(chosen.flat) < len(run.samples):
-        said.append(f"Figures rest on the {len(chosen.flat)} samples of complete rounds.")
+        said.append(msg("Figures rest on the {flat} samples of complete rounds.", len(chosen.flat)))
     judges = sorted({grade.by for grade in run.grades if grade.by})
-    said.append(f"Graded by {THE_KIT}{''.join(f' and {_note(name)}' for name in judges)}.")
+    said.append(
+        msg(
+            "Graded by {the_kit}{value}.", THE_KIT, joined("", (msg(" and {note}", _note(name)) for name in judges))
+        )
+    )
     if run.failed:
-        said.append(f"Failed requests, which count as wrong, as with the service: {len(run.failed)}.")
+        said.append(msg("Failed requests, which count as wrong, as with the service: {failed}.", len(run.failed)))
     return tuple(said)
 
 
@@ -135,7 +135,7 @@ def _figures(run: ProbeRun) -> tuple[Figure, ...]:
             name=name,
             client=text,
             true=f"{100 * estimate.value:.2f}",
-            interval=f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}",
+            interval=msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high),
             misleads=name in client and abs(client[name] / 100 - estimate.value) > 5e-5,
         )
         for name, text in client_column(run).items()
@@ -149,7 +149,7 @@ def _choices(run: ProbeRun) -> tuple[Choice, ...]:
             name=estimate.name,
             said=said,
             true=f"{100 * estimate.value:.2f}",
-            interval=f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}",
+            interval=msg("{low:.1f} to {high:.1f}", 100 * estimate.low, 100 * estimate.high),
         )
         for estimate, said in (figures.choices(run) if figures.grid(run).repeats > 1 else ())
     )
@@ -173,13 +173,17 @@ def _by_tier(run: ProbeRun, summary: Summary) -> Chart:
         for part in (summary, *figures.tiers(run))
         if (like := part.estimate(name := f"avg@{part.repeats}")) and (again := part.estimate(name, THIS_BANK))
     ]
-    marks = " A tall mark is the reference." if references else ""
-    dashed = "" if run.settings.threshold is None else " The dashed line is the threshold."
+    marks = msg(" A tall mark is the reference.") if references else ""
+    dashed = "" if run.settings.threshold is None else msg(" The dashed line is the threshold.")
     return Chart(
-        title="Accuracy by tier",
-        drawing=charts.intervals(rows, "Accuracy by tier", threshold=run.settings.threshold),
-        caption="95 % intervals. Thick: what the same problems would give again. Thin: what other problems of this "
-        f"kind would give.{marks}{dashed}",
+        title=msg("Accuracy by tier"),
+        drawing=charts.intervals(rows, msg("Accuracy by tier"), threshold=run.settings.threshold),
+        caption=msg(
+            "95 % intervals. Thick: what the same problems would give again. Thin: what other problems "
+            "of this kind would give.{marks}{dashed}",
+            marks,
+            dashed,
+        ),
     )
 
 
@@ -193,16 +197,25 @@ def _by_k(run: ProbeRun, summary: Summary) -> Chart | None:
     if len(points) < 2:
         return None
     more = [
-        f"pass@{each.k} {100 * each.correlated.value:.1f} % (independent: {100 * each.independent:.1f} %)"
+        msg(
+            "pass@{k} {value:.1f} % (independent: {independent:.1f} %)",
+            each.k,
+            100 * each.correlated.value,
+            100 * each.independent,
+        )
         for each in figures.reaches(run, figures.grid(run))
         if each.k > points[-1].k
     ]
-    beyond = f" With more samples and their correlation: {', '.join(more)}." if more else ""
+    beyond = msg(" With more samples and their correlation: {more}.", joined(", ", more)) if more else ""
     return Chart(
-        title="pass@k over k",
-        drawing=charts.by_k(points, f"pass@k for k from 1 to {points[-1].k}"),
-        caption="Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of equal "
-        f"problems would give; the distance below it is what the samples of a problem share.{beyond}",
+        title=msg("pass@k over k"),
+        drawing=charts.by_k(points, msg("pass@k for k from 1 to {k}", points[-1].k)),
+        caption=msg(
+            "Line: measured, with its 95 % interval. Dashed: 1 − (1 − p)^k, what independent samples of "
+            "equal problems would give; the distance below it is what the samples of a problem "
+            "share.{beyond}",
+            beyond,
+        ),
     )
 
 
@@ -218,10 +231,13 @@ def _by_samples(run: ProbeRun) -> Chart | None:
         for each in sharpness(counts_of(figures.matrix(run, chosen)), k, counts)
     ]
     return Chart(
-        title=f"Standard error of pass@{k}",
-        drawing=charts.by_samples(points, f"Standard error of pass@{k} over the samples of each problem"),
-        caption=f"Over the samples of each problem; this run has {chosen.repeats}. Line: for problems like these; "
-        "where it is flat, only more problems help. Dashed: for these problems again.",
+        title=msg("Standard error of pass@{k}", k),
+        drawing=charts.by_samples(points, msg("Standard error of pass@{k} over the samples of each problem", k)),
+        caption=msg(
+            "Over the samples of each problem; this run has {repeats}. Line: for problems like these; "
+            "where it is flat, only more problems help. Dashed: for these problems again.",
+            chosen.repeats,
+        ),
     )
 
 
@@ -236,19 +252,24 @@ def _speed(run: ProbeRun) -> tuple[Chart | None, ...]:
     return (
         _over_run(
             first,
-            "Time to first token",
-            "seconds",
-            "To the first byte of the stream; time in the server's queue is part of it.",
+            msg("Time to first token"),
+            msg("seconds"),
+            msg("To the first byte of the stream; time in the server's queue is part of it."),
         ),
-        _over_run(speed, "Tokens per second", "tokens/s", "Of each answer, from its request to its end."),
+        _over_run(
+            speed, msg("Tokens per second"), msg("tokens/s"), msg("Of each answer, from its request to its end.")
+        ),
         _spread(
-            [sample.seconds for sample in answered], "Latency", "s", "From the request to the end of the answer."
+            [sample.seconds for sample in answered],
+            msg("Latency"),
+            "s",
+            msg("From the request to the end of the answer."),
         ),
         _spread(
             [float(sample.completion_tokens) for sample in answered if sample.completion_tokens],
-            "Length of the answers",
-            "tokens",
-            "As the server counts them, reasoning included.",
+            msg("Length of the answers"),
+            msg("tokens"),
+            msg("As the server counts them, reasoning included."),
         ),
     )
 
@@ -260,8 +281,14 @@ def _spread(values: Sequence[float], title: str, unit: str, note: str) -> Chart 
     median, high = ordered[len(ordered) // 2], ordered[min(19 * len(ordered) // 20, len(ordered) - 1)]
     return Chart(
         title=title,
-        drawing=charts.histogram(values, f"{title}: how many answers", unit),
-        caption=f"How many answers. {note} Median {median:.3g} {unit}, 95 % below {high:.3g} {unit}.",
+        drawing=charts.histogram(values, msg("{title}: how many answers", title), unit),
+        caption=msg(
+            "How many answers. {note} Median {median:.3g} {unit}, 95 % below {high:.3g} {unit}.",
+            note,
+            median,
+            unit,
+            high,
+        ),
     )
 
 
@@ -270,8 +297,10 @@ def _over_run(values: Sequence[tuple[int, float]], title: str, unit: str, note: 
         return None
     return Chart(
         title=title,
-        drawing=charts.over_run(values, f"{title} over the run", unit),
-        caption=f"One dot a sample, in the order in which they were sent; the line is the running median. {note}",
+        drawing=charts.over_run(values, msg("{title} over the run", title), unit),
+        caption=msg(
+            "One dot a sample, in the order in which they were sent; the line is the running median. {note}", note
+        ),
     )
 
 
@@ -292,7 +321,12 @@ def _data(run: ProbeRun, outcomes: Sequence[str]) -> dict[str, JsonValue]:
     answers, reasonings = rest[: len(places)], rest[len(places) :]
     problems = [_problem(problem, text) for problem, text in zip(shown, prompts, strict=True)]
     samples = [
-        {"o": outcomes[place], **_sample(run, place), **_answer("text", answer), **_answer("reasoning", reasoning)}
+        {
+            "o": outcomes[place],
+            **_sample(run, place),
+            **_answer("text", answer),
+            **_answer("reasoning", reasoning),
+        }
         for place, answer, reasoning in zip(places, answers, reasonings, strict=True)
     ]
     return {
@@ -332,7 +366,9 @@ def _sample(run: ProbeRun, place: int) -> dict[str, JsonValue]:
         "first_s": round(sample.first_s, 3),
         "seconds": round(sample.seconds, 3),
         "error": _note(sample.error),
-        "notes": [_note(text) for text in (*sample.faults[:3], *(f"tried again: {e}" for e in sample.retried[:3]))],
+        "notes": [
+            _note(text) for text in (*sample.faults[:3], *(msg("tried again: {e}", e) for e in sample.retried[:3]))
+        ],
     }
 
 
@@ -342,7 +378,7 @@ def _client(problem: Problem, sample: Sample) -> str:
     if reading is None:
         return ""
     read, score = reading
-    return _note(f"{read} ({'right' if score > HARD_THRESHOLD else 'wrong'})")
+    return _note(msg("{read} ({s})", read, msg("right") if score > HARD_THRESHOLD else msg("wrong")))
 
 
 def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:
@@ -353,5 +389,9 @@ def _answer(name: str, excerpt: Excerpt) -> dict[str, JsonValue]:
 
 def _note(text: str) -> str:
     """A short text: without secrets first, since the beginning of one has no shape."""
-    text = without_secrets(text[: 4 * NOTE_CHARACTERS])
-    return words.plain(text if len(text) <= NOTE_CHARACTERS else text[:NOTE_CHARACTERS] + "…")
+    text = without_secrets(mapped(text, lambda quoted: quoted[: 4 * NOTE_CHARACTERS]))
+    return words.plain(mapped(text, _cut))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= NOTE_CHARACTERS else text[:NOTE_CHARACTERS] + "…"

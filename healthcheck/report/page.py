@@ -9,25 +9,26 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from healthcheck import __version__
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import Message, joined, msg
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import JsonValue, Report
 from healthcheck.report import charts, view, words
 from healthcheck.report.excerpts import script_json
-from healthcheck.report.in_language import page_in_language
-from healthcheck.report.measured import OUTCOMES, Measured, measured
+from healthcheck.report.measured import Measured, measured
 
 _BEGIN, _END = "<!-- choices -->", "<!-- end of choices -->"
 """Of choices.html.j2. The page escapes whatever comes from others, so that no answer can have them."""
-_SAID = re.compile(r"\bsay\(\"([^\"]+)\"")
+SAID_BY_SCRIPTS = re.compile(r"\bsay\(\"([^\"]+)\"")
 MARKS = {"ready": "✓", "not-ready": "✗", "inconclusive": "?"}
-CLIENT_NOTE = (
+CLIENT_NOTE = msg(
     "Struck out: the printed figure is wrong. The client groups samples of different problems for pass@n "
     "and cons@n, and of an answer to a number problem it reads the last number; it counts failed requests as wrong "
     "without saying so."
@@ -35,59 +36,82 @@ CLIENT_NOTE = (
 TONES = {"pass": "✓", "warn": "!", "skip": "–", "fail": "✗", "error": "?", "open": "?", "stopped": "?", "note": "·"}
 
 
-def render(report: Report, run: ProbeRun | None = None, phrases: Phrases = ENGLISH) -> bytes:
+def render(report: Report, run: ProbeRun | None = None, translation: Translation = ENGLISH) -> bytes:
     """The page as UTF-8 HTML; `run` is the measurement that belongs to the report."""
     page = view.page(report, run)
     style, script = part("page.css"), part("page.js")
-    text = template("page.html.j2").render(
+    text = template("page.html.j2", translation).render(
         page=page,
-        choices=Markup(_choices(page.measured)) if page.measured else None,  # noqa: S704 - a template of the kit
+        choices=Markup(_choices(page.measured, translation)) if page.measured else None,  # noqa: S704 - a template of the kit
         style=Markup(style),  # noqa: S704 - the kit's own file
         script=Markup(script),  # noqa: S704 - the kit's own file
-        data=Markup(script_json(_data(page.measured, phrases))) if page.measured else None,  # noqa: S704 - escaped there
+        data=Markup(script_json(_data(page.measured, translation))) if page.measured else None,  # noqa: S704 - escaped there
         policy=_policy(style, script),
         waterfall=charts.waterfall,
         marks=MARKS,
         tones=TONES,
         words={
             **{outcome.value: said for outcome, said in words.SAID.items()},
-            "open": "could not be settled",
-            "stopped": "ended early",
+            "open": msg("could not be settled"),
+            "stopped": msg("ended early"),
         },
         client_note=CLIENT_NOTE,
         version=__version__,
     )
-    return page_in_language(text, phrases.beside(words.quotes(report))).encode()
+    return text.encode()
 
 
-def _data(of: Measured, phrases: Phrases) -> dict[str, JsonValue]:
+def _data(of: Measured, translation: Translation) -> dict[str, JsonValue]:
     """The samples, and the words that the page's script says about them."""
-    said: dict[str, JsonValue] = {text: phrases.message(text) for text in said_by_script()}
-    outcomes: dict[str, JsonValue] = {name: phrases.say(text) for name, text in OUTCOMES.items()}
-    return {**of.data, "outcomes": outcomes, "words": said}
+    said: dict[str, JsonValue] = {text: translation.catalogue.get(text, text) for text in said_by_script()}
+    return {name: _said(value, translation) for name, value in of.data.items()} | {"words": said}
+
+
+def _said(value: JsonValue, translation: Translation) -> JsonValue:
+    """JSON with each message in it in the language of the page."""
+    if isinstance(value, dict):
+        return {name: _said(inner, translation) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_said(inner, translation) for inner in value]
+    return translation.say(value) if isinstance(value, Message) else value
 
 
 def said_by_script() -> list[str]:
     """The messages of the page's script, with `{}` for each value."""
-    return _SAID.findall(part("page.js"))
+    return SAID_BY_SCRIPTS.findall(part("page.js"))
 
 
-def with_choices(text: str, run: ProbeRun, phrases: Phrases = ENGLISH) -> str:
+def with_choices(text: str, run: ProbeRun, translation: Translation = ENGLISH) -> str:
     """A page with the choices of a run in place of those that it has; unchanged where it has no place for them."""
     if text.count(_BEGIN) != 1 or text.count(_END) != 1 or text.index(_END) < text.index(_BEGIN):
         return text
     before, _, rest = text.partition(_BEGIN)
-    return before + page_in_language(_choices(measured(run)), phrases) + rest.partition(_END)[2]
+    return before + _choices(measured(run), translation) + rest.partition(_END)[2]
 
 
-def _choices(of: Measured) -> str:
-    return template("choices.html.j2").render(rows=of.choices)
+def _choices(of: Measured, translation: Translation) -> str:
+    return template("choices.html.j2", translation).render(rows=of.choices)
 
 
-def template(name: str) -> Template:
-    """A template of this package, in which every text is escaped."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(part(name))
+@lru_cache
+def template(name: str, translation: Translation) -> Template:
+    """A template of this package."""
+    return environment(translation).from_string(part(name))
+
+
+def environment(translation: Translation) -> Environment:
+    """Where templates say each message in the language of the reader, and every text is escaped."""
+
+    def said(value: object) -> object:
+        if isinstance(value, charts.Drawing):
+            return value.said(translation.say)
+        return translation.say(value) if isinstance(value, Message) else value
+
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=said
+    )
+    made.globals |= {"msg": msg, "joined": joined, "tag": translation.tag}
+    return made
 
 
 def part(name: str) -> str:

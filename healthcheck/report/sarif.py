@@ -10,11 +10,12 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from healthcheck import __version__, contract, json_text
+from healthcheck.messages import msg
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Verdict, exit_status
 from healthcheck.report import words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS = {Level.FAIL: "error", Level.WARN: "warning"}
+LEVELS = {Level.FAIL: msg("error"), Level.WARN: msg("warning")}
 _PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9]\d{0,8})(?::\d+)?")
 
 
@@ -53,8 +54,10 @@ def as_json(report: Report) -> dict[str, JsonValue]:
 
 
 def _rule(result: CheckResult) -> dict[str, JsonValue]:
-    rule = f"\n\nThe service's rule: {result.rule.quote()}" if result.rule else ""
-    help_ = f"{words.plain(result.why)}{rule}\n\n`npu-adapter explain {result.id}` prints the whole page."
+    rule = msg("\n\nThe service's rule: {quote}", result.rule.quote()) if result.rule else ""
+    help_ = msg(
+        "{why}{rule}\n\n`npu-adapter explain {id}` prints the whole page.", words.plain(result.why), rule, result.id
+    )
     return {
         "id": result.id,
         "name": "".join(part.capitalize() for part in re.split(r"\W+", result.id)),
@@ -66,7 +69,7 @@ def _rule(result: CheckResult) -> dict[str, JsonValue]:
 
 
 def _result(result: CheckResult, finding: Finding, rule: int) -> dict[str, JsonValue]:
-    fix = f"\nFix: {words.plain(finding.fix)}" if finding.fix else ""
+    fix = msg("\nFix: {fix}", words.plain(finding.fix)) if finding.fix else ""
     file, line = _place(finding)
     return {
         "ruleId": result.id,
@@ -101,7 +104,7 @@ def _invocation(report: Report) -> dict[str, JsonValue]:
         "exitCode": int(exit_status(report)),
         "toolExecutionNotifications": [
             {
-                "level": "error" if result.outcome is Outcome.ERROR else "warning",
+                "level": msg("error") if result.outcome is Outcome.ERROR else msg("warning"),
                 "message": {"text": _notification(result)},
             }
             for result in report.results

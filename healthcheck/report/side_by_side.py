@@ -11,19 +11,19 @@ from markupsafe import Markup
 from healthcheck import json_text
 from healthcheck.errors import KitError
 from healthcheck.files import read_bounded
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import msg
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.two_runs import Flip, TwoRuns
 from healthcheck.redact import without_secrets
 from healthcheck.report import labels, page, words
 from healthcheck.report.excerpts import excerpts
-from healthcheck.report.in_language import page_in_language
 from healthcheck.report.measured import OUTCOMES, outcome
 
 REPORT, REPORT_BYTES = "report.json", 32 * 1024**2
 ENVIRONMENT = ("server_command", "versions", "server", "weights_fingerprint", "commit", "kit", "python", "system")
 SETTINGS = ("model", "url", "samples", "concurrency", "seed", "temperature", "max_tokens")
-UNKNOWN = "unknown"
+UNKNOWN = msg("unknown")
 MOST_PROBLEMS, MOST_FLIPS, TEXT_BUDGET_BYTES, MOST_VALUE = 2000, 200, 800_000, 600
 
 
@@ -66,14 +66,14 @@ def render(
     runs: tuple[ProbeRun, ProbeRun],
     verdict: str,
     rows: Sequence[Sequence[str]],
-    phrases: Phrases = ENGLISH,
+    translation: Translation = ENGLISH,
 ) -> bytes:
     """The page as UTF-8 HTML; `rows` are the table of the tiers, with its heading first."""
     style = page.part("page.css")
     differences = tuple(_differences(*map(_environment, runs)))
     pairs = [(tier, tuple(group)) for tier, group in groupby(_pairs(runs), key=lambda pair: pair.tier)]
     text = page.template(
-        "compare.html.j2"
+        "compare.html.j2", translation
     ).render(
         style=Markup(style),  # noqa: S704 - the kit's own file
         policy=f"default-src 'none'; style-src '{page.digest(style)}'; img-src data:; base-uri 'none'; "
@@ -92,9 +92,7 @@ def render(
         more=max(len(result.flips) - MOST_FLIPS, 0),
         left_out=max(len(runs[0].problems) - MOST_PROBLEMS, 0),
     )
-    values = {value for each in differences for value in (each.first, each.second) if " " in value}
-    quotes = values | {words.plain(problem.id)[:80] for run in runs for problem in run.problems}
-    return page_in_language(text, phrases.beside(quotes)).encode()
+    return text.encode()
 
 
 def _environment(run: ProbeRun) -> dict[str, str]:
@@ -124,8 +122,12 @@ def _pairs(runs: tuple[ProbeRun, ProbeRun]) -> list[Pair]:
             tier=words.plain(problem.tier)[:40],
             first=first.get(place, ()),
             second=second.get(place, ()),
-            said=f"{words.plain(problem.id)[:80]}: {_share(first.get(place, ()))} right in A, "
-            f"{_share(second.get(place, ()))} in B",
+            said=msg(
+                "{id}: {share} right in A, {share2} in B",
+                words.plain(problem.id)[:80],
+                _share(first.get(place, ())),
+                _share(second.get(place, ())),
+            ),
         )
         for place, problem in enumerate(runs[0].problems[:MOST_PROBLEMS])
         if place in first or place in second
@@ -149,7 +151,7 @@ def _right(outcomes: tuple[str, ...]) -> float:
 
 
 def _share(outcomes: tuple[str, ...]) -> str:
-    return f"{sum(each in {'right', 'loose'} for each in outcomes)} of {len(outcomes)}"
+    return msg("{value} of {outcomes}", sum(each in {"right", "loose"} for each in outcomes), len(outcomes))
 
 
 def _flips(flips: Sequence[Flip]) -> Iterator[FlipView]:
@@ -159,14 +161,14 @@ def _flips(flips: Sequence[Flip]) -> Iterator[FlipView]:
     )
     for place, flip in enumerate(flips):
         question, first, second = (
-            each.text + (f"… (cut here: {each.whole} characters in all)" if each.cut else "")
+            each.text + msg("… (cut here: {whole} characters in all)", each.whole) if each.cut else each.text
             for each in texts[3 * place : 3 * place + 3]
         )
         yield FlipView(
             problem=words.plain(flip.problem)[:80],
             lost=flip.lost,
-            first=f"{flip.first[0]} of {flip.first[1]}",
-            second=f"{flip.second[0]} of {flip.second[1]}",
+            first=msg("{first} of {first2}", flip.first[0], flip.first[1]),
+            second=msg("{second} of {second2}", flip.second[0], flip.second[1]),
             expected=words.plain(without_secrets(flip.expected))[:300],
             question=question,
             first_answer=first,

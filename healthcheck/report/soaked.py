@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.report import charts, words
-from healthcheck.report.measured import Chart
+from healthcheck.report.charts import Chart
 
 MOST_SERIES = 64
 NAME_CHARACTERS = 40
@@ -30,19 +31,22 @@ def soaked(metrics: Mapping[str, JsonValue]) -> Soaked | None:
         slowest = min(speeds, key=lambda name: min(value for _, value in speeds[name][1:]))
         drawn.append(
             Chart(
-                title="Speed of each device",
-                drawing=charts.courses(speeds, slowest, "TFLOP/s of each device over the time", "TFLOP/s"),
-                caption=f"One line a device; {slowest} was slowest and stands out. The time in which products were "
-                "compared with the CPU's counts too: the hardware itself is faster.",
+                title=msg("Speed of each device"),
+                drawing=charts.courses(speeds, slowest, msg("TFLOP/s of each device over the time"), "TFLOP/s"),
+                caption=msg(
+                    "One line a device; {slowest} was slowest and stands out. The time in which products were "
+                    "compared with the CPU's counts too: the hardware itself is faster.",
+                    slowest,
+                ),
             )
         )
     if heat:
         hottest = max(heat, key=lambda name: max(value for _, value in heat[name]))
         drawn.append(
             Chart(
-                title="Temperature of each chip",
-                drawing=charts.courses(heat, hottest, "Temperature of each chip over the time", "°C"),
-                caption=f"One line a chip, by npu-smi; {hottest} was hottest and stands out.",
+                title=msg("Temperature of each chip"),
+                drawing=charts.courses(heat, hottest, msg("Temperature of each chip over the time"), "°C"),
+                caption=msg("One line a chip, by npu-smi; {hottest} was hottest and stands out.", hottest),
             )
         )
     lasted = metrics.get("lasted_s")
@@ -50,7 +54,12 @@ def soaked(metrics: Mapping[str, JsonValue]) -> Soaked | None:
     if not drawn or not isinstance(lasted, int | float) or not isinstance(asked, int | float):
         return None
     return Soaked(
-        said=f"{len(speeds)} devices computed for {words.duration(lasted)} of {words.duration(asked)}.",
+        said=msg(
+            "{speeds} devices computed for {duration} of {duration2}.",
+            len(speeds),
+            words.duration(lasted),
+            words.duration(asked),
+        ),
         charts=tuple(drawn),
     )
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from healthcheck.language import Translate
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translate, Translation
+from healthcheck.messages import msg
 from healthcheck.records import CheckResult, Finding, Outcome, Report, Stage
 from healthcheck.report import words
 
@@ -19,33 +19,31 @@ MOST_CHARACTERS = 1500
 FIGURES = ("value", "low", "high")
 
 
-def render(report: Report, phrases: Phrases = ENGLISH) -> str:
+def render(report: Report, translation: Translation = ENGLISH) -> str:
     """The verdict, the next step, what did not pass with its repair, and the figures."""
     wanting = [result for result in report.results if result.findings or result.because or not result.settled]
     grave = [r for r in wanting if r.outcome in {Outcome.FAIL, Outcome.ERROR, Outcome.WARN} or not r.settled]
     grave.sort(key=lambda result: (result.outcome is Outcome.WARN, result.outcome is not Outcome.FAIL))
-    phrases = phrases.beside(words.quotes(report))
-    say = phrases.say
-    lines = [f"## npu-adapter: {_line(say(words.headline(report)))}", "", f"{say('Next')}:"]
+    say = translation.say
+    lines = [f"## npu-adapter: {_line(say(words.headline(report)))}", "", f"{say(msg('Next'))}:"]
     lines += [*_code(say(words.next_step(report))), "", *_stages(report, say), *_figures(report, say)]
     for result in grave[:MOST_CHECKS]:
-        lines += _check(result, phrases)
+        lines += _check(result, translation)
     if len(grave) > MOST_CHECKS:
-        lines.append(say(f"and {len(grave) - MOST_CHECKS} more; all of them are in `report.html`."))
-    lines += ["", say(f"Asked for: {_line(report.asked)}. {words.counted(report)}.")]
+        lines.append(say(msg("and {grave} more; all of them are in `report.html`.", len(grave) - MOST_CHECKS)))
+    lines += ["", say(msg("Asked for: {line}. {counted}.", _line(say(report.asked)), words.counted(report)))]
     return "\n".join(lines) + "\n"
 
 
 def _stages(report: Report, say: Translate) -> list[str]:
-    rows = [f"| {say('stage')} | {say('checks')} | |", "|---|---|---|"]
+    rows = [f"| {say(msg('stage'))} | {say(msg('checks'))} | |", "|---|---|---|"]
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
             marks = [f"{MARKS[o]} {n}" for o in Outcome if (n := sum(r.outcome is o for r in results))]
             unsettled = sum(not result.settled for result in results)
-            rows.append(
-                f"| {stage.value} | {' '.join(marks)} | {say(f'{unsettled} unsettled') if unsettled else ''} |"
-            )
+            doubtful = say(msg("{unsettled} unsettled", unsettled)) if unsettled else ""
+            rows.append(f"| {stage.value} | {' '.join(marks)} | {doubtful} |")
     return [*rows, ""]
 
 
@@ -56,31 +54,31 @@ def _figures(report: Report, say: Translate) -> list[str]:
             point, low, high = (value.get(key) for key in FIGURES)
             if isinstance(point, float) and isinstance(low, float) and isinstance(high, float):
                 rows.append(f"| {_line(name)} | {100 * point:.2f} | {100 * low:.1f} to {100 * high:.1f} |")
-    head = f"| {say('figure, percent')} | | {say('95 % interval')} |"
+    head = f"| {say(msg('figure, percent'))} | | {say(msg('95 % interval'))} |"
     return [head, "|---|---|---|", *rows, ""] if rows else []
 
 
-def _check(result: CheckResult, phrases: Phrases) -> list[str]:
-    say = phrases.beside(result.quotes).say
+def _check(result: CheckResult, translation: Translation) -> list[str]:
+    say = translation.say
     mark = MARKS[result.outcome] if result.settled or result.outcome is Outcome.FAIL else "❓"
     lines = [
         f"### {mark} {say(result.title)}",
         "",
-        f"`{result.id}` {say(f'{words.said(result)}. {result.why}')}",
+        f"`{result.id}` {say(msg('{outcome}. {why}', words.said(result), result.why))}",
         "",
     ]
     if result.because:
         lines += _code(say(result.because))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
-        lines += _finding(result, finding, phrases.beside(finding.quotes).say)
+        lines += _finding(result, finding, translation.say)
     if len(found) > MOST_FINDINGS:
-        lines.append(say(f"and {len(found) - MOST_FINDINGS} more; all of them are in `report.html`."))
+        lines.append(say(msg("and {found} more; all of them are in `report.html`.", len(found) - MOST_FINDINGS)))
     return [*lines, ""]
 
 
 def _finding(result: CheckResult, finding: Finding, say: Translate) -> list[str]:
-    rows = [*words.rows(finding), *([("fix", finding.fix)] if finding.fix else [])]
+    rows = [*words.rows(finding), *([(msg("fix"), finding.fix)] if finding.fix else [])]
     lines = _code("\n".join(f"{say(name) + ':':<10}{say(text)}" for name, text in rows))
     rule = words.rule(result, finding)
     return [*lines, "", *([f"> {_line(rule.quote())}", ""] if rule else [])]

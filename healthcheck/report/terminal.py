@@ -16,8 +16,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from healthcheck.language import wrapped
-from healthcheck.phrases import ENGLISH, Phrases
+from healthcheck.language import ENGLISH, Translation, wrapped
+from healthcheck.messages import msg
 from healthcheck.records import (
     SOFT_SCORES,
     CheckResult,
@@ -50,8 +50,8 @@ LOG_EVERY_S = 15.0
 class TerminalProgress:
     """Progress on standard error: one live line on a terminal; in a log, a line now and then once it takes long."""
 
-    def __init__(self, phrases: Phrases = ENGLISH) -> None:
-        self._say = phrases.say
+    def __init__(self, translation: Translation = ENGLISH) -> None:
+        self._say = translation.say
         self._console = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
         self._live: Status | None = None
         self._began = time.monotonic()
@@ -81,7 +81,7 @@ class TerminalProgress:
         self._console.print(Text(self._plain(text)))
 
     def result(self, result: CheckResult) -> None:
-        self.update(f"{result.id}: {words.SAID[result.outcome]}")
+        self.update(msg("{id}: {said}", result.id, words.SAID[result.outcome]))
 
     def close(self) -> None:
         """Take the live line off the terminal."""
@@ -98,18 +98,18 @@ class _Screen:
     """Where a report is printed, and in which language."""
 
     console: Console
-    phrases: Phrases
+    translation: Translation
 
-    def say(self, text: str, quotes: frozenset[str] = frozenset()) -> str:
-        return self.phrases.beside(quotes).say(text)
+    def say(self, text: str) -> str:
+        return self.translation.say(text)
 
 
-def show(report: Report, phrases: Phrases = ENGLISH) -> None:
+def show(report: Report, translation: Translation = ENGLISH) -> None:
     """Print what an author has to know, in the last lines of a screen, on standard output.
 
     Passed checks are counted, one line a stage; then come warnings, failures and the verdict.
     """
-    screen = _Screen(Console(highlight=False, width=_width()), phrases)
+    screen = _Screen(Console(highlight=False, width=_width()), translation)
     stages = tuple(dict.fromkeys(result.stage for result in report.results))
     for stage in stages:
         _print(screen, (f"{stage.value:<9}", "bold"), f" {screen.say(words.counted_of(report, stage))}")
@@ -123,9 +123,9 @@ def show(report: Report, phrases: Phrases = ENGLISH) -> None:
     _verdict(screen, report)
 
 
-def show_everything(report: Report, phrases: Phrases = ENGLISH) -> None:
+def show_everything(report: Report, translation: Translation = ENGLISH) -> None:
     """Print the whole report, with every check and its reason, on standard output."""
-    screen = _Screen(Console(highlight=False, width=_width()), phrases)
+    screen = _Screen(Console(highlight=False, width=_width()), translation)
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
@@ -142,11 +142,11 @@ def _verdict(screen: _Screen, report: Report) -> None:
     warned = screen.say(words.named_warnings(report))
     screen.console.print()
     colour = COLOURS[report.verdict]
-    verdict = screen.phrases.labelled("Verdict", screen.say(words.headline(report)))
+    verdict = screen.translation.labelled(msg("Verdict"), screen.say(words.headline(report)))
     _print(screen, (verdict, Style(color=colour, bold=True)), warned)
     _print(screen, (screen.say(words.counted(report)), "dim"))
-    following = screen.say(words.next_step(report), words.quotes(report))
-    _print(screen, screen.phrases.labelled("Next", following))
+    following = screen.say(words.next_step(report))
+    _print(screen, screen.translation.labelled(msg("Next"), following))
 
 
 def _with_one_reason(results: Iterable[CheckResult]) -> Iterator[tuple[CheckResult, ...]]:
@@ -184,36 +184,42 @@ def _result(screen: _Screen, result: CheckResult, others: int) -> None:
     mark = OPEN if words.is_open(result) else MARKS[result.outcome]
     left = 5 + max(len(result.id), 28)
     title = wrapped(
-        screen.say(f"and {others} more" if others else result.title), max(screen.console.width - left, 12)
+        screen.say(msg("and {others} more", others) if others else result.title),
+        max(screen.console.width - left, 12),
     )
     hung = f"\n{'':<{left}}".join(title)
     _print(screen, "  ", mark, f" {result.id:<28} {hung}")
     if result.because:
-        _print_below(screen, Text(words.plain(screen.say(result.because, result.quotes)), style="dim"))
+        _print_below(screen, Text(words.plain(screen.say(result.because)), style="dim"))
     found = words.findings(result)
     for finding in found[:MOST_FINDINGS]:
         _print_below(screen, _finding(screen, result, finding))
     if len(found) > MOST_FINDINGS:
         _print(
             screen,
-            "      " + screen.say(f"and {len(found) - MOST_FINDINGS} more; all of them are in the JSON report"),
+            "      "
+            + screen.say(msg("and {found} more; all of them are in the JSON report", len(found) - MOST_FINDINGS)),
         )
     if words.is_wrong(result) and found:
-        _print(screen, "      ", (screen.phrases.labelled("more", f"npu-adapter explain {result.id}"), "dim"))
+        _print(
+            screen,
+            "      ",
+            (screen.translation.labelled(msg("more"), msg("npu-adapter explain {id}", result.id)), "dim"),
+        )
 
 
 def _finding(screen: _Screen, result: CheckResult, finding: Finding) -> Table:
-    say = screen.phrases.beside(finding.quotes).say
+    say = screen.translation.say
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", min_width=8)
     table.add_column(overflow="fold")
     rule = words.rule(result, finding)
     grave = finding.level is not Level.NOTE
     for name, text in (
-        ("expected", say(finding.expected)),
-        ("seen" if finding.expected else "note", say(finding.seen) + words.place(finding)),
-        ("rule", screen.say(rule.quote()) if rule and grave else ""),
-        ("fix", say(finding.fix) if grave else ""),
+        (msg("expected"), say(finding.expected)),
+        (msg("seen") if finding.expected else msg("note"), say(finding.seen) + words.place(finding)),
+        (msg("rule"), screen.say(rule.quote()) if rule and grave else ""),
+        (msg("fix"), say(finding.fix) if grave else ""),
     ):
         if text:
             table.add_row(Text(screen.say(name)), Text(words.plain(text)))
@@ -237,5 +243,11 @@ def _estimate(value: dict[str, JsonValue]) -> str:
     if not isinstance(point, float | int):
         return str(point)
     if isinstance(low, float | int) and isinstance(high, float | int):
-        return f"{100 * point:6.2f} %  95 %: {100 * low:.1f} to {100 * high:.1f} ({value.get('question')})"
+        return msg(
+            "{point:6.2f} %  95 %: {low:.1f} to {high:.1f} ({get})",
+            100 * point,
+            100 * low,
+            100 * high,
+            value.get("question"),
+        )
     return f"{100 * point:6.2f} %"

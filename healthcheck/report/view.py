@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from healthcheck.contract import UNKNOWN
+from healthcheck.messages import joined, mapped, msg
 from healthcheck.probe.records import ProbeRun
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Report, Stage
 from healthcheck.report import labels, words
@@ -16,7 +17,7 @@ from healthcheck.report.compared import Compared, compared
 from healthcheck.report.measured import Measured, measured
 from healthcheck.report.soaked import Soaked, soaked
 
-SAME = "For the same reason."
+SAME = msg("For the same reason.")
 MOST_FINDINGS = 20
 MOST_CHARACTERS = 3000
 MOST_VALUE_CHARACTERS = 600
@@ -124,15 +125,15 @@ def _subject(report: Report) -> str:
     """The subject of the report: repository, commit, weights or model, date, as far as known."""
     about = report.provenance
     commit = str(about.get("commit") or "")[:COMMIT_CHARACTERS]
-    changed = " with uncommitted changes" if report.uncommitted else ""
+    changed = msg(" with uncommitted changes") if report.uncommitted else ""
     model = _name(about.get("weights")) or str(_mapping(about.get("probe")).get("model") or "")
     parts = (
         _name(about.get("repository")),
-        f"commit {commit}{changed}" if commit else "",
+        msg("commit {commit}{changed}", commit, changed) if commit else "",
         model[:MOST_NAME_CHARACTERS],
         str(about.get("at") or "")[:10],
     )
-    return words.plain(" · ".join(filter(None, parts)))
+    return words.plain(joined(" · ", filter(None, parts)))
 
 
 def _name(path: JsonValue) -> str:
@@ -175,7 +176,9 @@ def _finding(result: CheckResult, finding: Finding) -> FindingView:
         rows=tuple((name, _short(text)) for name, text in words.rows(finding)),
         fix=_short(finding.fix),
         rule=rule.sentence if rule else "",
-        rule_source=f"{rule.source}, {rule.status.value}, read {rule.read_on}" if rule else "",
+        rule_source=msg("{source}, {value}, read {read_on}", rule.source, rule.status.value, rule.read_on)
+        if rule
+        else "",
         evidence=_short(evidence),
     )
 
@@ -195,7 +198,7 @@ def _stages(report: Report) -> Iterator[StageView]:
             name=stage.value,
             tone="stopped" if ended and gravest in {"warn", "pass"} else gravest,
             time=words.duration(seconds) if isinstance(seconds, int | float) else "",
-            counted=f"{count} checks" if count != 1 else "1 check",
+            counted=msg("{count} checks", count) if count != 1 else msg("1 check"),
         )
 
 
@@ -211,11 +214,15 @@ def _launch(launch: Mapping[str, JsonValue]) -> LaunchView | None:
         for (name, begin), (_, following) in zip(steps, [*steps[1:], ("", last)], strict=True)
     )
     said = (
-        f"The first correct streamed answer came {words.duration(end)} after the start of deploy.sh."
+        msg("The first correct streamed answer came {duration} after the start of deploy.sh.", words.duration(end))
         if end is not None
-        else f"No correct answer came: the launch ended as “{launch.get('outcome')}” after {words.duration(last)}."
+        else msg(
+            "No correct answer came: the launch ended as “{get}” after {duration}.",
+            launch.get("outcome"),
+            words.duration(last),
+        )
     )
-    first = (Span(label="first token", begin_s=last, end_s=last),) if end is not None else ()
+    first = (Span(label=msg("first token"), begin_s=last, end_s=last),) if end is not None else ()
     lines = launch.get("log_tail")
     tail = words.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
     return LaunchView(said=said, spans=spans + first, tail=tail[-MOST_TAIL_CHARACTERS:])
@@ -233,7 +240,7 @@ def _provenance(provenance: Mapping[str, JsonValue]) -> Iterator[tuple[str, tupl
     """Groups of labels and values: first the plain values, then each nested record."""
     flat = {name: value for name, value in provenance.items() if not isinstance(value, dict)}
     if flat:
-        yield "this run", tuple(_shown(labels.labelled(flat)))
+        yield msg("this run"), tuple(_shown(labels.labelled(flat)))
     for name, value in provenance.items():
         if isinstance(value, dict) and name != "stages":
             shown = {key: inner for key, inner in value.items() if key not in SHOWN_ABOVE}
@@ -251,6 +258,11 @@ def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
 
 
 def _short(text: str, most: int = MOST_CHARACTERS) -> str:
-    """The text without control characters; if it is long, its beginning and its length."""
+    """The text without control characters; of what is long in it, the beginning and the length."""
+    shown = mapped(text, lambda quoted: _beginning(quoted, most))
+    return words.plain(shown if len(shown) <= 2 * most else _beginning(text, most))
+
+
+def _beginning(text: str, most: int) -> str:
     left = len(text) - most
-    return words.plain(text[:most] + (f"… ({left} characters more in report.json)" if left > 0 else ""))
+    return text[:most] + msg("… ({left} characters more in report.json)", left) if left > 0 else text

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from healthcheck.contract import Rule
+from healthcheck.messages import joined, mapped, msg
 from healthcheck.records import (
     NOT_BUILT,
     SIMULATOR,
@@ -23,13 +24,13 @@ from healthcheck.records import (
 )
 
 SAID = {
-    Outcome.PASS: "passed",
-    Outcome.WARN: "passed with a warning",
-    Outcome.SKIP: "skipped",
-    Outcome.FAIL: "failed",
-    Outcome.ERROR: "failed in the kit itself",
+    Outcome.PASS: msg("passed"),
+    Outcome.WARN: msg("passed with a warning"),
+    Outcome.SKIP: msg("skipped"),
+    Outcome.FAIL: msg("failed"),
+    Outcome.ERROR: msg("failed in the kit itself"),
 }
-UNSETTLED = "unsettled"
+UNSETTLED = msg("unsettled")
 COUNTED = (
     SAID[Outcome.PASS],
     SAID[Outcome.WARN],
@@ -38,12 +39,16 @@ COUNTED = (
 )
 MOST_TASK = 40
 _PLACE = re.compile(r"[^\s:]+:\d+")
-WHOLE = f"{Stage.REPO.value} to {Stage.PROBE.value}"
+WHOLE = msg("{value} to {value2}", Stage.REPO.value, Stage.PROBE.value)
 ORDER = (Level.FAIL, Level.UNSETTLED, Level.WARN, Level.NOTE)
 
 
 def plain(text: str) -> str:
     """The text without what could move a cursor, hide characters or break a line-based format."""
+    return mapped(text, _printable)
+
+
+def _printable(text: str) -> str:
     return "".join(
         character if character == "\n" or unicodedata.category(character)[0] != "C" else "�" for character in text
     )
@@ -59,7 +64,7 @@ def detail(result: CheckResult) -> str:
     lines = [sentence(finding) for finding in findings(result)]
     if result.because:
         lines.insert(0, result.because)
-    return plain("\n".join(lines))
+    return plain(joined("\n", lines))
 
 
 def sentence(finding: Finding) -> str:
@@ -69,7 +74,9 @@ def sentence(finding: Finding) -> str:
 
 def observation(finding: Finding) -> str:
     """What was expected and what was seen."""
-    return f"expected {finding.expected}; saw {finding.seen}" if finding.expected else finding.seen
+    return (
+        msg("expected {expected}; saw {seen}", finding.expected, finding.seen) if finding.expected else finding.seen
+    )
 
 
 def place(finding: Finding) -> str:
@@ -77,34 +84,28 @@ def place(finding: Finding) -> str:
     return f" ({finding.where})" if finding.where else ""
 
 
-def quotes(report: Report) -> frozenset[str]:
-    """What the report quotes; a single word of it may be one of the kit elsewhere, and is left out."""
-    parts = (result.quotes.union(*(each.quotes for each in result.findings)) for result in report.results)
-    return frozenset(plain(each) for part in parts for each in part if " " in each)
-
-
 def fix(result: CheckResult) -> str:
     """The repairs, most severe first."""
-    return plain("\n".join(dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
+    return plain(joined("\n", dict.fromkeys(finding.fix for finding in findings(result) if finding.fix)))
 
 
 def duration(seconds: float) -> str:
     """A length of time: "0.2 s", "3 min 7 s"."""
     if seconds < 99.95:
         return f"{max(seconds, 0):.1f} s"
-    return f"{round(seconds) // 60} min {round(seconds) % 60} s"
+    return msg("{seconds} min {seconds2} s", round(seconds) // 60, round(seconds) % 60)
 
 
 def counted(report: Report) -> str:
     """The number of checks by outcome, the dry run's mode, the task; unsettled ones do not count as skipped."""
-    named = (("dry run", report.provenance.get("sandbox")), ("task", report.provenance.get("task")))
-    also = (f"; {name}: {plain(str(value))[:MOST_TASK]}" for name, value in named if value)
-    return "".join((_counts(report.results), *also))
+    named = ((msg("dry run"), report.provenance.get("sandbox")), (msg("task"), report.provenance.get("task")))
+    also = (msg("; {name}: {value}", name, plain(str(value))[:MOST_TASK]) for name, value in named if value)
+    return joined("", (_counts(report.results), *also))
 
 
 def _counts(results: Iterable[CheckResult]) -> str:
     ended = Counter(UNSETTLED if is_open(result) else SAID[result.outcome] for result in results)
-    return ", ".join(f"{ended[said]} {said}" for said in COUNTED if ended[said])
+    return joined(", ", (msg("{ended} {said}", ended[said], said) for said in COUNTED if ended[said]))
 
 
 def counted_of(report: Report, stage: Stage) -> str:
@@ -115,7 +116,11 @@ def counted_of(report: Report, stage: Stage) -> str:
 def named_warnings(report: Report) -> str:
     """The checks that warned, to be put behind a headline: "; 1 warning: plan/host"; "" if none did."""
     warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
-    return f"; {len(warned)} warning{'s' if len(warned) > 1 else ''}: {_listed(warned)}" if warned else ""
+    return (
+        msg("; {warned} warning{s}: {listed}", len(warned), "s" if len(warned) > 1 else "", _listed(warned))
+        if warned
+        else ""
+    )
 
 
 def is_wrong(result: CheckResult) -> bool:
@@ -143,15 +148,15 @@ def is_open(result: CheckResult) -> bool:
 
 def said(result: CheckResult) -> str:
     """How a check ended, in words."""
-    return "could not be settled" if is_open(result) else SAID[result.outcome]
+    return msg("could not be settled") if is_open(result) else SAID[result.outcome]
 
 
 def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
     """The expectation and the observation, each with its name; empty parts are left out."""
     parts = (
-        ("expected", finding.expected),
-        ("seen" if finding.expected else "note", finding.seen),
-        ("where", finding.where),
+        (msg("expected"), finding.expected),
+        (msg("seen") if finding.expected else msg("note"), finding.seen),
+        (msg("where"), finding.where),
     )
     return tuple((name, text) for name, text in parts if text)
 
@@ -166,14 +171,16 @@ def headline(report: Report) -> str:
 
     The mode of the sandbox is named unless deploy.sh was isolated.
     """
-    return "".join(labelled_headline(report))
+    return joined("", labelled_headline(report))
 
 
 def labelled_headline(report: Report) -> tuple[str, str]:
     """The headline in two parts: the label of a simulated endpoint ("" otherwise), and the rest."""
-    label = "SIMULATED endpoint, no model was measured: " if report.provenance.get("server") == SIMULATOR else ""
+    label = (
+        msg("SIMULATED endpoint, no model was measured: ") if report.provenance.get("server") == SIMULATOR else ""
+    )
     mode = report.provenance.get("sandbox")
-    weaker = f"; the dry run was {mode}" if mode in {"confined", "unconfined"} else ""
+    weaker = msg("; the dry run was {mode}", mode) if mode in {"confined", "unconfined"} else ""
     return label, _headline(report) + weaker
 
 
@@ -182,32 +189,37 @@ def _headline(report: Report) -> str:
     if report.uncommitted and not failed:
         verdict = verdict_of(report.results, stopped=report.stopped)
         once = _headline(replace(report, verdict=verdict, uncommitted=""))
-        return f"not ready: {report.uncommitted}; once the repair is committed: {once}"
+        return msg("not ready: {uncommitted}; once the repair is committed: {once}", report.uncommitted, once)
     if report.verdict is Verdict.NOT_READY:
-        return f"not ready: {_listed(failed)} failed" + (f"; {report.uncommitted}" if report.uncommitted else "")
+        said = msg("not ready: {listed} failed", _listed(failed))
+        return joined("; ", (said, report.uncommitted)) if report.uncommitted else said
     return _inconclusive(report) if report.verdict is Verdict.INCONCLUSIVE else _ready(report)
 
 
 def _inconclusive(report: Report) -> str:
     broken = [result.id for result in report.results if result.outcome is Outcome.ERROR]
     if broken:
-        return f"inconclusive: the kit itself failed in {_listed(broken)}"
+        return msg("inconclusive: the kit itself failed in {listed}", _listed(broken))
     open_ = [result.id for result in report.results if not result.settled]
-    return f"inconclusive: {report.stopped or f'{_listed(open_)} could not be settled'}"
+    return msg("inconclusive: {stopped}", report.stopped or msg("{listed} could not be settled", _listed(open_)))
 
 
 def _ready(report: Report) -> str:
     """For which task, as far as it was asked, and without what was skipped on request."""
     if report.asked == Stage.RUNNER.value:
-        return "ready: this machine can run adapters"
+        return msg("ready: this machine can run adapters")
     task = report.provenance.get("task")
-    said = f"ready for {plain(task[:MOST_TASK])}" if isinstance(task, str) and task != "unknown" else "ready"
+    said = (
+        msg("ready for {task}", plain(task[:MOST_TASK]))
+        if isinstance(task, str) and task != "unknown"
+        else msg("ready")
+    )
     if report.asked != WHOLE:
         unasked = report.provenance.get("engine_config") == NOT_BUILT
-        deep = "; without --deep, vLLM itself has not checked its arguments" if unasked else ""
-        said = f"{said}, as far as it was asked ({report.asked}{deep})"
+        deep = msg("; without --deep, vLLM itself has not checked its arguments") if unasked else ""
+        said = msg("{said}, as far as it was asked ({asked}{deep})", said, report.asked, deep)
     waived = [result.id for result in report.results if result.because.startswith("skipped on request")]
-    return said + (f"; skipped on request: {_listed(waived)}" if waived else "")
+    return said + (msg("; skipped on request: {listed}", _listed(waived)) if waived else "")
 
 
 def next_step(report: Report) -> str:
@@ -215,25 +227,25 @@ def next_step(report: Report) -> str:
     for wanted in (Outcome.FAIL, Outcome.ERROR):
         for result in report.results:
             if result.outcome is wanted:
-                return _placed_fix(result) or detail(result).split("\n")[0]
+                return _placed_fix(result) or _first_line(detail(result))
     if report.uncommitted:
-        return "commit the repair: git commit -a"
+        return msg("commit the repair: git commit -a")
     for result in report.results:
         if not result.settled:
-            return (fix(result) or detail(result)).split("\n")[0]
-    return _when_ready(report) if report.verdict is Verdict.READY else "run it again"
+            return _first_line(fix(result) or detail(result))
+    return _when_ready(report) if report.verdict is Verdict.READY else msg("run it again")
 
 
 def _when_ready(report: Report) -> str:
     machine = report.asked.startswith(Stage.RUNNER.value)
     if report.provenance.get("server") == SIMULATOR:
-        return "before you submit, verify it with its own engine and weights: this endpoint was simulated"
+        return msg("before you submit, verify it with its own engine and weights: this endpoint was simulated")
     if report.asked != WHOLE and not machine:
-        return "before you submit, verify the repository with its weights through every stage"
+        return msg("before you submit, verify the repository with its weights through every stage")
     warned = sum(result.outcome is Outcome.WARN and not is_summary(result) for result in report.results)
-    last = "use this machine" if machine else "submit"
-    read = "read the warning" if warned == 1 else f"read the {warned} warnings"
-    return f"{read}, then {last}" if warned else last
+    last = msg("use this machine") if machine else msg("submit")
+    read = msg("read the warning") if warned == 1 else msg("read the {warned} warnings", warned)
+    return msg("{read}, then {last}", read, last) if warned else last
 
 
 def _placed_fix(result: CheckResult) -> str:
@@ -241,10 +253,15 @@ def _placed_fix(result: CheckResult) -> str:
     for finding in findings(result):
         if finding.fix:
             where = f"{finding.where}: " if _PLACE.fullmatch(finding.where) else ""
-            return plain(where + finding.fix).split("\n")[0]
+            return _first_line(plain(where + finding.fix))
     return ""
 
 
+def _first_line(text: str) -> str:
+    """A message of one line stays one; of several lines, the first one is text."""
+    return text.split("\n", maxsplit=1)[0] if "\n" in text else text
+
+
 def _listed(ids: list[str]) -> str:
-    shown = ", ".join(ids[:4])
-    return shown if len(ids) <= 4 else f"{shown} and {len(ids) - 4} more"
+    shown = joined(", ", ids[:4])
+    return shown if len(ids) <= 4 else msg("{shown} and {ids} more", shown, len(ids) - 4)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
+from healthcheck.messages import joined, msg
 from healthcheck.records import JsonValue
 from healthcheck.runner.asked import Scene
 from healthcheck.runner.machine import Machine, Output
@@ -25,7 +26,7 @@ LEFT_OUT = frozenset({"SKIP"})
 RESULTS = WELL | MILD | LEFT_OUT | {"FAIL", "EMERGENCY_WARN"}
 MAX_ITEMS = 200
 MAX_DEPTH = 12
-_SOURCED = 'source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"'
+_SOURCED = msg('source "$1" >/dev/null 2>&1; shift; exec ascend-dmi "$@"')
 _HEADING = re.compile(r"\s+(\w{1,40}):$")
 
 
@@ -75,7 +76,7 @@ def read(output: Output, scene: Scene) -> Diagnosis:
         return Diagnosis(scene=scene, output=output, trouble=output.trouble)
     items = tuple(_from_json(output.stdout))[:MAX_ITEMS] or tuple(_from_text(output.stdout))[:MAX_ITEMS]
     said = (output.text.strip() or "nothing").splitlines()[-1][:200]
-    trouble = "" if items else f"exit status {output.status}, and it printed {said!r}"
+    trouble = "" if items else msg("exit status {status}, and it printed {said}", output.status, repr(said))
     return Diagnosis(scene=scene, output=output, items=items, trouble=trouble)
 
 
@@ -107,7 +108,7 @@ def _items(value: JsonValue, depth: int) -> Iterator[Item]:
 
 def _words(value: JsonValue) -> str:
     parts = value if isinstance(value, list) else [value]
-    return "; ".join(part.strip() for part in parts if isinstance(part, str) and part.strip())[:600]
+    return joined("; ", (part.strip() for part in parts if isinstance(part, str) and part.strip()))[:600]
 
 
 def _from_text(text: str) -> Iterator[Item]:
@@ -121,4 +122,4 @@ def _from_text(text: str) -> Iterator[Item]:
                 if not after.strip().startswith("***"):
                     break
                 said.append(after.strip(" *"))
-            yield Item(name=heading[1], result=result, said="; ".join(said)[:600])
+            yield Item(name=heading[1], result=result, said=joined("; ", said)[:600])

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from healthcheck import contract, stacks
 from healthcheck.hardware import Family, find
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.runner import (
     ecc,
@@ -77,14 +78,14 @@ def gather(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
 def _seconds(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFacts:
     """What needs no device: files, and questions to the driver."""
     asked = stacks.choose(wanted.stack).row if wanted.stack else None
-    progress.update("device nodes and npu-smi")
+    progress.update(msg("device nodes and npu-smi"))
     nodes = tuple(entry for entry in machine.paths("/dev/davinci[0-9]*") if entry.path[12:].isdigit())
     smi = _smi(machine, expected=bool(nodes))
     cann = installed.cann(machine)
     progress.update("versions")
     software = probes.software(machine.python(Child.VERSIONS))
     host = _host(machine, measured=bool(nodes or smi.chips), progress=progress)
-    progress.update("error counters, links, processors")
+    progress.update(msg("error counters, links, processors"))
     cards = tuple(dict.fromkeys(chip.npu for chip in smi.chips))
     return RunnerFacts(
         wanted=wanted,
@@ -111,7 +112,7 @@ def _weights(host: Host) -> str:
 def _links(machine: Machine, smi: Smi, nodes: tuple[Entry, ...]) -> Links:
     """The network ports of the devices; a 310P has none."""
     if any(npu.family is Family.P310 for chip in smi.chips[:1] for npu in find(chip.kind)):
-        return Links(trouble="this kind of NPU has no network port of its own")
+        return Links(trouble=msg("this kind of NPU has no network port of its own"))
     return links.ask(machine, tuple(int(node.path[12:]) for node in nodes if len(node.path) < 24))
 
 
@@ -160,7 +161,7 @@ def _host(machine: Machine, *, measured: bool, progress: Progress) -> Host:
     weights = variables.get("MODEL_PATH", "")
     folder = weights or "."
     exists = folder == "." or bool(machine.paths(glob.escape(folder)))
-    progress.update("disk, memory, limits")
+    progress.update(msg("disk, memory, limits"))
     return Host(
         user=machine.run("id").stdout.strip()[:500],
         container=_container(machine),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from healthcheck.messages import msg
 from healthcheck.runner.npu_smi import Holder
 from healthcheck.runner.records import RunnerFacts
 
@@ -14,13 +15,20 @@ def holders_on(facts: RunnerFacts, npu: int, chip: int) -> list[Holder]:
 def holder_words(holder: Holder) -> str:
     """A process as npu-smi names it."""
     name = f" ({holder.name})" if holder.name else ""
-    return f"process {holder.pid}{name} with {holder.memory_mib if holder.memory_mib is not None else '?'} MB"
+    return msg(
+        "process {pid}{name} with {memory_mib} MB",
+        holder.pid,
+        name,
+        holder.memory_mib if holder.memory_mib is not None else "?",
+    )
 
 
 def freeing(facts: RunnerFacts, npu: int, chip: int) -> str:
     """The repair that frees a chip: the command that ends its processes, if npu-smi names them."""
     pids = [str(holder.container_pid or holder.pid) for holder in holders_on(facts, npu, chip)]
-    place = " on the host" if facts.host.container and pids else ""
+    place = msg(" on the host") if facts.host.container and pids else ""
     return (
-        f"end it: kill {' '.join(pids[:8])}{place}" if pids else "end the server that holds it, or use another chip"
+        msg("end it: kill {pids}{place}", " ".join(pids[:8]), place)
+        if pids
+        else msg("end the server that holds it, or use another chip")
     )

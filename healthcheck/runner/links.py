@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.runner.machine import Machine, Output
 
 PLACES = ("/usr/local/Ascend/driver/tools/hccn_tool", "/usr/local/bin/hccn_tool")
@@ -41,13 +41,15 @@ class Links:
 def ask(machine: Machine, devices: tuple[int, ...]) -> Links:
     """Ask about each device, by its number in /dev/davinciN."""
     if not devices:
-        return Links(trouble="there is no device to ask about")
+        return Links(trouble=msg("there is no device to ask about"))
     command, first = _tool(machine, devices[0])
     if first.trouble:
-        return Links(trouble="hccn_tool is not installed here" if first.missing else f"hccn_tool: {first.trouble}")
+        return Links(
+            trouble=msg("hccn_tool is not installed here") if first.missing else f"hccn_tool: {first.trouble}"
+        )
     ports = tuple(_port(machine, command, device) for device in devices[:MAX_PORTS])
     if not any(port.link or port.health for port in ports):
-        return Links(trouble=f"hccn_tool answers {quote(repr(_said(first)))}")
+        return Links(trouble=msg("hccn_tool answers {said}", repr(_said(first))))
     return Links(ports=ports)
 
 

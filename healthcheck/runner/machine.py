@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
+from healthcheck.messages import msg
 from healthcheck.processes import Listener
 
 OUTPUT_BYTES = 256 * 1024
@@ -55,15 +56,15 @@ class Output:
         return self.trouble == NO_PROGRAM
 
 
-NO_PROGRAM = "no such program"
-NOT_RECORDED = "not in the recording"
+NO_PROGRAM = msg("no such program")
+NOT_RECORDED = msg("not in the recording")
 
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C came while a program ran. It was ended; `output` is what it had printed."""
 
     def __init__(self, output: Output) -> None:
-        super().__init__("interrupted")
+        super().__init__(msg("interrupted"))
         self.output = output
 
 

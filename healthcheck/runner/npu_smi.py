@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from healthcheck.errors import KitError
+from healthcheck.messages import msg
 
 HEALTHS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 """Mildest first; Warning is minor, Alarm major, Critical urgent, UNKNOWN absent or not started (HDK documents)."""
@@ -109,8 +110,8 @@ def parse(text: str) -> Table:
     read = tuple(_chips(rows[:border]))
     chips = tuple(chip for chip in read if chip)[:MAX_CHIPS]
     if not chips:
-        said = next((line.strip() for line in lines if line.strip()), "nothing")
-        raise SmiError(f"npu-smi printed no table of chips but {said[:200]!r}")
+        said = next((line.strip() for line in lines if line.strip()), msg("nothing"))
+        raise SmiError(msg("npu-smi printed no table of chips but {said}", repr(said[:200])))
     below = rows[border + 1 :] if border is not None else []
     holders = tuple(holder for cells in below if (holder := _holder(cells)))[:MAX_HOLDERS]
     return Table(

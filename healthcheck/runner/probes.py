@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from healthcheck import json_text
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.runner.machine import Output
 from healthcheck.runner.records import Software
@@ -46,7 +47,7 @@ def software(output: Output) -> Software:
                 executable=get_text(step, "executable"),
                 packages={name: text for name, text in packages.items() if isinstance(text, str)},
             )
-    return Software(trouble=output.trouble or last_line(output) or "it printed nothing", packages={})
+    return Software(trouble=output.trouble or last_line(output) or msg("it printed nothing"), packages={})
 
 
 def torch(output: Output) -> Torch:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck import processes, programs
+from healthcheck.errors import reason_of
+from healthcheck.messages import msg
 from healthcheck.processes import Listener
 from healthcheck.runner.machine import (
     MAX_PATHS,
@@ -36,7 +38,7 @@ READ_S = 0.5
 READ_BYTES = 512 * 2**20
 WRITTEN_BYTES = 64 * 2**20
 BLOCK_BYTES = 4 * 2**20
-_SOURCE_THEN_RUN = 'while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"'
+_SOURCE_THEN_RUN = msg('while [ "$1" != -- ]; do source "$1" >/dev/null 2>&1; shift; done; shift; exec "$@"')
 
 
 class RealMachine:
@@ -137,7 +139,7 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
     except FileNotFoundError:
         return Output(status=None, trouble=NO_PROGRAM)
     except OSError as error:
-        return Output(status=None, trouble=f"cannot be run: {error.strerror}")
+        return Output(status=None, trouble=msg("cannot be run: {reason}", reason_of(error)))
     assert process.stdout
     assert process.stderr
     kept: tuple[bytearray, bytearray] = (bytearray(), bytearray())
@@ -152,9 +154,9 @@ def _run(command: tuple[str, ...], timeout_s: float, *, folder: str, environment
         try:
             ended = processes.wait_or_kill(process, timeout_s)
         except KeyboardInterrupt as stop:
-            raise Interrupted(_output(readers, kept, status=None, trouble="interrupted")) from stop
+            raise Interrupted(_output(readers, kept, status=None, trouble=msg("interrupted"))) from stop
     if not ended:
-        return _output(readers, kept, status=None, trouble=f"no end within {timeout_s:g} s")
+        return _output(readers, kept, status=None, trouble=msg("no end within {timeout_s:g} s", timeout_s))
     return _output(readers, kept, status=process.returncode)
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from healthcheck import __version__, json_text
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.processes import Listener
 from healthcheck.records import JsonValue
 from healthcheck.runner.machine import NOT_RECORDED, Child, Entry, Machine, Output, ReadSpeed, Space
@@ -85,11 +86,13 @@ def load(path: Path) -> Recording:
         data = read_bounded(path, MAX_FILE_BYTES)
         recording = json_text.load_as(data, Recording)
         if _has_number_beyond_64_bits(json_text.load(data)):
-            raise UsageError(f"{path} is not a recorded machine: it has a number beyond 64 bits")
+            raise UsageError(msg("{path} is not a recorded machine: it has a number beyond 64 bits", path))
     except JsonError as error:
-        raise UsageError(f"{path} is not a recorded machine: {error}") from error
+        raise UsageError(msg("{path} is not a recorded machine: {error}", path, error)) from error
     if recording.schema != SCHEMA:
-        raise UsageError(f"{path} has schema {recording.schema}; this kit reads schema {SCHEMA}")
+        raise UsageError(
+            msg("{path} has schema {schema}; this kit reads schema {schema2}", path, recording.schema, SCHEMA)
+        )
     return recording
 
 
@@ -164,7 +167,7 @@ class Recorder:
         try:
             write_atomically(path, json_text.dump(self.recording))
         except OSError as error:
-            raise KitFailure(f"cannot write {path}: {error.strerror}") from error
+            raise KitFailure(msg("cannot write {path}: {reason}", path, reason_of(error))) from error
 
     def run(self, *command: str, timeout_s: float = 20.0) -> Output:
         output = self._machine.run(*command, timeout_s=timeout_s)

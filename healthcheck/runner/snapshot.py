@@ -11,6 +11,7 @@ from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 
 MAX_FILE_BYTES = 16 * 2**20
 MAX_ENTRIES = 4096
@@ -63,11 +64,13 @@ def load(path: Path) -> Snapshot:
     try:
         found = json_text.load_as(read_bounded(path, MAX_FILE_BYTES), _Report).metrics.machine
     except JsonError as error:
-        raise UsageError(f"{path} is not a report.json of runner: {error}") from error
+        raise UsageError(msg("{path} is not a report.json of runner: {error}", path, error)) from error
     if found is None:
-        raise UsageError(f"{path} has no record of a machine: name the report.json of an earlier `runner --out`")
+        raise UsageError(
+            msg("{path} has no record of a machine: name the report.json of an earlier `runner --out`", path)
+        )
     if max(len(found.facts), len(found.counters), len(found.rates)) > MAX_ENTRIES:
-        raise UsageError(f"{path} has more than {MAX_ENTRIES} entries")
+        raise UsageError(msg("{path} has more than {max_entries} entries", path, MAX_ENTRIES))
     return found
 
 
@@ -91,7 +94,7 @@ def changes(old: Snapshot, new: Snapshot) -> Iterator[Change]:
 def spread(rates: tuple[float, ...]) -> str:
     """The median of some speeds in GB/s with the lowest and the highest."""
     low, middle, high = (value / 1e9 for value in (min(rates), statistics.median(rates), max(rates)))
-    return f"{middle:.3g} GB/s ({low:.3g} to {high:.3g})"
+    return msg("{middle:.3g} GB/s ({low:.3g} to {high:.3g})", middle, low, high)
 
 
 def _short(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from healthcheck.messages import msg
 from healthcheck.runner import npu_smi
 from healthcheck.runner.machine import Output
 from healthcheck.runner.npu_smi import SmiError
@@ -83,7 +84,7 @@ def soak(output: Output, *, asked_s: float, count: int) -> Soak:
 def _windows(said: tuple[Step, ...]) -> Iterator[Window]:
     for step in said:
         device, products, wrong = get_whole(step, "index"), get_whole(step, "products"), get_whole(step, "wrong")
-        at_s, seconds = get_number(step, "at_s"), get_number(step, "seconds")
+        at_s, seconds = get_number(step, "at_s"), get_number(step, msg("seconds"))
         if step.get("step") != "window" or device is None or products is None or wrong is None:
             continue
         if at_s is not None and seconds is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
 from healthcheck.runner import dmi, ecc, probes, trial_steps
 from healthcheck.runner.asked import Depth, Scene
@@ -41,7 +42,9 @@ def soak(machine: Machine, facts: RunnerFacts, progress: Progress) -> RunnerFact
     world = working(facts)
     stopped = ""
     if world:
-        progress.update(f"the same products on {world} devices for {facts.wanted.soak_s / 60:g} min")
+        progress.update(
+            msg("the same products on {world} devices for {soak_s:g} min", world, facts.wanted.soak_s / 60)
+        )
         asked_s = facts.wanted.soak_s
         words = (f"{asked_s:g}", str(world), str(PRODUCT_SIZE), facts.smi.command)
         try:
@@ -67,7 +70,7 @@ def _torch(machine: Machine, facts: RunnerFacts, progress: Progress) -> Torch:
     """A trial of torch_npu as deploy.sh would run it: with CANN's environment scripts sourced."""
     if not facts.software.packages.get("torch_npu"):
         return Torch()
-    progress.update("a matrix product on every device")
+    progress.update(msg("a matrix product on every device"))
     return probes.torch(machine.python(Child.TORCH, sourced=facts.cann.scripts, timeout_s=TORCH_S))
 
 
@@ -75,7 +78,7 @@ def _hccl(machine: Machine, facts: RunnerFacts, progress: Progress) -> Hccl | No
     world = working(facts)
     if world < 2:
         return None
-    progress.update(f"an all-reduce over {world} devices")
+    progress.update(msg("an all-reduce over {world} devices", world))
     output = machine.python(Child.HCCL, str(world), sourced=facts.cann.scripts, timeout_s=HCCL_S)
     return probes.hccl(output, world)
 
@@ -85,7 +88,7 @@ def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | 
     world = working(facts)
     if world < 3 or facts.hccl is None or len(facts.hccl.right) != world:
         return None
-    progress.update(f"an all-reduce over each pair of {world} devices")
+    progress.update(msg("an all-reduce over each pair of {world} devices", world))
     output = machine.python(Child.PAIRS, str(world), sourced=facts.cann.scripts, timeout_s=PAIRS_S)
     return trial_steps.pairs(output, world)
 
@@ -93,7 +96,7 @@ def _pairs(machine: Machine, facts: RunnerFacts, progress: Progress) -> Pairs | 
 def _operators(machine: Machine, facts: RunnerFacts, progress: Progress) -> Operators | None:
     if not facts.torch.imported or not facts.software.packages.get("vllm_ascend"):
         return None
-    progress.update("the operators of vllm-ascend")
+    progress.update(msg("the operators of vllm-ascend"))
     return trial_steps.operators(machine.python(Child.OPERATORS, sourced=facts.cann.scripts, timeout_s=TORCH_S))
 
 
@@ -101,7 +104,7 @@ def _transfers(machine: Machine, facts: RunnerFacts, progress: Progress) -> Tran
     world = working(facts)
     if not world:
         return None
-    progress.update("copies to, from and on every device")
+    progress.update(msg("copies to, from and on every device"))
     output = machine.python(Child.TRANSFERS, str(world), sourced=facts.cann.scripts, timeout_s=TRANSFERS_S)
     return trial_steps.transfers(output)
 
@@ -112,12 +115,12 @@ def _diagnosed(machine: Machine, facts: RunnerFacts, depth: Depth, progress: Pro
     asked = facts.wanted.scenes
     scenes = [scene for scene in SCENES[depth] if asked is None or scene in asked]
     if not facts.present or not scenes:
-        return facts.diagnosed or Diagnosed(trouble="no scene of it was asked for" if facts.present else "")
+        return facts.diagnosed or Diagnosed(trouble=msg("no scene of it was asked for") if facts.present else "")
     command = dmi.installed(machine)
     if not command:
-        return Diagnosed(trouble="ascend-dmi (MindCluster ToolBox) is not installed here", scenes=earlier)
+        return Diagnosed(trouble=msg("ascend-dmi (MindCluster ToolBox) is not installed here"), scenes=earlier)
     if facts.smi.memory_holders:
-        return Diagnosed(trouble="a process holds a device, and ascend-dmi would disturb it", scenes=earlier)
+        return Diagnosed(trouble=msg("a process holds a device, and ascend-dmi would disturb it"), scenes=earlier)
     done = []
     for scene in scenes:
         progress.update(f"ascend-dmi {scene.value}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from healthcheck.check import NotApplicable, fail, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, JsonValue
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.npu_smi import Chip
@@ -15,7 +16,7 @@ READY_S = 600
 """vLLM's VLLM_ENGINE_READY_TIMEOUT_S: an engine that is not ready by then is given up."""
 HOT_C = 85.0
 """An inference: Huawei's documents say no limit; a public guide to operating these servers has its alarm here."""
-RUN_FLAGS = (
+RUN_FLAGS = msg(
     "--device /dev/davinci0 (each card) --device /dev/davinci_manager --device /dev/devmm_svm "
     "--device /dev/hisi_hdc -v /usr/local/dcmi:/usr/local/dcmi -v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi "
     "-v /usr/local/Ascend/driver/lib64/:/usr/local/Ascend/driver/lib64/ "
@@ -23,7 +24,7 @@ RUN_FLAGS = (
     "-v /etc/ascend_install.info:/etc/ascend_install.info"
 )
 """Source: vllm-ascend's installation guide, at 182b75ea84ff."""
-IMAGE = "use the image quay.io/ascend/vllm-ascend of that release"
+IMAGE = msg("use the image quay.io/ascend/vllm-ascend of that release")
 
 
 def needs_npu(facts: RunnerFacts) -> None:
@@ -33,7 +34,7 @@ def needs_npu(facts: RunnerFacts) -> None:
         NotApplicable: there is none.
     """
     if not facts.present:
-        raise NotApplicable("there is no NPU on this machine")
+        raise NotApplicable(msg("there is no NPU on this machine"))
 
 
 def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
@@ -43,7 +44,7 @@ def needs_depth(facts: RunnerFacts, depth: Depth) -> None:
         NotApplicable: the level was not reached.
     """
     if facts.reached < depth:
-        raise NotApplicable(facts.stopped or f"this is tried at --level {depth.value}")
+        raise NotApplicable(facts.stopped or msg("this is tried at --level {value}", depth.value))
 
 
 def fault(
@@ -67,7 +68,9 @@ def fault(
 def unanswered(trouble: str) -> Finding:
     """An inconclusive result: the devices were not asked, or gave no answer."""
     return unsettled(
-        expected="an answer of the devices", seen=trouble, fix="record the machine again: runner --save FILE"
+        expected=msg("an answer of the devices"),
+        seen=trouble,
+        fix=msg("record the machine again: runner --save FILE"),
     )
 
 
@@ -78,10 +81,10 @@ def npus(number: int) -> str:
 
 def chip_name(chip: Chip) -> str:
     """A chip as npu-smi numbers it."""
-    return f"NPU {chip.npu} chip {chip.chip}"
+    return msg("NPU {npu} chip {chip}", chip.npu, chip.chip)
 
 
 def listed(items: list[str], most: int = 8) -> str:
     """The first items, and how many there are beside."""
-    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    rest = msg(" and {items} more", len(items) - most) if len(items) > most else ""
     return ", ".join(items[:most]) + rest

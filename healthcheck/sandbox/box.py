@@ -18,6 +18,7 @@ from typing import Any
 
 from healthcheck import files, programs
 from healthcheck.errors import Blocked, KitFailure
+from healthcheck.messages import joined, msg
 from healthcheck.sandbox import leftovers, outside, protocol
 from healthcheck.sandbox.job import (
     CONSENT_OPTION,
@@ -36,11 +37,14 @@ _ROOT = "/srv/submission"
 _TRIALS = 3
 _STARVED_S, _ENDS_S = 60.0, 10.0
 """The sandbox keeps its own limits; this much more for a machine that leaves it no processor."""
-NO_SANDBOX = (
-    "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or confined "
-    "(no Landlock, which Linux has since 5.13). One of these repairs it: allow user namespaces (docker run "
-    f"--security-opt seccomp=unconfined …); give {CONSENT_OPTION}, or set {CONSENT_VARIABLE}=1, and it runs "
-    "with all that this user may do; verify to the stage service or further, which launches it here anyway"
+NO_SANDBOX = msg(
+    "there was no dry run of deploy.sh: here no program can be isolated (no user namespaces) or "
+    "confined (no Landlock, which Linux has since 5.13). One of these repairs it: allow user "
+    "namespaces (docker run --security-opt seccomp=unconfined …); give {consent_option}, or set "
+    "{consent_variable}=1, and it runs with all that this user may do; verify to the stage "
+    "service or further, which launches it here anyway",
+    CONSENT_OPTION,
+    CONSENT_VARIABLE,
 )
 Box = Callable[["Setting"], tuple[Job, Recording]]
 
@@ -83,13 +87,13 @@ def chosen(*, consent: bool = False) -> Box:
     why: list[str] = []
     for mode in Mode:
         if mode is Mode.UNCONFINED and not consent:
-            raise Blocked(f"{NO_SANDBOX} ({'; '.join(why)})")
+            raise Blocked(msg("{no_sandbox} ({why})", NO_SANDBOX, joined("; ", why)))
         trouble = unavailable(mode)
         if not trouble:
             reason = f"no namespaces: {why[0]}" if why else ""
             return lambda setting: _run_in(setting, mode, reason)
         why.append(trouble)
-    raise KitFailure(f"no sandbox can be started: {'; '.join(why)}")
+    raise KitFailure(msg("no sandbox can be started: {why}", joined("; ", why)))
 
 
 def unavailable(mode: Mode) -> str:
@@ -110,8 +114,13 @@ def unavailable(mode: Mode) -> str:
             return recording.trouble or recording.ended_by.value
         ends.append(": ".join(filter(None, (recording.ended_by.value, recording.trouble))))
     raise Blocked(
-        f"{mode.value} mode failed its trial: {'; '.join(dict.fromkeys(ends))} (tried {len(ends)} times). "
-        "The machine may be overloaded, for which no weaker mode is chosen. Try again"
+        msg(
+            "{value} mode failed its trial: {fromkeys} (tried {ends} times). The machine may be "
+            "overloaded, for which no weaker mode is chosen. Try again",
+            mode.value,
+            joined("; ", dict.fromkeys(ends)),
+            len(ends),
+        )
     )
 
 
@@ -135,7 +144,7 @@ def _run_in(setting: Setting, mode: Mode, reason: str) -> tuple[Job, Recording]:
     """
     job, recording = run(setting, mode)
     if recording.ended_by is EndedBy.SETUP:
-        raise Blocked(f"the sandbox for deploy.sh could not be started again: {recording.trouble}")
+        raise Blocked(msg("the sandbox for deploy.sh could not be started again: {trouble}", recording.trouble))
     return job, replace(recording, stricter=reason)
 
 
@@ -246,17 +255,17 @@ def _run(job: Job, entry: str, file: str) -> Recording:
             start_new_session=True,
         )
     except OSError as error:
-        raise KitFailure(f"cannot start the sandbox: {error}") from error
+        raise KitFailure(msg("cannot start the sandbox: {error}", error)) from error
     try:
         said, complained = jail.communicate(timeout=job.limits.wall_s + _STARVED_S)
     except subprocess.TimeoutExpired:
-        return _lost("it did not end in time")
+        return _lost(msg("it did not end in time"))
     finally:
         _end(jail)
         leftovers.end_processes(job.scratch)
     if not said:
         lines = complained.decode("utf-8", "replace").strip().splitlines()
-        return _lost(lines[-1] if lines else f"it ended with status {jail.returncode}")
+        return _lost(lines[-1] if lines else msg("it ended with status {returncode}", jail.returncode))
     return recording_of(said)
 
 

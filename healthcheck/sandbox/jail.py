@@ -22,6 +22,7 @@ from functools import partial
 from types import FrameType
 
 from healthcheck import files
+from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, outside, processes, warden
 from healthcheck.sandbox.guest import BARE, Guest
 from healthcheck.sandbox.job import EndedBy, Job, encoded, job_of
@@ -63,7 +64,7 @@ def _isolated(job: Job, guest: Guest) -> bytes:
     except OSError as error:
         return _told(EndedBy.SETUP, str(error))
     with _worker(job, guest, signal.SIGKILL) as (_, answer):
-        return _heard(answer, job) or _told(EndedBy.LOST, "it was killed")
+        return _heard(answer, job) or _told(EndedBy.LOST, msg("it was killed"))
 
 
 def _beside(job: Job, guest: Guest) -> bytes:
@@ -73,7 +74,7 @@ def _beside(job: Job, guest: Guest) -> bytes:
     told = False
     try:
         with _worker(job, guest, None) as (_, answer):
-            return _heard(answer, job) or _told(EndedBy.LOST, "who watched it was killed")
+            return _heard(answer, job) or _told(EndedBy.LOST, msg("who watched it was killed"))
     except _ToldToEnd:
         told = True
         raise SystemExit(1) from None
@@ -102,7 +103,7 @@ def _worker(job: Job, guest: Guest, dies_by: int | None) -> Iterator[tuple[int, 
             tied = partial(_die_with, writer, dies_by) if dies_by else partial(watch_parent, parent)
             recording = encoded(warden.work(job, guest, tied))
         except BaseException as error:  # noqa: BLE001 - the child ends here, whatever it was
-            recording = _told(EndedBy.LOST, f"{type(error).__name__}: {error}")
+            recording = _told(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
         with open(writer, "wb") as stream:
             stream.write(recording)
         os._exit(0)

@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, safely
 from healthcheck.sandbox.guest import Guest
 from healthcheck.sandbox.job import HOST, KIT, Job
@@ -44,7 +45,7 @@ _DEVICES = ("null", "zero", "full", "random", "urandom")
 
 def build(job: Job, guest: Guest, new_root: str, copy: safely.Copy) -> None:
     """Build the machine below `new_root`, in a mount namespace of our own, with room for what is to be copied."""
-    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel.mount(msg("none"), "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size, files = job.limits.disk_bytes + copy.bytes + 4096 * copy.files, job.limits.disk_files + copy.files
     data = f"size={size},nr_inodes={files},mode=755"
     kernel.mount("tmpfs", new_root, "tmpfs", kernel.MS_NOSUID, data)

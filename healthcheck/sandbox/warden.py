@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from healthcheck.messages import msg
 from healthcheck.sandbox import kernel, outside, processes, program, root, safely, seccomp, supervise
 from healthcheck.sandbox.channel import Channel
 from healthcheck.sandbox.guest import Guest
@@ -153,7 +154,7 @@ class _Running:
             self._gate.sendall(program.GO)
             return self._watched()
         except (OSError, ValueError, MemoryError, RecursionError) as error:
-            return nothing(EndedBy.LOST, f"{type(error).__name__}: {error}")
+            return nothing(EndedBy.LOST, msg("{name}: {error}", type(error).__name__, error))
         finally:
             processes.end_all(os.getpid())
 

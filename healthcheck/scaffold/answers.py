@@ -10,6 +10,7 @@ from pathlib import Path
 from healthcheck import yaml_text
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded, write_atomically
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.scaffold import template
 
@@ -47,7 +48,11 @@ def read(repository: Path) -> Answers:
     """
     file = repository / ANSWERS_FILE
     if not file.is_file():
-        raise UsageError(f"{repository} was not made by `npu-adapter new`: it has no {ANSWERS_FILE}")
+        raise UsageError(
+            msg(
+                "{repository} was not made by `npu-adapter new`: it has no {answers_file}", repository, ANSWERS_FILE
+            )
+        )
     return parse(read_bounded(file, MAX_ANSWERS_BYTES).decode("utf-8", "replace"), str(file))
 
 
@@ -59,7 +64,7 @@ def parse(text: str, name: str) -> Answers:
     """
     document = yaml_text.load(text)
     if not isinstance(document, dict) or not document.get("_src_path"):
-        raise UsageError(f"{name} has no answers in it; `npu-adapter new` writes it")
+        raise UsageError(msg("{name} has no answers in it; `npu-adapter new` writes it", name))
     return Answers(
         source=str(document["_src_path"]),
         version=str(document.get("_commit") or ""),

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.files import prefix
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.scaffold import KIT_FOLDER, answers, git, kit
 from healthcheck.scaffold.render import Order, render
@@ -57,10 +58,12 @@ def _refuse_taken(destination: Path) -> None:
         return
     inside = {path.name for path in destination.iterdir()} if destination.is_dir() else {""}
     if inside - {".git"}:
-        adopt = f", or add to it: npu-adapter new --here {destination}" if ".git" in inside else ""
-        raise UsageError(f"{destination} is there and not empty: name a new folder{adopt}")
+        adopt = msg(", or add to it: npu-adapter new --here {destination}", destination) if ".git" in inside else ""
+        raise UsageError(msg("{destination} is there and not empty: name a new folder{adopt}", destination, adopt))
     if inside and git.has_commits(destination):
-        raise UsageError(f"{destination} has commits, but not their files: git restore . brings them back")
+        raise UsageError(
+            msg("{destination} has commits, but not their files: git restore . brings them back", destination)
+        )
 
 
 def _remember(repository: Path, rendered: Path) -> None:
@@ -97,9 +100,13 @@ def adopt(repository: Path, wanted: Order) -> Adoption:
     """
     git.require()
     if not (repository / ".git").exists():
-        raise UsageError(f"{repository} is not the folder of a git repository: git init makes it one")
+        raise UsageError(
+            msg("{repository} is not the folder of a git repository: git init makes it one", repository)
+        )
     if (repository / answers.ANSWERS_FILE).exists():
-        raise UsageError(f"{repository} was made from a template before: npu-adapter update {repository}")
+        raise UsageError(
+            msg("{repository} was made from a template before: npu-adapter update {repository}", repository)
+        )
     with tempfile.TemporaryDirectory(prefix=prefix()) as scratch:
         rendered = Path(scratch) / "rendered"
         render(wanted, rendered)
@@ -140,7 +147,7 @@ def _place(source: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
     except OSError as error:
-        raise KitFailure(f"cannot write {target}: {error.strerror}") from error
+        raise KitFailure(msg("cannot write {target}: {reason}", target, reason_of(error))) from error
 
 
 def _diff(name: str, ours: Path, template: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from healthcheck import programs
 from healthcheck.errors import KitFailure
+from healthcheck.messages import msg
 
 OWN_IDENTITY = ("-c", "user.name=npu-adapter", "-c", "user.email=npu-adapter@localhost")
 _OTHER_REPOSITORY = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
@@ -22,7 +23,7 @@ def require() -> None:
         KitFailure: it is not.
     """
     if programs.find("git") is None:
-        raise KitFailure("git is not installed, and an adapter is a git repository")
+        raise KitFailure(msg("git is not installed, and an adapter is a git repository"))
 
 
 def attempt(
@@ -44,7 +45,9 @@ def git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = Non
     """
     done = attempt(folder, *arguments, variables=variables)
     if done.returncode:
-        raise KitFailure(f"git {arguments[0]} failed in {folder}: {' '.join(done.stderr.split())}")
+        raise KitFailure(
+            msg("git {arguments} failed in {folder}: {split}", arguments[0], folder, " ".join(done.stderr.split()))
+        )
     return done.stdout
 
 

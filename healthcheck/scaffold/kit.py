@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from healthcheck import __version__
 from healthcheck.errors import KitFailure
+from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER, template
 from healthcheck.scaffold.git import attempt
 
@@ -119,7 +120,7 @@ def _about() -> Iterator[tuple[str, tuple[int, bytes]]]:
         installed = metadata.distribution(template.NAME)
     except metadata.PackageNotFoundError as error:
         raise KitFailure(
-            "a wheel of the kit is made from an installed one: pip install it, or its checkout"
+            msg("a wheel of the kit is made from an installed one: pip install it, or its checkout")
         ) from error
     about = f"npu_adapter_kit-{__version__}.dist-info"
     described = installed.read_text("METADATA") or ""

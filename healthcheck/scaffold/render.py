@@ -17,7 +17,8 @@ from types import ModuleType
 from healthcheck import extras
 from healthcheck.errors import KitError, KitFailure, UsageError
 from healthcheck.files import prefix
-from healthcheck.language import phrases_of_the_process
+from healthcheck.language import translation_of_the_process
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.scaffold import answers, kit, template
 
@@ -59,7 +60,7 @@ def render(order: Order, destination: Path) -> answers.Answers | None:
             folder.mkdir()
             version = template.export(folder)
             if order.ask:
-                template.ask_in_language(folder, phrases_of_the_process().say)
+                template.ask_in_language(folder, translation_of_the_process().say)
             _copy(str(folder), None, order, destination)
             answers.record(destination, src_path=template.NAME, commit=version)
         else:
@@ -93,8 +94,15 @@ def _refusal(error: Exception, source: str, given: Mapping[str, JsonValue]) -> K
     """Whose failure it is: that of an answer, of the template, or of a full disk."""
     wrong = _WRONG_ANSWER.fullmatch(str(error))
     if wrong:
-        return UsageError(f"{wrong['name']} is {given.get(wrong['name'], '')!r}: {_one_line(wrong['said'])}")
-    said = f"the template at {source} cannot be rendered: {_one_line(error)}"
+        return UsageError(
+            msg(
+                "{wrong} is {get}: {one_line}",
+                wrong["name"],
+                repr(given.get(wrong["name"], "")),
+                _one_line(wrong["said"]),
+            )
+        )
+    said = msg("the template at {source} cannot be rendered: {one_line}", source, _one_line(error))
     full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
     return KitFailure(said) if full else UsageError(said)
 
@@ -108,5 +116,7 @@ def _copier() -> ModuleType:
         import copier  # noqa: PLC0415 - an extra, and slow to import
         import copier.errors  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise UsageError(f"making a repository needs copier: {extras.install_command(COPIER)}") from error
+        raise UsageError(
+            msg("making a repository needs copier: {install_command}", extras.install_command(COPIER))
+        ) from error
     return copier

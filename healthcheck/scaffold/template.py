@@ -13,6 +13,7 @@ from pathlib import Path
 
 from healthcheck import __version__, yaml_text
 from healthcheck.errors import KitFailure, UsageError
+from healthcheck.messages import Message, msg
 from healthcheck.nearest import hint
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -48,7 +49,7 @@ def template_folder() -> Path:
     for folder in (PACKAGE / "template", PACKAGE.parent):
         if (folder / "copier.yml").is_file():
             return folder
-    raise KitFailure("the template is missing from this installation of the kit: install it again")
+    raise KitFailure(msg("the template is missing from this installation of the kit: install it again"))
 
 
 def export(destination: Path, source: Path | None = None) -> str:
@@ -122,9 +123,9 @@ def ask_in_language(folder: Path, say: Callable[[str], str]) -> None:
     file = folder / "copier.yml"
     text = file.read_text(encoding="utf-8")
     for question in questions():
-        text = text.replace(f"help: {question.help}\n", f"help: {say(question.help)}\n")
+        text = text.replace(f"help: {question.help}\n", f"help: {say(Message(question.help))}\n")
         for label in question.labels:
-            text = text.replace(f"    {label}: ", f"    {say(label)}: ")
+            text = text.replace(f"    {label}: ", f"    {say(Message(label))}: ")
     file.write_text(text, encoding="utf-8")
 
 
@@ -137,7 +138,17 @@ def check_answers(answers: Mapping[str, str]) -> None:
     asked = {question.name: question for question in questions()}
     for name, answer in answers.items():
         if name not in asked:
-            raise UsageError(f"the template does not ask for {name!r}; it asks for {', '.join(asked)}")
+            raise UsageError(
+                msg("the template does not ask for {name}; it asks for {asked}", repr(name), ", ".join(asked))
+            )
         choices = asked[name].choices
         if choices and answer not in choices:
-            raise UsageError(f"{name} is {answer!r}; the choices are {', '.join(choices)}{hint(answer, choices)}")
+            raise UsageError(
+                msg(
+                    "{name} is {answer}; the choices are {choices}{hint}",
+                    name,
+                    repr(answer),
+                    ", ".join(choices),
+                    hint(answer, choices),
+                )
+            )

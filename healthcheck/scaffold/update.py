@@ -11,6 +11,7 @@ from pathlib import Path
 from healthcheck import __version__
 from healthcheck.errors import KitError, UsageError
 from healthcheck.files import prefix
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.scaffold import KIT_FOLDER, answers, earlier, git, kit
 from healthcheck.scaffold.answers import ANSWERS_FILE, Answers
@@ -58,12 +59,19 @@ def update(repository: Path) -> Update:
 
 def _refuse_unready(repository: Path, made: Answers) -> None:
     if not git.has_commits(repository):
-        raise UsageError(f"{repository} has no commit to merge into: commit it first")
+        raise UsageError(msg("{repository} has no commit to merge into: commit it first", repository))
     if git.git(repository, "status", "--porcelain", "--", ".").strip():
-        raise UsageError(f"{repository} has uncommitted changes: commit or stash them first")
+        raise UsageError(msg("{repository} has uncommitted changes: commit or stash them first", repository))
     release = made.version.partition("-")[0]
     if made.own and _numbers(release) > _numbers(__version__):
-        raise UsageError(f"{repository} is from the template of the kit {release}, and this is {__version__}")
+        raise UsageError(
+            msg(
+                "{repository} is from the template of the kit {release}, and this is {version}",
+                repository,
+                release,
+                __version__,
+            )
+        )
 
 
 def _numbers(release: str) -> list[int]:
@@ -103,7 +111,11 @@ class _Merge:
         conflicts = tuple(filter(None, listed.split("\0")))
         if done.returncode and not conflicts:
             raise UsageError(
-                f"git cannot merge the template into {self._repository}: {' '.join(done.stderr.split())}"
+                msg(
+                    "git cannot merge the template into {repository}: {split}",
+                    self._repository,
+                    " ".join(done.stderr.split()),
+                )
             )
         return git.git(self._repository, "status", "--short", "--", "."), conflicts
 
@@ -113,10 +125,11 @@ class _Merge:
     def _base(self) -> str:
         """The tree that the template made then: rendered again, or else as it was committed."""
         made, folder = self._made, self._scratch / "base"
-        source, said = made.source, "a plain folder has no versions"
+        said: str
+        source, said = made.source, msg("a plain folder has no versions")
         if made.own:
             found = earlier.unpack(self._repository, made, self._scratch / "earlier")
-            source, said = str(found or ""), f"the template {made.version} is nowhere to be had"
+            source, said = str(found or ""), msg("the template {version} is nowhere to be had", made.version)
         if source and made.version:
             try:
                 version = "" if made.own else made.version
@@ -128,7 +141,12 @@ class _Merge:
         if committed:
             return committed
         raise UsageError(
-            f"what {made.source} made of {self._repository} is lost: {said}, and no commit has it as it was. "
+            msg(
+                "what {source} made of {repository} is lost: {said}, and no commit has it as it was. ",
+                made.source,
+                self._repository,
+                said,
+            )
             + _by_hand(self._repository, made)
         )
 
@@ -153,8 +171,9 @@ class _Merge:
 def _by_hand(repository: Path, made: Answers) -> str:
     """How to bring a repository up to date that has no version to compare with."""
     data = " ".join(f"--data {shlex.quote(f'{name}={value}')}" for name, value in made.given.items())
-    return (
-        f"Make a fresh one with its answers, and take over what you want:\n"
-        f"  npu-adapter new FRESH --defaults {data}\n"
-        f"  diff -ru -x .git {shlex.quote(str(repository))} FRESH"
+    return msg(
+        "Make a fresh one with its answers, and take over what you want:\n  npu-adapter new FRESH "
+        "--defaults {data}\n  diff -ru -x .git {repository} FRESH",
+        data,
+        shlex.quote(str(repository)),
     )

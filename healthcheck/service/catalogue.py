@@ -5,13 +5,17 @@ from __future__ import annotations
 import enum
 import functools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract, yaml_text
 from healthcheck.errors import KitFailure
+from healthcheck.messages import Message, msg
 from healthcheck.records import JsonValue
 from healthcheck.service.patterns import Pattern, compiled
+
+FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
 
 FILE = Path(__file__).parent.parent / "data" / "failures.yaml"
 
@@ -90,7 +94,7 @@ def catalogue() -> Catalogue:
             benign=tuple(pattern for entry in _mappings(document["benign"]) for pattern in _patterns(entry)),
         )
     except (OSError, yaml_text.YamlError, KeyError, ValueError, re.error) as error:
-        raise KitFailure(f"{FILE.name} of the kit cannot be used: {error}") from error
+        raise KitFailure(msg("{name} of the kit cannot be used: {error}", FILE.name, error)) from error
 
 
 def _failure(entry: dict[str, JsonValue]) -> Failure:
@@ -99,8 +103,8 @@ def _failure(entry: dict[str, JsonValue]) -> Failure:
         severity=Severity[str(entry["severity"]).upper()],
         patterns=_patterns(entry),
         follows=entry.get("follows") is True,
-        cause=str(entry["cause"]),
-        fix=str(entry["fix"]).replace("{port}", str(contract.PORT)),
+        cause=message_of(str(entry["cause"])),
+        fix=message_of(str(entry["fix"]).replace("{port}", str(contract.PORT))),
         variables=_variables(entry.get("variables")),
         sources=_texts(entry["sources"]),
         examples=_texts(entry["examples"]),
@@ -122,3 +126,14 @@ def _mappings(value: JsonValue) -> tuple[dict[str, JsonValue], ...]:
 
 def _texts(value: JsonValue) -> tuple[str, ...]:
     return tuple(str(text) for text in value) if isinstance(value, list) else ()
+
+
+def message_of(text: str, own: Mapping[str, str] | None = None) -> Message:
+    """A cause or a repair as a message. Its options are values: `own` has the keys of adapter.toml for them."""
+    flags = tuple(dict.fromkeys(FLAG.findall(text)))
+    if not flags:
+        return Message(text)
+    template = FLAG.sub(
+        lambda match: f"{{{match[1].replace('-', '_')}}}", text.replace("{", "{{").replace("}", "}}")
+    )
+    return Message(template, *((own or {}).get(flag, f"--{flag}") for flag in flags))

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.messages import msg
 from healthcheck.redact import without_secrets
 from healthcheck.service.blocks import Line, last_error
 from healthcheck.service.catalogue import Catalogue, Failure, Severity, catalogue
@@ -99,11 +100,17 @@ def diagnose(log: Path) -> Diagnosis:
         with open(handle, "rb") as stream:
             kind = os.fstat(handle).st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
-                raise UsageError(f"{log} is {'a folder' if stat.S_ISDIR(kind) else 'a device'}, not a log file")
+                raise UsageError(
+                    msg(
+                        "{log} is {value}, not a log file",
+                        log,
+                        msg("a folder") if stat.S_ISDIR(kind) else msg("a device"),
+                    )
+                )
             os.set_blocking(handle, True)
             return diagnose_stream(stream)
     except OSError as error:
-        raise UsageError(f"cannot read {log}: {error.strerror}") from error
+        raise UsageError(msg("cannot read {log}: {reason}", log, reason_of(error))) from error
 
 
 def diagnose_stream(stream: BinaryIO, known: Catalogue | None = None) -> Diagnosis:

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 
 from healthcheck import contract, processes
+from healthcheck.messages import msg
 from healthcheck.progress import Progress
-from healthcheck.quoting import unmarked
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.environment import Environment, interpreter, scrubbed
 from healthcheck.service.memory import MemoryWatch
@@ -141,7 +141,7 @@ class Service:
         supervisor, self._stopped = self._supervisor, Stopped(before=before, seconds=0, grace_s=grace_s)
         if supervisor is None:
             return self._stopped
-        self._progress.update("stopping the service")
+        self._progress.update(msg("stopping the service"))
         ending = supervisor.stop(grace_s)
         self._stopped = Stopped(
             before=before,
@@ -246,7 +246,7 @@ def _diagnosed(logs: tuple[Path, ...], answer: Answer | None) -> tuple[Diagnosis
     an answer, its text is the kit's own.
     """
     found = [(diagnose(log), log) for log in logs if log.is_file()]
-    said = diagnose_stream(BytesIO(unmarked(answer.text if answer else "").encode("utf-8", "replace")))
+    said = diagnose_stream(BytesIO((answer.text if answer else "").encode("utf-8", "replace")))
     for diagnosis, log in found:
         if diagnosis.cause:
             return diagnosis, log

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from healthcheck import contract
 from healthcheck.check import fail, unsettled
+from healthcheck.messages import joined, msg
 from healthcheck.processes import Listener, shortened
-from healthcheck.quoting import quote
 from healthcheck.records import Finding
 from healthcheck.service import provided
 from healthcheck.service.blocks import Line
@@ -18,21 +18,23 @@ from healthcheck.service.repairs import Setup, repair
 
 SHOWN_LINES = 12
 LINE_CHARACTERS = 300
-EXPECTED = "a streamed answer from /v1/chat/completions on port {port}"
+EXPECTED = msg("a streamed answer from /v1/chat/completions on port {port}")
 
 
 def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
-    expected = EXPECTED.format(port=launch.port)
+    expected = msg(EXPECTED, launch.port)
     seen, fix = _WORDS[launch.outcome](launch)
     quoted = launch.diagnosis.telling[-SHOWN_LINES:] if launch.diagnosis else ()
     if launch.diagnosis and not launch.not_here:
         said, repairs = _diagnosed(launch.diagnosis, launch.setup)
-        seen, fix = f"{seen}{said}", repairs or fix
+        seen, fix = seen + said, repairs or fix
     if launch.not_here:
-        seen += (
-            f". This machine has {', '.join(launch.not_here)}; the service's image has it, so that this failure "
-            f"says nothing about the submission{_quote(launch, quoted)}"
+        seen += msg(
+            ". This machine has {not_here}; the service's image has it, so that this failure says "
+            "nothing about the submission{quote}",
+            ", ".join(launch.not_here),
+            _quote(launch, quoted),
         )
         return unsettled(expected=expected, seen=seen, fix=provided.INSTEAD, evidence=_evidence(launch))
     seen += _quote(launch, quoted)
@@ -47,26 +49,35 @@ def _diagnosed(diagnosis: Diagnosis, setup: Setup) -> tuple[str, str]:
     hits = diagnosis.candidates or tuple(hit for hit in (diagnosis.named,) if hit)
     if not hits:
         return "", ""
-    said = "; or: ".join(hit.failure.cause for hit in hits)
-    fixes = " Or: ".join(f"{repair(hit.failure, setup)} (source: {hit.failure.sources[0]})" for hit in hits)
+    said = joined(msg("; or: "), [hit.failure.cause for hit in hits])
+    fixes = joined(
+        " Or: ",
+        (msg("{repair} (source: {sources})", repair(hit.failure, setup), hit.failure.sources[0]) for hit in hits),
+    )
     if diagnosis.candidates:
-        return f". Possible causes, of which the log proves none: {said}", fixes
-    return (f". Cause: {said}" if diagnosis.cause else f". The last error of the log: {said}"), fixes
+        return msg(". Possible causes, of which the log proves none: {said}", said), fixes
+    return (
+        msg(". Cause: {said}", said) if diagnosis.cause else msg(". The last error of the log: {said}", said)
+    ), fixes
 
 
 def describe_exit(status: int | None) -> str:
     """An exit status in words; negative, or 128 and more as shells report it, for a signal."""
     if status is None:
-        return "still running"
+        return msg("still running")
     number = -status if status < 0 else status - 128
     if status < 0 or status > 128:
         try:
             name = signal.Signals(number).name
         except ValueError:
-            return f"exit status {status}"
-        return f"killed by {name}" if status < 0 else f"exit status {status}, that is {name}"
-    known = {126: ": not executable", 127: ": command not found"}
-    return f"exit status {status}{known.get(status, '')}"
+            return msg("exit status {status}", status)
+        return (
+            msg("killed by {name}", name)
+            if status < 0
+            else msg("exit status {status}, that is {name}", status, name)
+        )
+    known = {126: msg(": not executable"), 127: msg(": command not found")}
+    return msg("exit status {status}{get}", status, known.get(status, ""))
 
 
 def place(listener: Listener) -> str:
@@ -78,14 +89,16 @@ def place(listener: Listener) -> str:
 def _quote(launch: Launch, lines: tuple[Line, ...]) -> str:
     if lines:
         name = (launch.diagnosed or launch.log).name
-        return "".join(f"\n  {name}:{line.number}: {_cut(line.text)}" for line in lines)
+        return joined("", (msg("\n  {name}:{number}: {cut}", name, line.number, _cut(line.text)) for line in lines))
     if launch.log_tail:
-        return "\nthe end of the log:" + "".join(f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:])
-    return "\nthe log is empty" if launch.pid else ""
+        return msg("\nthe end of the log:") + "".join(
+            f"\n  {_cut(line)}" for line in launch.log_tail[-SHOWN_LINES:]
+        )
+    return msg("\nthe log is empty") if launch.pid else ""
 
 
 def _cut(line: str) -> str:
-    return quote(line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…")
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
 
 
 def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
@@ -106,127 +119,170 @@ def _evidence(launch: Launch) -> dict[str, str | int | float | None]:
 
 def _not_started(launch: Launch) -> tuple[str, str]:
     return (
-        f"`{' '.join(launch.command)}` could not be run: {launch.failure}",
-        "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends",
+        msg("`{command}` could not be run: {failure}", " ".join(launch.command), launch.failure),
+        msg(
+            "name a shell that is there in the first line of deploy.sh: #!/bin/sh or #!/bin/bash, with LF line ends"
+        ),
     )
 
 
 def _exited(launch: Launch) -> tuple[str, str]:
-    after = f"after {launch.seconds:.0f} s"
+    after = msg("after {seconds:.0f} s", launch.seconds)
     if launch.exit_status == 0:
         return (
-            f"deploy.sh ended {after} with exit status 0 and left no process: no server was started, or it ended",
-            "end deploy.sh in `exec vllm serve …` so that it runs as long as the server does",
+            msg(
+                "deploy.sh ended {after} with exit status 0 and left no process: no server was started, or "
+                "it ended",
+                after,
+            ),
+            msg("end deploy.sh in `exec vllm serve …` so that it runs as long as the server does"),
         )
     memory = _memory(launch)
-    left = f", {len(launch.processes)} processes left behind" if launch.processes else ""
-    seen = f"deploy.sh ended {after} while loading ({describe_exit(launch.exit_status)}{left}){memory}"
+    left = msg(", {processes} processes left behind", len(launch.processes)) if launch.processes else ""
+    seen = msg(
+        "deploy.sh ended {after} while loading ({describe_exit}{left}){memory}",
+        after,
+        describe_exit(launch.exit_status),
+        left,
+        memory,
+    )
     if memory:
         return (
             seen,
-            "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory",
+            msg(
+                "make it fit: fewer or smaller processes, a shorter --max-model-len, or a machine with more memory"
+            ),
         )
     block = launch.diagnosis.block if launch.diagnosis else ()
-    said = f"fix its last error, “{_cut(block[-1].text)}”; " if block else ""
-    return seen, f"{said}read the last lines of the log in {launch.log}"
+    said = msg("fix its last error, “{cut}”; ", _cut(block[-1].text)) if block else ""
+    return seen, msg("{said}read the last lines of the log in {log}", said, launch.log)
 
 
 def _memory(launch: Launch) -> str:
     killed = launch.exit_status in {-signal.SIGKILL, 128 + signal.SIGKILL}
     if launch.oom_kills:
-        return f"; the kernel killed {launch.oom_kills} processes meanwhile because memory ran out"
+        return msg("; the kernel killed {oom_kills} processes meanwhile because memory ran out", launch.oom_kills)
     if killed:
-        return "; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9"
+        return msg("; SIGKILL comes from outside: the memory limit of a container, or somebody's kill -9")
     return ""
 
 
 def _backgrounded(launch: Launch) -> tuple[str, str]:
-    after = f"{launch.seconds:.0f} s after the start"
+    after = msg("{seconds:.0f} s after the start", launch.seconds)
     return (
-        f"deploy.sh ended with exit status 0 and left a process in the background, which died {after}",
-        "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log",
+        msg("deploy.sh ended with exit status 0 and left a process in the background, which died {after}", after),
+        msg(
+            "end deploy.sh in `exec vllm serve …`, without `&` and without nohup, and let its output go to the log"
+        ),
     )
 
 
 def _restarting(launch: Launch) -> tuple[str, str]:
     command, times = launch.restarted
     return (
-        f"a restart loop: `{shortened(command)}` was started {times} times in {launch.seconds:.0f} s, and died",
-        "start the server once, with `exec`; a loop only hides why it dies",
+        msg(
+            "a restart loop: `{command}` was started {times} times in {seconds:.0f} s, and died",
+            shortened(command),
+            times,
+            launch.seconds,
+        ),
+        msg("start the server once, with `exec`; a loop only hides why it dies"),
     )
 
 
 def _answers_wrongly(launch: Launch) -> tuple[str, str]:
     answer = launch.answer
     if answer is None:
-        return "the server's answers are wrong", f"read the log in {launch.log}"
-    seen = f"{answer.request} (model {launch.model!r}) was answered with HTTP {answer.status}: {answer.text}"
+        return msg("the server's answers are wrong"), msg("read the log in {log}", launch.log)
+    seen = msg(
+        "{request} (model {model}) was answered with HTTP {status}: {text}",
+        answer.request,
+        repr(launch.model),
+        answer.status,
+        answer.text,
+    )
     if answer.status == 200:
-        return seen, 'stream the answer (text/event-stream) when the request has "stream": true'
+        return seen, msg('stream the answer (text/event-stream) when the request has "stream": true')
     fixes = {
-        400: "read why it refuses; a missing chat template belongs to the weights, or to --chat-template",
-        401: "start the server without an API key",
-        403: "start the server without an API key",
-        404: "serve /v1/chat/completions, and the model under the weight path: no --served-model-name",
-        405: "serve POST /v1/chat/completions",
-        422: "accept the evaluation client's fields: it sends num_return_sequences and ignore_eos",
+        400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
+        401: msg("start the server without an API key"),
+        403: msg("start the server without an API key"),
+        404: msg("serve /v1/chat/completions, and the model under the weight path: no --served-model-name"),
+        405: msg("serve POST /v1/chat/completions"),
+        422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
     }
-    return seen, fixes.get(answer.status, f"read the server's traceback in {launch.log}")
+    return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", launch.log))
 
 
 def _other_port(launch: Launch) -> tuple[str, str]:
     ports = ", ".join(sorted({place(listener) for listener in launch.other_ports}))
     return (
-        f"nobody listens on port {launch.port}; what deploy.sh started listens on {ports}",
-        f"start the server with --host 0.0.0.0 --port {launch.port}",
+        msg("nobody listens on port {port}; what deploy.sh started listens on {ports}", launch.port, ports),
+        msg("start the server with --host 0.0.0.0 --port {port}", launch.port),
     )
 
 
 def _silent(launch: Launch) -> tuple[str, str]:
     return (
-        f"{_unanswered(launch)}, and for minutes no process has done anything: no output, no CPU time, no I/O",
-        "find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank"
+        msg(
+            "{unanswered}, and for minutes no process has done anything: no output, no CPU time, no I/O",
+            _unanswered(launch),
+        ),
+        msg("find out what the server waits for (py-spy dump --pid PID): a lock, the network, another rank")
         if launch.listeners
-        else "see what deploy.sh waits for: input, a lock, the network, another rank",
+        else msg("see what deploy.sh waits for: input, a lock, the network, another rank"),
     )
 
 
 def _timed_out(launch: Launch) -> tuple[str, str]:
-    limit = f"{launch.deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)"
-    fix = "read in the log what it is busy with; if a start takes this long, raise --deadline"
+    limit = msg(
+        "{deadline_s:.0f} s after the start (the kit's deadline; the service's is unknown)", launch.deadline_s
+    )
+    fix = msg("read in the log what it is busy with; if a start takes this long, raise --deadline")
     if launch.listeners and not (launch.answer and launch.answer.status):
         owner = launch.listeners[0].process
-        fix = (
-            f"let only the model server open port {launch.port}, by `exec vllm serve …`: "
-            f"{owner or 'its owner'} does not answer; if a start takes this long, raise --deadline"
+        fix = msg(
+            "let only the model server open port {port}, by `exec vllm serve …`: {owner} does not "
+            "answer; if a start takes this long, raise --deadline",
+            launch.port,
+            owner or "its owner",
         )
     return f"{_unanswered(launch)}, {limit}", fix
 
 
 def _unanswered(launch: Launch) -> str:
-    ended = "; deploy.sh itself has ended, and left processes in the background" if launch.exit_status == 0 else ""
+    ended = (
+        msg("; deploy.sh itself has ended, and left processes in the background") if launch.exit_status == 0 else ""
+    )
     if launch.listeners:
         answer = f": {launch.answer.text}" if launch.answer else ""
         status = f" HTTP {launch.answer.status}" if launch.answer and launch.answer.status else ""
         where = place(launch.listeners[0])
-        return f"port {launch.port} is open ({where}) and no chat is answered{status}{answer}{ended}"
+        return msg(
+            "port {port} is open ({where}) and no chat is answered{status}{answer}{ended}",
+            launch.port,
+            where,
+            status,
+            answer,
+            ended,
+        )
     if launch.other_ports:
         return _other_port(launch)[0] + ended
-    return f"nobody listens on port {launch.port}{ended}"
+    return msg("nobody listens on port {port}{ended}", launch.port, ended)
 
 
 def _foreign(launch: Launch) -> tuple[str, str]:
     owner = launch.foreign[0].process if launch.foreign else None
-    where = place(launch.foreign[0]) if launch.foreign else f"port {launch.port}"
-    seen = f"{owner or 'a process'} listens on {where} and was not started by deploy.sh"
+    where = place(launch.foreign[0]) if launch.foreign else msg("port {port}", launch.port)
+    seen = msg("{owner} listens on {where} and was not started by deploy.sh", owner or "a process", where)
     if not launch.contained:
         return (
-            f"{seen}: it took the port meanwhile, or a daemon started it for deploy.sh",
-            "stop that process and run again; if it is your server, let deploy.sh itself start it",
+            msg("{seen}: it took the port meanwhile, or a daemon started it for deploy.sh", seen),
+            msg("stop that process and run again; if it is your server, let deploy.sh itself start it"),
         )
     return (
-        f"{seen}: it runs in a container",
-        "let deploy.sh start the server itself, in the foreground: not through docker or another daemon",
+        msg("{seen}: it runs in a container", seen),
+        msg("let deploy.sh start the server itself, in the foreground: not through docker or another daemon"),
     )
 
 
@@ -240,11 +296,11 @@ def _lost_the_port(launch: Launch) -> bool:
 
 def _port_taken(launch: Launch) -> tuple[str, str]:
     owners = "; ".join(holder.owner for holder in launch.holders)
-    return f"port {launch.port} is taken by {owners}", "stop it and run again"
+    return msg("port {port} is taken by {owners}", launch.port, owners), msg("stop it and run again")
 
 
 def _interrupted(launch: Launch) -> tuple[str, str]:
-    return f"the launch was interrupted after {launch.seconds:.0f} s", "run it again"
+    return msg("the launch was interrupted after {seconds:.0f} s", launch.seconds), msg("run it again")
 
 
 _WORDS: dict[LaunchOutcome, Callable[[Launch], tuple[str, str]]] = {

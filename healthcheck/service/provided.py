@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import contract, programs
+from healthcheck.messages import msg
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis
 from healthcheck.service.records import Launch, LaunchOutcome
@@ -23,9 +24,10 @@ MODULES = (
     *("vllm", "vllm_ascend", "torch", "torch_npu", "torchair", "torchvision", "torchaudio", "triton"),
     *("acl", "te", "hccl"),
 )
-INSTEAD = (
-    "verify here with --until weights; launch where the image's software is (an NPU machine with the vllm-ascend "
-    f"image), or name a server that runs there: --url http://HOST:{contract.PORT}"
+INSTEAD = msg(
+    "verify here with --until weights; launch where the image's software is (an NPU machine with "
+    "the vllm-ascend image), or name a server that runs there: --url http://HOST:{port}",
+    contract.PORT,
 )
 _WORDS = "|".join(map(re.escape, PROGRAMS))
 _PROGRAM = re.compile(
@@ -118,7 +120,7 @@ def _can_import(name: str, environment: Mapping[str, str]) -> bool:
     python = programs.find("python3", path=environment.get("PATH"))
     if python is None:
         return False
-    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({name!r}) is None)"
+    look = msg("import importlib.util, sys; sys.exit(importlib.util.find_spec({name}) is None)", repr(name))
     try:
         asked = subprocess.run(
             [python, "-c", look], cwd="/", env=dict(environment), capture_output=True, timeout=_ASK_S, check=False

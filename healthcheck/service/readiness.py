@@ -10,7 +10,6 @@ from pathlib import Path
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
 from healthcheck.json_text import JsonError, load
 from healthcheck.processes import Listener, shortened
-from healthcheck.quoting import quote
 from healthcheck.redact import beginning
 from healthcheck.service.records import Answer
 from healthcheck.wire.chat import Completion, request_body, user
@@ -146,15 +145,15 @@ def _words(chat: Exchange) -> str:
     kind = chat.headers.get("content-type", "no content type")
     if chat.completion is not None and "event-stream" in kind:
         return _stream_words(chat, chat.completion)
-    return f"{kind}: {quote(_begins(chat, 500))}"
+    return f"{kind}: {_begins(chat, 500)}"
 
 
 def _stream_words(chat: Exchange, completion: Completion) -> str:
     if completion.error:
-        return f"an error inside the stream: {quote(beginning(completion.error, 400))}"
+        return f"an error inside the stream: {beginning(completion.error, 400)}"
     if chat.error:
         return f"a stream that broke off: {shortened(chat.error, 300)}"
-    return f"a stream without an answer: {quote(repr(_begins(chat, 400)))}"
+    return f"a stream without an answer: {_begins(chat, 400)!r}"
 
 
 def _begins(chat: Exchange, limit: int) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from healthcheck import contract, files
 from healthcheck.errors import UsageError
-from healthcheck.service.catalogue import Failure
+from healthcheck.messages import Message, msg
+from healthcheck.service.catalogue import FLAG, Failure, message_of
 
 SETTINGS = "adapter.toml"
 PACKAGE = "adapter"
@@ -22,7 +23,6 @@ _MOST_FILES = 40
 _KEY = re.compile(r"^#? ?([a-z]\w{1,60}) = ", re.MULTILINE)
 _VARIABLE = re.compile(r"""(?<![\w$])(?:["']([A-Z][A-Z\d_]{3,80})["']|([A-Z][A-Z\d_]{3,80})=)""")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z\d-]{2,60})")
 _NOT_THE_SERVERS = frozenset({"break-system-packages", "help", "host", "port", "shm-size", "until"})
 
 
@@ -61,27 +61,22 @@ def repair(failure: Failure, setup: Setup = UNKNOWN) -> str:
     missing = [variable for variable in failure.variables if variable.name not in setup.variables]
     exports = [f"{variable.name}={variable.value}" for variable in missing]
     said = failure.fix if setup.keys is None else _by_keys(failure.fix, setup.keys)
-    return f"{said} In deploy.sh, export {' and '.join(exports)}." if exports else said
+    return msg("{said} In deploy.sh, export {exports}.", said, " and ".join(exports)) if exports else said
 
 
-def message_of(repair: str) -> str:
-    """The message that a repair is translated by. Its options are places: adapter.toml may have keys for them."""
-    return _FLAG.sub("{}", repair.replace("{", "{{").replace("}", "}}"))
-
-
-def _by_keys(text: str, keys: frozenset[str]) -> str:
+def _by_keys(text: str, keys: frozenset[str]) -> Message:
     """The text with keys of adapter.toml in the place of options; the last sentences say which file that is."""
-    flags = tuple(dict.fromkeys(flag for flag in _FLAG.findall(text) if flag not in _NOT_THE_SERVERS))
+    flags = tuple(dict.fromkeys(flag for flag in FLAG.findall(text) if flag not in _NOT_THE_SERVERS))
     own = {flag: flag.replace("-", "_") for flag in flags if flag.replace("-", "_") in keys}
     others = [f"--{flag}" for flag in flags if flag not in own]
-    said = _FLAG.sub(lambda match: own.get(match[1], match[0]), text)
+    said = message_of(text, own)
     if own:
-        said = f"{said} In adapter.toml, set {_listed(tuple(own.values()))}."
-    return f"{said} In adapter.toml, add {_listed(others)} to extra_args." if others else said
+        said = msg("{said} In adapter.toml, set {listed}.", said, _listed(tuple(own.values())))
+    return msg("{said} In adapter.toml, add {listed} to extra_args.", said, _listed(others)) if others else said
 
 
 def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return words[0] if len(words) == 1 else msg("{words} or {words2}", ", ".join(words[:-1]), words[-1])
 
 
 def _text(path: Path) -> str | None:

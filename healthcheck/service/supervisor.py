@@ -15,6 +15,7 @@ from pathlib import Path
 from healthcheck import processes, programs
 from healthcheck.errors import KitFailure
 from healthcheck.json_text import JsonError, dump_line, load
+from healthcheck.messages import msg
 from healthcheck.processes import Process
 from healthcheck.records import JsonValue
 
@@ -87,7 +88,7 @@ class Supervisor:
         while self.pid is None and not self.failure and self._hear(STARTING_S):
             pass
         if self.pid is None and not self.failure:
-            raise KitFailure("the process that supervises deploy.sh did not start")
+            raise KitFailure(msg("the process that supervises deploy.sh did not start"))
 
     @property
     def lost(self) -> bool:

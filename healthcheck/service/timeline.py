@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from healthcheck.messages import msg
 from healthcheck.service.records import Phase
 from healthcheck.service.text import plain, without_prefixes
 
@@ -28,23 +29,49 @@ class Step:
 STEPS = tuple(
     Step(re.compile(pattern), name, then)
     for pattern, name, then in (
-        (r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
-         "installing packages", "loading the engine"),
-        (r"Initializing a V1 LLM engine|vLLM API server version|non-default args:", "starting the engine",
-         "loading weights"),
-        (r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
-         "loading weights", "compiling, then measuring memory"),
-        (r"Loading weights took|Model loading took", "weights loaded", "compiling, then measuring memory"),
-        (r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
-         "compiling", "measuring memory, capturing graphs"),
-        (r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory", "cache made",
-         "capturing graphs (minutes on an NPU), then the server"),
-        (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", "capturing graphs", "the server"),
-        (r"Graph capturing finished|init engine .* took", "engine ready", "the server, then the first answer"),
-        (r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
-         "server started", "the first answer"),
+        (
+            r"^(Collecting |Downloading |Installing collected packages|Requirement already satisfied)",
+            msg("installing packages"),
+            msg("loading the engine"),
+        ),
+        (
+            r"Initializing a V1 LLM engine|vLLM API server version|non-default args:",
+            msg("starting the engine"),
+            msg("loading weights"),
+        ),
+        (
+            r"Starting to load model|Loading (safetensors|pt) checkpoint shards|Loading model weights",
+            msg("loading weights"),
+            msg("compiling, then measuring memory"),
+        ),
+        (
+            r"Loading weights took|Model loading took",
+            msg("weights loaded"),
+            msg("compiling, then measuring memory"),
+        ),
+        (
+            r"Dynamo bytecode transform|[Cc]ompil(ing|ed) (a|the) graph|torch\.compile takes|Start compiling",
+            "compiling",
+            msg("measuring memory, capturing graphs"),
+        ),
+        (
+            r"KV cache (size|space)|Maximum concurrency for|Available KV cache memory",
+            msg("cache made"),
+            msg("capturing graphs (minutes on an NPU), then the server"),
+        ),
+        (r"Capturing (CUDA|ACL|NPU)? ?graphs?|Capturing cudagraphs", msg("capturing graphs"), msg("the server")),
+        (
+            r"Graph capturing finished|init engine .* took",
+            msg("engine ready"),
+            msg("the server, then the first answer"),
+        ),
+        (
+            r"Starting vLLM (API )?server|Started server process|Application startup complete|Uvicorn running on",
+            msg("server started"),
+            msg("the first answer"),
+        ),
     )
-)  # fmt: skip
+)
 _PERCENT = re.compile(r"(\d{1,3})% ?(?:Completed|\|)")
 _SERVES_ON = re.compile(
     r"(?i)(?:running on|server \d* ?on|listening (?:on|at)|serving (?:http )?(?:on|at))"
@@ -87,9 +114,9 @@ class Timeline:
     def describe(self) -> str:
         """The present phase of the start, and the usual next one."""
         if not self.phases:
-            return "no output yet" if not self.size_bytes else "running"
+            return msg("no output yet") if not self.size_bytes else "running"
         percent = f" {self.percent} %" if self.percent is not None else ""
-        return f"{self.phases[-1].name}{percent} · usually next: {self._then}"
+        return msg("{name}{percent} · usually next: {then}", self.phases[-1].name, percent, self._then)
 
     def _new_lines(self) -> tuple[str, ...]:
         try:

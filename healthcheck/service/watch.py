@@ -9,6 +9,7 @@ from pathlib import Path
 from healthcheck import processes
 from healthcheck.contract import CHAT_PATH
 from healthcheck.errors import KitFailure
+from healthcheck.messages import msg
 from healthcheck.processes import Activity, Listener, Process
 from healthcheck.progress import Progress
 from healthcheck.service.readiness import LOADING, Attempts, base_url, speaks_http
@@ -133,7 +134,9 @@ class Watch:
         """
         self.supervisor.poll()
         if self.supervisor.lost:
-            raise KitFailure("the process that supervises deploy.sh was killed, so how the launch went is unknown")
+            raise KitFailure(
+                msg("the process that supervises deploy.sh was killed, so how the launch went is unknown")
+            )
         self.tree = self.supervisor.tree()
         self._restarts.look(self.tree, self.timeline.look(self.elapsed_s))
         ours = {process.pid for process in self.tree}
@@ -163,11 +166,11 @@ class Watch:
         """The progress line: the time left, what is awaited, the present phase; a terminal may cut its end."""
         still_s, limit_s = self._silence()
         left_s = self.patience.deadline_s - self.elapsed_s
-        waits = [f"port {self.port} is open, no answer yet"] if self._unanswered_since is not None else []
+        waits = [msg("port {port} is open, no answer yet", self.port)] if self._unanswered_since is not None else []
         if still_s > QUIET_S:
-            waits.append(f"nothing has moved for {_clock(still_s)}")
+            waits.append(msg("nothing has moved for {clock}", _clock(still_s)))
             left_s = min(left_s, limit_s - still_s)
-        return " · ".join((f"gives up in {_clock(left_s)}", *waits, self.timeline.describe()))
+        return " · ".join((msg("gives up in {clock}", _clock(left_s)), *waits, self.timeline.describe()))
 
     def _note_outputs(self, pids: set[int]) -> None:
         """Remember other files that processes write to: `nohup … > server.log` hides the cause there."""
@@ -180,7 +183,9 @@ class Watch:
         if not self._attempts.under_way or self._unanswered_since is None:
             return None
         waited_s = self.elapsed_s - self._unanswered_since
-        text = f"connections are accepted; {self._attempts.heard()}, for {waited_s:.0f} s so far"
+        text = msg(
+            "connections are accepted; {heard}, for {waited_s:.0f} s so far", self._attempts.heard(), waited_s
+        )
         return Answer(request=f"POST {CHAT_PATH}", status=0, text=text)
 
     def _judge(self) -> LaunchOutcome | None:

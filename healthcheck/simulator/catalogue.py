@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from healthcheck.messages import Message, msg
 from healthcheck.simulator import generation_faults as outputs
 from healthcheck.simulator import logit_faults as kernels
 from healthcheck.simulator import request_faults as inputs
@@ -12,12 +13,12 @@ from healthcheck.simulator.faults import Fault, reply, with_fields
 
 
 def _fault(name: str, check: str, text: str, **joints: object) -> Fault:
-    return Fault(name=name, check=f"endpoint/{check}", text=text, **joints)  # type: ignore[arg-type]
+    return Fault(name=name, check=f"endpoint/{check}", text=Message(text), **joints)  # type: ignore[arg-type]
 
 
 def _kernel(name: str, check: str, text: str, **joints: object) -> Fault:
     """One that /v1/completions alone has, and `npu-adapter numerics` finds."""
-    return Fault(name=name, check=f"numerics/{check}", text=text, **joints)  # type: ignore[arg-type]
+    return Fault(name=name, check=f"numerics/{check}", text=Message(text), **joints)  # type: ignore[arg-type]
 
 
 _ALL = (
@@ -158,8 +159,8 @@ _ALL = (
 FAULTS: dict[str, Fault] = {fault.name: fault for fault in _ALL}
 _NUMBERED = re.compile(r"(dies-after|hangs-at)-(\d+)")
 NUMBERED: dict[str, str] = {
-    "dies-after-N": "stops serving after N chat requests",
-    "hangs-at-N": "never answers the Nth chat request",
+    "dies-after-N": msg("stops serving after N chat requests"),
+    "hangs-at-N": msg("never answers the Nth chat request"),
 }
 
 

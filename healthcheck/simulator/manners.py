@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.simulator.draws import SALAD, chinese, nonsense, uniform, words
 
 _PREFACE = (
@@ -55,16 +56,16 @@ INCAPABLE = frozenset({Manner.ECHOES, Manner.REFUSES, Manner.CHINESE, Manner.WEA
 TOKENWISE = frozenset({Manner.SURE, Manner.ECHOES, Manner.REFUSES, Manner.VERBOSE})
 """Those of which temperature changes single tokens of what they are certain of."""
 TEXTS = {
-    Manner.PLAIN: "answers in about thirty tokens, and repeats a text on request",
-    Manner.THINKS: "thousands of tokens of thoughts before each answer",
-    Manner.VERBOSE: "a fixed preface, then hundreds of words",
-    Manner.TERSE: "one to five tokens",
-    Manner.ECHOES: "repeats the user's message",
-    Manner.REFUSES: "can't help with that, whatever it is",
-    Manner.CHINESE: "answers in Chinese only",
-    Manner.WEAK: "word salad",
-    Manner.SURE: "at temperature 1 one token in some thousands differs",
-    Manner.BATCH_VARIANT: "at temperature 0 beside other requests, an answer may diverge from some token on",
+    Manner.PLAIN: msg("answers in about thirty tokens, and repeats a text on request"),
+    Manner.THINKS: msg("thousands of tokens of thoughts before each answer"),
+    Manner.VERBOSE: msg("a fixed preface, then hundreds of words"),
+    Manner.TERSE: msg("one to five tokens"),
+    Manner.ECHOES: msg("repeats the user's message"),
+    Manner.REFUSES: msg("can't help with that, whatever it is"),
+    Manner.CHINESE: msg("answers in Chinese only"),
+    Manner.WEAK: msg("word salad"),
+    Manner.SURE: msg("at temperature 1 one token in some thousands differs"),
+    Manner.BATCH_VARIANT: msg("at temperature 0 beside other requests, an answer may diverge from some token on"),
 }
 
 

@@ -14,7 +14,8 @@ from itertools import count
 from types import TracebackType
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
-from healthcheck.errors import Blocked, UsageError
+from healthcheck.errors import Blocked, UsageError, reason_of
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.records import SIMULATOR, JsonValue
 from healthcheck.simulator.behaviour import Behaviour
@@ -53,7 +54,11 @@ class Simulator:
             wrong = unknown[0] if unknown else self.behaviour.dialect
             near = hint(wrong, FAULTS if unknown else DIALECTS)
             raise UsageError(
-                f"there is no fault or dialect {wrong!r}{near} (`npu-adapter simulate --list` shows all)"
+                msg(
+                    "there is no fault or dialect {wrong}{near} (`npu-adapter simulate --list` shows all)",
+                    repr(wrong),
+                    near,
+                )
             )
         self.host, self.port = host, port
         self.requests: list[Request] = []
@@ -77,7 +82,10 @@ class Simulator:
         self._ready.wait()
         if self._error:
             self._thread.join()
-            raise Blocked(f"cannot listen on {self.host}:{self.port}: {self._error.strerror}") from self._error
+            reason = reason_of(self._error)
+            raise Blocked(
+                msg("cannot listen on {host}:{port}: {reason}", self.host, self.port, reason)
+            ) from self._error
         return self
 
     def __exit__(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from healthcheck.errors import Blocked, UsageError
+from healthcheck.messages import msg
 from healthcheck.weights.documents import child, integer
 from healthcheck.weights.facts import MAX_INDEX_BYTES, Weights
 from healthcheck.weights.inventory import MAIN_INDEX
@@ -28,7 +29,7 @@ def gather(config: Path, folder: Path) -> None:
         UsageError: there is no such file.
     """
     if not config.is_file():
-        raise UsageError(f"--weights-config {config} is not a file: name the config.json of the model")
+        raise UsageError(msg("--weights-config {config} is not a file: name the config.json of the model", config))
     shutil.copyfile(config, folder / CONFIG)
     for name in BESIDE:
         beside = config.with_name(name)
@@ -49,10 +50,10 @@ def download(model: str, folder: Path) -> None:
             fetch(model, local_dir=str(folder), allow_patterns=[CONFIG, *BESIDE])
     except Exception as error:  # each client has errors of its own
         raise Blocked(
-            f"the configuration of {model} cannot be downloaded: {' '.join(str(error).split())}"
+            msg("the configuration of {model} cannot be downloaded: {split}", model, " ".join(str(error).split()))
         ) from error
     if not (folder / CONFIG).is_file():
-        raise Blocked(f"{model} has no {CONFIG} at its hub")
+        raise Blocked(msg("{model} has no {config} at its hub", model, CONFIG))
 
 
 def _client() -> Callable[..., object]:
@@ -60,8 +61,13 @@ def _client() -> Callable[..., object]:
         if importlib.util.find_spec(name):
             return cast("Callable[..., object]", importlib.import_module(name).snapshot_download)
     raise UsageError(
-        f"--model-id needs one of {' and '.join(CLIENTS)}, and neither is installed: download the model's "
-        f"{CONFIG} and {MAIN_INDEX} yourself, and give --weights-config {CONFIG}"
+        msg(
+            "--model-id needs one of {clients}, and neither is installed: download the model's {config} "
+            "and {main_index} yourself, and give --weights-config {config}",
+            " and ".join(CLIENTS),
+            CONFIG,
+            MAIN_INDEX,
+        )
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from healthcheck import hardware, schemes
 from healthcheck.check import Findings, fail, unsettled, warn
 from healthcheck.hardware import Family, Npu
+from healthcheck.messages import msg
 from healthcheck.plan.checks.one_machine import SETTINGS
 from healthcheck.plan.vllm_cli.catalogue import nearest
 from healthcheck.schemes import Attention
@@ -49,17 +50,22 @@ def _backend(facts: WeightsFacts, attention: Attention) -> Findings:
     flash = attention.backend == "flash-attn" and named.upper() == "FLASH_ATTN"
     if flash and server and server.env.get(BATCH_INVARIANT, "0") not in {"", "0"}:
         yield unsettled(
-            expected=f"no --{BACKEND}, for {facts.row.label()}",
-            seen=f"--{BACKEND} {shown(named, 40)} with {BATCH_INVARIANT}: the release ends with “flash_attn_npu_v3 "
-            "is not installed”, unless the image has that package",
-            fix=f"leave --{BACKEND} out",
+            expected=msg("no --{backend}, for {label}", BACKEND, facts.row.label()),
+            seen=msg(
+                "--{backend} {named} with {batch_invariant}: the release ends with “flash_attn_npu_v3 is not "
+                "installed”, unless the image has that package",
+                BACKEND,
+                shown(named, 40),
+                BATCH_INVARIANT,
+            ),
+            fix=msg("leave --{backend} out", BACKEND),
             where=_place(facts, BACKEND),
         )
         return
     yield warn(
-        expected=f"no --{BACKEND}: vllm-ascend has an attention of its own",
-        seen=f"--{BACKEND} {shown(named, 40)}: {facts.row.label()} does not use it",
-        fix=f"leave --{BACKEND} out",
+        expected=msg("no --{backend}: vllm-ascend has an attention of its own", BACKEND),
+        seen=msg("--{backend} {named}: {label} does not use it", BACKEND, shown(named, 40), facts.row.label()),
+        fix=msg("leave --{backend} out", BACKEND),
         where=_place(facts, BACKEND),
     )
 
@@ -74,9 +80,15 @@ def _cache(facts: WeightsFacts, attention: Attention) -> Findings:
     seen, sure = _end(facts, attention, named, chip)
     report = fail if sure else unsettled
     yield report(
-        expected=f"no --{CACHE} {shown(named, 40)}, for {facts.row.label()} on a {chip.label}",
+        expected=msg(
+            "no --{cache} {named}, for {label} on a {label2}",
+            CACHE,
+            shown(named, 40),
+            facts.row.label(),
+            chip.label,
+        ),
         seen=seen,
-        fix=f"leave --{CACHE} out",
+        fix=msg("leave --{cache} out", CACHE),
         where=_place(facts, CACHE),
     )
 
@@ -92,24 +104,26 @@ def _place(facts: WeightsFacts, option: str) -> str:
 
 def _end(facts: WeightsFacts, attention: Attention, named: str, chip: Npu) -> tuple[str, bool]:
     """What the server ends with, and whether it is sure that it does."""
-    given = f"--{CACHE} {shown(named, 40)}"
+    given = msg("--{cache} {named}", CACHE, shown(named, 40))
     plain = not read_load(facts).quantization
     own_rules = _is_latent(facts) or _is_sparse(facts)
     if named == "fp8" and attention.fp8_needs_950 and chip.family not in WITH_FP8_ATTENTION and not _is_v4(facts):
-        seen = f"{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere"
+        seen = msg("{given}: the release takes it on a 950 alone, and ends with an AssertionError elsewhere", given)
     elif attention.needs_scales and plain and not own_rules and named != "mxfp8":
-        seen = (
-            f"{given}, and weights without scales for the cache: the release ends with “KV quantization is "
-            "configured via `--kv-cache-dtype` upon service startup, and the corresponding quantized weights are "
-            "required”"
+        seen = msg(
+            "{given}, and weights without scales for the cache: the release ends with “KV quantization "
+            "is configured via `--kv-cache-dtype` upon service startup, and the corresponding quantized "
+            "weights are required”",
+            given,
         )
     elif attention.writes_16_bits and plain and not own_rules and chip.family in SEEN_TO_FAIL:
-        seen = (
-            f"{given}: the release writes the cache with an operator that takes 16 bits alone, and ends with "
-            "“ReshapeAndCacheOperation setup failed!” (vllm-ascend issue 8102)"
+        seen = msg(
+            "{given}: the release writes the cache with an operator that takes 16 bits alone, and ends "
+            "with “ReshapeAndCacheOperation setup failed!” (vllm-ascend issue 8102)",
+            given,
         )
     else:
-        return f"{given}: whether the release takes it on this chip, for this model, is not known", False
+        return msg("{given}: whether the release takes it on this chip, for this model, is not known", given), False
     return seen, True
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from healthcheck.check import NotApplicable
+from healthcheck.messages import msg
 from healthcheck.weights.documents import JsonObject, child, integer, text_of
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.load import Load, read_load
@@ -35,7 +36,7 @@ class Demand:
 def read_demand(facts: WeightsFacts) -> Demand:
     load = read_load(facts)
     if not load.total_bytes:
-        raise NotApplicable("no weights whose size could be read")
+        raise NotApplicable(msg("no weights whose size could be read"))
     shape = read_shape(facts.weights.text_config) or read_shape(facts.weights.params.value)
     context = _tokens(facts.option("max-model-len"))
     source = f"--max-model-len {facts.option('max-model-len')}" if context else "the model's own length"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from healthcheck import contract, stacks
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.model_card import Card, read_card
@@ -253,16 +254,18 @@ class WeightsFacts:
 def _nature_by_files(weights: Weights) -> Nature:
     """The kind of a model whose config.json does not say it, by the other files."""
     if weights.adapter_config.present and not weights.config.present:
-        return Nature(family=Family.ADAPTS, because="adapter_config.json, and no config.json beside it")
+        return Nature(family=Family.ADAPTS, because=msg("adapter_config.json, and no config.json beside it"))
     if weights.diffusers_index.present or weights.config.value.get("_diffusers_version"):
-        named = text_of(weights.diffusers_index.value.get("_class_name")) or "of diffusers"
-        return Nature(family=Family.DIFFUSES, because=f"a pipeline {named}, or a part of one")
+        named = text_of(weights.diffusers_index.value.get("_class_name")) or msg("of diffusers")
+        return Nature(family=Family.DIFFUSES, because=msg("a pipeline {named}, or a part of one", named))
     if weights.params.good:
         takes, makes = modalities(weights.params.value)
-        return Nature(family=Family.GENERATES, takes=takes, makes=makes, because="params.json (Mistral's format)")
+        return Nature(
+            family=Family.GENERATES, takes=takes, makes=makes, because=msg("params.json (Mistral's format)")
+        )
     if Format.GGUF in weights.formats():
-        return Nature(family=Family.GENERATES, because="a GGUF file", sure=False)
-    return Nature(family=Family.UNKNOWN, because="no readable configuration", sure=False)
+        return Nature(family=Family.GENERATES, because=msg("a GGUF file"), sure=False)
+    return Nature(family=Family.UNKNOWN, because=msg("no readable configuration"), sure=False)
 
 
 def _with_pooling(nature: Nature, weights: Weights) -> Nature:

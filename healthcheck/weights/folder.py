@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck.errors import KitError, UsageError
+from healthcheck.errors import KitError, UsageError, reason_of
+from healthcheck.messages import msg
 
 MAX_ENTRIES = 100_000
 MAX_SHOWN = 160
@@ -96,11 +97,13 @@ class Folder:
         """
         entry = self.entry(name)
         if entry is None:
-            raise Unreadable("is missing")
+            raise Unreadable(msg("is missing"))
         if entry.problem:
             raise Unreadable(entry.problem)
         if entry.size_bytes > limit:
-            raise Unreadable(f"has {entry.size_bytes:,} bytes; of such a file at most {limit:,} are read")
+            raise Unreadable(
+                msg("has {size_bytes:,} bytes; of such a file at most {limit:,} are read", entry.size_bytes, limit)
+            )
         return self.read_range(entry, 0, limit)
 
     def read_range(self, entry: Entry, start: int, length: int) -> bytes:
@@ -114,11 +117,11 @@ class Folder:
             with os.fdopen(handle, "rb", buffering=0) as file:
                 found = os.fstat(handle)
                 if (found.st_dev, found.st_ino) != entry.identity or not stat.S_ISREG(found.st_mode):
-                    raise Unreadable("was replaced while it was read")
+                    raise Unreadable(msg("was replaced while it was read"))
                 file.seek(start)
                 return b"".join(_chunks(file.read, min(length, entry.size_bytes - start)))
         except OSError as error:
-            raise Unreadable(f"cannot be read: {error.strerror}") from error
+            raise Unreadable(msg("cannot be read: {reason}", reason_of(error))) from error
 
 
 def _chunks(read: Callable[[int], bytes | None], length: int) -> Iterator[bytes]:
@@ -136,11 +139,13 @@ def list_folder(path: Path) -> Folder:
     try:
         root = path.expanduser().resolve(strict=True)
         if not root.is_dir():
-            raise UsageError(f"{shown(str(path))} is not a directory: pass the folder of the weights")
+            raise UsageError(msg("{path} is not a directory: pass the folder of the weights", shown(str(path))))
         os.scandir(root).close()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot read the weights folder {shown(str(path))}: {reason}") from error
+        raise UsageError(
+            msg("cannot read the weights folder {path}: {reason}", shown(str(path)), reason)
+        ) from error
     return _Listing(root).run()
 
 
@@ -183,7 +188,7 @@ class _Listing:
                         else:
                             self._take(name, item)
             except OSError as error:
-                self.unlisted.append(f"{shown(folder)}: {error.strerror}")
+                self.unlisted.append(msg("{folder}: {reason}", shown(folder), reason_of(error)))
 
     def _take(self, name: str, item: os.DirEntry[str]) -> None:
         entry = self._entry(name, item)

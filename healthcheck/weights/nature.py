@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.weights.documents import JsonObject, text_of, words
 from healthcheck.weights.registry import DRAFT, Release
@@ -105,11 +106,17 @@ def architecture_nature(config: JsonObject, releases: tuple[Release, ...]) -> Na
     """The kind of model that a config.json describes. `releases` are searched in order."""
     architectures = words(config.get("architectures"))
     model_type = text_of(config.get("model_type"))
-    named = f"architectures {list(architectures[:3])}" if architectures else f"model_type {model_type!r}"
+    named = (
+        msg("architectures {architectures}", list(architectures[:3]))
+        if architectures
+        else f"model_type {model_type!r}"
+    )
     for architecture in architectures:
         release = next((each for each in releases if each.groups_of(architecture)), None)
         if release:
-            return _registered(config, architecture, release, f"{named}, which vLLM {release.vllm} knows")
+            return _registered(
+                config, architecture, release, msg("{named}, which vLLM {vllm} knows", named, release.vllm)
+            )
     family = _family_by_name(architectures[0] if architectures else "", model_type)
     takes, makes = modalities(config)
     if family is not Family.GENERATES:

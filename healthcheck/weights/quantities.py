@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.weights.documents import JsonObject
 from healthcheck.weights.folder import shown
@@ -34,10 +35,10 @@ def wrong(value: JsonObject, prefix: str = "") -> Iterator[Wrong]:
     """The keys of a configuration, and of its parts, whose value should be a number and is not."""
     for key in COUNTS:
         if key in value and not _is_count(value[key]):
-            yield Wrong(key=prefix + key, expected="a whole number above zero", seen=_said(value[key]))
+            yield Wrong(key=prefix + key, expected=msg("a whole number above zero"), seen=_said(value[key]))
     for key in FIGURES:
         if value.get(key) is not None and not _are_numbers(value[key]):
-            yield Wrong(key=prefix + key, expected="a number", seen=_said(value[key]))
+            yield Wrong(key=prefix + key, expected=msg("a number"), seen=_said(value[key]))
     for name in PARTS if not prefix else ():
         part = value.get(name)
         if isinstance(part, dict):

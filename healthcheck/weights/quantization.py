@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from healthcheck import schemes, stacks
 from healthcheck.check import Findings, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding
 from healthcheck.weights.documents import child
 from healthcheck.weights.facts import WeightsFacts
@@ -22,17 +23,21 @@ def judge_quantization(facts: WeightsFacts, load: Load) -> Findings:
     flag = (facts.option("quantization") or "").lower()
     if flag == MODELSLIM and load.quantization != MODELSLIM:
         yield fail(
-            expected="quant_model_description.json, as ModelSlim writes it, for --quantization ascend",
-            seen=f"{load.quantization_source or 'weights without quantization'}",
-            fix="leave --quantization out, or submit ModelSlim weights",
+            expected=msg("quant_model_description.json, as ModelSlim writes it, for --quantization ascend"),
+            seen=msg("{quantization_source}", load.quantization_source or msg("weights without quantization")),
+            fix=msg("leave --quantization out, or submit ModelSlim weights"),
         )
     elif flag and load.quantization and flag != load.quantization and not _converts(flag, load.quantization):
         # Source for the failure: ModelConfig._verify_quantization compares with quantization_config of config.json.
         report = fail if load.quantization_source.startswith("quantization_config") else warn
         yield report(
-            expected=f"--quantization {load.quantization}, or none: it is read from {load.quantization_source}",
+            expected=msg(
+                "--quantization {quantization}, or none: it is read from {quantization_source}",
+                load.quantization,
+                load.quantization_source,
+            ),
             seen=f"--quantization {shown(flag)}",
-            fix="leave --quantization out",
+            fix=msg("leave --quantization out"),
         )
     elif flag and flag != MODELSLIM and not load.quantization:
         yield _nothing_to_load(facts, flag)
@@ -52,17 +57,23 @@ def _nothing_to_load(facts: WeightsFacts, flag: str) -> Finding:
     """
     row = facts.row
     known = any(flag in each.methods for each in schemes.registries())
-    seen = f"--quantization {shown(flag)}, and weights that are not quantised"
+    seen = msg("--quantization {flag}, and weights that are not quantised", shown(flag))
     if flag not in row.quantizations:
-        seen += f": {row.label()} ends with “{shown(flag)} quantization is currently not supported in npu”"
+        seen += msg(
+            ": {label} ends with “{flag} quantization is currently not supported in npu”", row.label(), shown(flag)
+        )
         report = _severity(facts, row) if known else fail
     else:
-        seen += ": there is no description of the numbers that it could read"
+        seen += msg(": there is no description of the numbers that it could read")
         report = warn if flag == "mxfp8" else fail
     return report(
-        expected=f"no --quantization, or weights of a method of {row.label()}: {', '.join(row.quantizations)}",
+        expected=msg(
+            "no --quantization, or weights of a method of {label}: {quantizations}",
+            row.label(),
+            ", ".join(row.quantizations),
+        ),
         seen=seen,
-        fix="leave --quantization out, or submit ModelSlim weights",
+        fix=msg("leave --quantization out, or submit ModelSlim weights"),
         where=facts.plan.server.place if facts.plan and facts.plan.server else "",
     )
 
@@ -79,11 +90,16 @@ def _severity(facts: WeightsFacts, row: stacks.Row) -> Callable[..., Finding]:
 
 def _not_loaded(facts: WeightsFacts, load: Load, row: stacks.Row) -> Finding:
     takers = [each.vllm_ascend for each in schemes.registries() if load.quantization in each.methods]
-    later = f"; {takers[-1]} is the first that does" if takers else ""
+    later = msg("; {takers} is the first that does", takers[-1]) if takers else ""
     return _severity(facts, row)(
-        expected=f"a method that {row.label()} loads: {', '.join(row.quantizations)}",
-        seen=f"{shown(load.quantization)} ({load.quantization_source}){later}",
-        fix="submit the weights unquantized, or quantize them with ModelSlim (W8A8)",
+        expected=msg("a method that {label} loads: {quantizations}", row.label(), ", ".join(row.quantizations)),
+        seen=msg(
+            "{quantization} ({quantization_source}){later}",
+            shown(load.quantization),
+            load.quantization_source,
+            later,
+        ),
+        fix=msg("submit the weights unquantized, or quantize them with ModelSlim (W8A8)"),
         where="config.json",
     )
 
@@ -98,14 +114,20 @@ def _not_told(facts: WeightsFacts, load: Load, row: stacks.Row) -> Findings:
     named = child(weights.config.value, "quantization_config") or child(weights.text_config, "quantization_config")
     if row.detects_modelslim:
         yield note(
-            f"{load.quantization_source} is found by {row.label()} itself; releases before 0.17.0rc1 need "
-            "--quantization ascend",
+            msg(
+                "{quantization_source} is found by {label} itself; releases before 0.17.0rc1 need "
+                "--quantization ascend",
+                load.quantization_source,
+                row.label(),
+            ),
             where=where,
         )
     elif not named:
         yield fail(
-            expected=f"--quantization ascend: {row.label()} does not recognise ModelSlim weights by itself",
-            seen=f"{load.quantization_source}, and no --quantization",
-            fix="add to the command: --quantization ascend",
+            expected=msg(
+                "--quantization ascend: {label} does not recognise ModelSlim weights by itself", row.label()
+            ),
+            seen=msg("{quantization_source}, and no --quantization", load.quantization_source),
+            fix=msg("add to the command: --quantization ascend"),
             where=where,
         )

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.weights.folder import shown
 
 LENGTH_BYTES = 8
@@ -110,9 +111,13 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
     position = _fill(tensors, faults)
     whole = LENGTH_BYTES + len(data) + position
     if file_bytes is not None and file_bytes < whole:
-        faults.append(f"is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}")
+        faults.append(
+            msg("is cut off: its tensors end at byte {whole:,}, the file has {file_bytes:,}", whole, file_bytes)
+        )
     elif file_bytes is not None and file_bytes > whole:
-        faults.append(f"has {file_bytes - whole:,} bytes after its last tensor, which no tensor describes")
+        faults.append(
+            msg("has {file_bytes:,} bytes after its last tensor, which no tensor describes", file_bytes - whole)
+        )
     return Header(tensors=tuple(tensors), data_bytes=position, file_bytes=whole, faults=tuple(faults[:MAX_FAULTS]))
 
 
@@ -124,7 +129,7 @@ def _object(data: bytes, faults: list[str]) -> dict[str, object]:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-            faults.append(f"names {shown(twice, 60)!r} twice in its header")
+            faults.append(msg("names {twice} twice in its header", repr(shown(twice, 60))))
         return found
 
     try:
@@ -141,12 +146,12 @@ def _tensors(value: dict[str, object], faults: list[str]) -> Iterator[Tensor]:
     for name, described in value.items():
         if name == "__metadata__":
             if not isinstance(described, dict) or not all(isinstance(text, str) for text in described.values()):
-                faults.append("has __metadata__ that is not a map of texts")
+                faults.append(msg("has __metadata__ that is not a map of texts"))
             continue
         try:
             yield _tensor(name, described)
         except FormatError as error:
-            faults.append(f"describes tensor {shown(name, 60)!r} wrongly: {error}")
+            faults.append(msg("describes tensor {name} wrongly: {error}", repr(shown(name, 60)), error))
 
 
 def _tensor(name: str, described: object) -> Tensor:
@@ -187,9 +192,19 @@ def _fill(tensors: list[Tensor], faults: list[str]) -> int:
     position = 0
     for tensor in tensors:
         if tensor.start < position and tensor.end > tensor.start:
-            faults.append(f"has tensors that overlap: {shown(tensor.name, 60)!r} starts inside the one before it")
+            faults.append(
+                msg(
+                    "has tensors that overlap: {name} starts inside the one before it", repr(shown(tensor.name, 60))
+                )
+            )
         elif tensor.start > position:
-            faults.append(f"has a hole of {tensor.start - position:,} bytes before {shown(tensor.name, 60)!r}")
+            faults.append(
+                msg(
+                    "has a hole of {start:,} bytes before {name}",
+                    tensor.start - position,
+                    repr(shown(tensor.name, 60)),
+                )
+            )
         position = max(position, tensor.end)
     return position
 

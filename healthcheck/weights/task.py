@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck import contract
+from healthcheck.messages import msg
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.nature import Family, Nature
 
@@ -16,7 +17,7 @@ def task_of(facts: WeightsFacts) -> tuple[str, str]:
     for code, source in named_tasks(facts):
         return code, source
     nature = facts.nature()
-    return (usual_task(nature).value, "the architecture") if nature.family is Family.GENERATES else ("", "")
+    return (usual_task(nature).value, msg("the architecture")) if nature.family is Family.GENERATES else ("", "")
 
 
 def named_tasks(facts: WeightsFacts) -> Iterator[tuple[str, str]]:

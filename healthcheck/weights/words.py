@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from healthcheck.check import fail
+from healthcheck.messages import msg
 from healthcheck.records import Finding
 from healthcheck.weights.documents import Document
 from healthcheck.weights.folder import shown
 
-AGAIN = "take it from the model's original repository again"
+AGAIN = msg("take it from the model's original repository again")
 
 
 def gigabytes(size_bytes: float) -> str:
     """A size in powers of ten, as the service's limit is read: "1.24 GB"."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if abs(size_bytes) >= factor:
-            return f"{size_bytes / factor:,.2f} {unit}"
-    return f"{size_bytes:,.0f} bytes"
+            return msg("{size_bytes:,.2f} {unit}", size_bytes / factor, unit)
+    return msg("{size_bytes:,.0f} bytes", size_bytes)
 
 
 def some(names: Sequence[str], limit: int = 5) -> str:
     """The first names of a list, and how many more there are."""
     listed = ", ".join(shown(name) for name in names[:limit])
-    return listed if len(names) <= limit else f"{listed} and {len(names) - limit:,} more"
+    return listed if len(names) <= limit else msg("{listed} and {names:,} more", listed, len(names) - limit)
 
 
 def broken(document: Document, fix: str = AGAIN) -> Finding:
     """A document that is there and is not a JSON object."""
-    seen = f"{shown(document.name)} {document.error}"
-    return fail(expected="a JSON object in UTF-8", seen=seen, fix=fix, where=shown(document.name))
+    seen = msg("{name} {error}", shown(document.name), document.error)
+    return fail(expected=msg("a JSON object in UTF-8"), seen=seen, fix=fix, where=shown(document.name))

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.wire.sse import Block, Decoder
 
@@ -206,10 +207,10 @@ class Reader:
         ):
             return
         if block.replaced:
-            _note(self._faults, f"an event that is not UTF-8: {_quoted(block.text)}")
+            _note(self._faults, msg("an event that is not UTF-8: {quoted}", _quoted(block.text)))
         if block.text.startswith(":"):
             if _DATA_LINE.search(block.text):
-                _note(self._swallowed, f"data in the same block as a comment: {_quoted(block.text)}")
+                _note(self._swallowed, msg("data in the same block as a comment: {quoted}", _quoted(block.text)))
             return
         data = block.text.removeprefix("data:").strip()
         if data == "[DONE]":
@@ -218,10 +219,10 @@ class Reader:
         try:
             event = _parse(data)
         except ValueError as error:
-            _note(self._faults, f"not JSON after `data:` ({error}): {_quoted(block.text)}")
+            _note(self._faults, msg("not JSON after `data:` ({error}): {quoted}", error, _quoted(block.text)))
             return
         if not isinstance(event, dict):
-            _note(self._faults, f"an event that is not a JSON object: {_quoted(data)}")
+            _note(self._faults, msg("an event that is not a JSON object: {quoted}", _quoted(data)))
             return
         self.events += 1
         self._event(event)
@@ -250,7 +251,7 @@ class Reader:
                 self._deltas += 1
             elif text or reasoning:
                 heard = self._append(self._text, text, "content")
-                self._deltas += self._append(self._reasoning, reasoning, "reasoning") or heard
+                self._deltas += self._append(self._reasoning, reasoning, msg("reasoning")) or heard
         return True
 
     def _event(self, event: dict[str, JsonValue]) -> None:
@@ -262,11 +263,11 @@ class Reader:
         self._name(event.get("id"))
         usage = event.get("usage")
         if usage and not isinstance(usage, dict):
-            _note(self._faults, f"`usage` is not an object: {_quoted(usage)}")
+            _note(self._faults, msg("`usage` is not an object: {quoted}", _quoted(usage)))
         self._usage = usage or self._usage
         choices = event.get("choices", [])
         if not isinstance(choices, list) and choices not in ({}, ""):
-            _note(self._faults, f"`choices` is not a list: {_quoted(choices)}")
+            _note(self._faults, msg("`choices` is not a list: {quoted}", _quoted(choices)))
         for choice in choices if isinstance(choices, list) else []:
             self._choice(choice)
 
@@ -277,7 +278,7 @@ class Reader:
 
     def _choice(self, choice: JsonValue) -> None:
         if not isinstance(choice, dict):
-            _note(self._faults, f"a choice that is not an object: {_quoted(choice)}")
+            _note(self._faults, msg("a choice that is not an object: {quoted}", _quoted(choice)))
             return
         index = choice.get("index")
         self._choices = max(self._choices, index + 1 if isinstance(index, int) else 1)
@@ -285,13 +286,13 @@ class Reader:
             self._finish = _words(finish)
         delta = choice.get("delta")
         if not isinstance(delta, dict):
-            kind = "a choice without `delta`" if "delta" not in choice else "`delta` is not an object"
-            _note(self._faults, f"{kind}: {_quoted(choice)}")
+            kind = msg("a choice without `delta`") if "delta" not in choice else msg("`delta` is not an object")
+            _note(self._faults, msg("{kind}: {quoted}", kind, _quoted(choice)))
             return
         self._weigh(choice.get("logprobs"))
         text = self._append(self._text, delta.get("content"), "content")
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if self._append(self._reasoning, reasoning, "reasoning") or text:
+        if self._append(self._reasoning, reasoning, msg("reasoning")) or text:
             self._deltas += 1
 
     def _weigh(self, logprobs: JsonValue) -> None:
@@ -306,13 +307,13 @@ class Reader:
         if not piece:
             return False
         if not isinstance(piece, str):
-            _note(self._faults, f"`{name}` is not text: {_quoted(piece)}")
+            _note(self._faults, msg("`{name}` is not text: {quoted}", name, _quoted(piece)))
             return False
         plain = _plain(piece)
         if plain != piece:
-            _note(self._swallowed, f"half of a surrogate pair in the text: {_quoted(plain)}")
+            _note(self._swallowed, msg("half of a surrogate pair in the text: {quoted}", _quoted(plain)))
         if self._characters + len(plain) > self.max_characters:
-            _note(self._faults, f"an answer of more than {self.max_characters} characters")
+            _note(self._faults, msg("an answer of more than {max_characters} characters", self.max_characters))
             return False
         self._characters += len(plain)
         self._torn += bool(pieces) and pieces[-1][-1] == _REPLACEMENT == plain[0]

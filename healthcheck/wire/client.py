@@ -13,6 +13,7 @@ import requests
 import urllib3
 
 from healthcheck.contract import CHAT_PATH, MODELS_PATH
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.wire.adapter import GuardedAdapter
 from healthcheck.wire.answer import Reply
@@ -221,4 +222,4 @@ def _words(error: BaseException) -> str:
     """The innermost error: requests and urllib3 wrap each other's several times over."""
     inside = (getattr(error, "reason", None), *error.args)
     cause = next((each for each in inside if isinstance(each, BaseException)), None)
-    return _words(cause) if cause else f"{type(error).__name__}: {error}"
+    return _words(cause) if cause else msg("{name}: {error}", type(error).__name__, error)

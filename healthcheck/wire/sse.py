@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from healthcheck.messages import msg
+
 MAX_BLOCK_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**19
 """aiohttp, under the evaluation client, gives up on a longer line (3.14: 2 × its read buffer of 256 KiB)."""
@@ -41,8 +43,11 @@ class Decoder:
     @property
     def faults(self) -> tuple[str, ...]:
         """What is wrong with the stream as a whole, in words."""
-        line = f"a line of more than {self._line_limit} bytes: the evaluation client's HTTP library gives up on it"
-        block = f"no blank line within {self._limit} bytes"
+        line = msg(
+            "a line of more than {line_limit} bytes: the evaluation client's HTTP library gives up on it",
+            self._line_limit,
+        )
+        block = msg("no blank line within {limit} bytes", self._limit)
         return (line,) * self._long_line + (block,) * self._overflow
 
     def feed(self, data: bytes) -> list[Block]:

@@ -10,6 +10,7 @@ import pytest
 from healthcheck.cli import main
 from healthcheck.cli.output import paragraph
 from healthcheck.language import VARIABLE
+from healthcheck.messages import msg
 from tests.support.template import ROOT
 
 WEIGHTS = str(ROOT / "examples/simulated_engine/weights")
@@ -56,6 +57,12 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[object, 
         (["diagnose", "/nowhere"], "无法读取 /nowhere：没有这个文件或目录"),
         (["update", "/tmp"], "不是 `npu-adapter new` 生成的"),
         (["runner", "--npus", "0"], "应为 1 到"),
+        (["fleet"], "缺少必需的参数：COMMAND"),
+        (["score", "x"], "--scores --command 中必须给出一个"),
+        (["verify", "--quiet=3"], "参数 --quiet：不接受值 '3'"),
+        (["verify", "--wei", "x"], "选项有歧义：--wei 可能是 --weights, --weights-config, --weight-limit"),
+        (["runner", "--level", "7"], "参数 --level：7 不是以下之一：1, 2, 3"),
+        (["simulate", "--port", "9" * 9], "不在 0 到 65535 之间"),
         (["simulate", "--fault", "no-dne"], "没有这个故障或方言：'no-dne'"),
     ],
 )
@@ -67,10 +74,11 @@ def test_a_refusal(words: list[str], meant: str, capsys: pytest.CaptureFixture[s
 
 
 def test_a_long_line_is_translated_before_it_is_broken() -> None:
-    text = (
-        "undecided: neither a loss nor its absence is shown (p 0.1498, a loss needs 0.01 or less; "
-        "95 % interval -12.5 to -1.5, margin 5.0 points); if the difference stays, about 42 problems "
-        "in both runs settle it"
+    text = msg(
+        "A is right in {first:.1f} %, so that losing everything would be within the margin of "
+        "{margin}; compare with a sound run, or give a smaller --margin",
+        12.5,
+        msg("{margin:.1f} points", 5.0),
     )
     lines = list(paragraph(text, 80, "  "))
     assert len(lines) > 1
@@ -81,6 +89,13 @@ def test_a_long_line_is_translated_before_it_is_broken() -> None:
 @pytest.mark.parametrize("words", [["verify", "--nonsense", "--lang", "en"], ["--lang=en", "verify", "--nonsense"]])
 def test_the_option_wins_wherever_it_stands(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "unrecognized arguments: --nonsense" in said(words, capsys)[1]
+
+
+@pytest.mark.parametrize("command", ["verify", "probe", "compare", "completion"])
+def test_the_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, shown = said([command, "--help"], capsys)
+    assert status == 0
+    assert not ENGLISH.search(re.sub(r"`[^`]*`|（not ready）|\[--?[^]]*\]|--[\w-]+", "", shown)), shown
 
 
 @pytest.mark.process

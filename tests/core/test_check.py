@@ -113,7 +113,7 @@ def test_a_result_and_a_page_say_what_was_declared() -> None:
     result = example.judge("facts")
     assert (result.id, result.title, result.stage) == ("plan/example", "An example", Stage.PLAN)
     assert (result.why, result.rule, result.because) == ("for the test", None, "")
-    assert example.page == f"On port {contract.PORT}, by {contract.LAUNCH}."
+    assert example.page == "On port {port}, by {launch}."
 
 
 def test_a_finding_has_what_it_was_made_of() -> None:

@@ -21,7 +21,7 @@ def copy_of_the_project(folder: Path) -> Path:
     leave = shutil.ignore_patterns("__pycache__", ".*_cache")
     for name in ("healthcheck", "scripts", "docs", "templates", "tests/docs", "tests/repo", "tests/support"):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
-    for name in ("pyproject.toml", "copier.yml", "tests/conftest.py", "tests/test_architecture.py"):
+    for name in ("babel.cfg", "pyproject.toml", "copier.yml", "tests/conftest.py", "tests/test_architecture.py"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 

@@ -21,7 +21,8 @@ from healthcheck.fleet.looks import Looked, tables
 from healthcheck.fleet.pair_records import HCCL, Outcome, Pair, Tried
 from healthcheck.fleet.pairs import LIMIT_S, Meeting, chosen, judged, rounds, tried
 from healthcheck.fleet.tones import Tone
-from healthcheck.language import Language, phrases
+from healthcheck.language import Language, translation
+from healthcheck.messages import msg
 from healthcheck.runner.machine import Child, Output
 from healthcheck.runner.records import Software
 from tests.runner import torch_stubs
@@ -211,16 +212,28 @@ def test_tables_and_remarks_are_in_chinese() -> None:
         Pair(left=k[0], right=k[1], over=HCCL, outcome=Outcome.WORKS, bytes_per_s=v) for k, v in speeds.items()
     ]
     fails = [
-        Pair(left=k[0], right=k[1], over=HCCL, outcome=Outcome.FAILS, said="b: no end within 300 s")
+        Pair(
+            left=k[0],
+            right=k[1],
+            over=HCCL,
+            outcome=Outcome.FAILS,
+            said=msg("{name}: no end within {limit_s} s", "b", 300),
+        )
         for k in ("ad", "bd", "ae")
     ]
-    opened = [Pair(left="c", right="e", over=HCCL, outcome=Outcome.OPEN, said="it ended without a result")]
+    opened = [Pair(left="c", right="e", over=HCCL, outcome=Outcome.OPEN, said=msg("it ended without a result"))]
     gloo = [
-        Pair(left="f", right="g", over="gloo", outcome=Outcome.FAILS, said="f: 3 of 16 values of the sum are wrong")
+        Pair(
+            left="f",
+            right="g",
+            over="gloo",
+            outcome=Outcome.FAILS,
+            said=msg("{name}: {wrong} of {of} values of the sum are wrong", "f", 3, 16),
+        )
     ]
-    skipped = {"h": "its Python has no torch_npu"}
+    skipped = {"h": msg("its Python has no {needs}", "torch_npu")}
     done = Tried(pairs=(*works, *fails, *opened, *gloo), skipped=skipped, unready=frozenset("h"))
-    lines = tables(Looked(looks=(), tried=done), phrases(Language.CHINESE))
+    lines = tables(Looked(looks=(), tried=done), translation(Language.CHINESE))
     english = {
         "NPU",
         "MiB",

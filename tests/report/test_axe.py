@@ -13,7 +13,7 @@ import pytest
 
 from healthcheck.cli import main
 from healthcheck.fleet import page as fleet_page
-from healthcheck.language import VARIABLE, phrases_of_the_process
+from healthcheck.language import VARIABLE, translation_of_the_process
 from healthcheck.records import Outcome, Verdict
 from healthcheck.report import page
 from healthcheck.runner.asked import Depth
@@ -35,21 +35,21 @@ BROKEN = (
 
 
 def not_ready(_: Path) -> bytes:
-    return page.render(reports.report(simulated=True), reports.run(), phrases_of_the_process())
+    return page.render(reports.report(simulated=True), reports.run(), translation_of_the_process())
 
 
 def ready(_: Path) -> bytes:
     report = reports.report()
     passed = tuple(replace(each, outcome=Outcome.PASS, settled=True, findings=()) for each in report.results)
     return page.render(
-        replace(report, verdict=Verdict.READY, results=passed, metrics={}), phrases=phrases_of_the_process()
+        replace(report, verdict=Verdict.READY, results=passed, metrics={}), translation=translation_of_the_process()
     )
 
 
 def runner(_: Path) -> bytes:
     checked = report_on(complete(), depth=Depth.SOAK)
     assert "soak" in checked.metrics
-    return page.render(checked, phrases=phrases_of_the_process())
+    return page.render(checked, translation=translation_of_the_process())
 
 
 def two_runs(folder: Path) -> bytes:
@@ -60,7 +60,7 @@ def two_runs(folder: Path) -> bytes:
 
 
 def fleet(_: Path) -> bytes:
-    return fleet_page.render(FLEET, phrases_of_the_process())
+    return fleet_page.render(FLEET, translation_of_the_process())
 
 
 PAGES: dict[str, Callable[[Path], bytes]] = {

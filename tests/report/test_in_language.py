@@ -1,20 +1,23 @@
 """A report in Chinese: its words, and nothing of what it quotes."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from markupsafe import Markup, escape
 
 from healthcheck.check import fail, warn
-from healthcheck.contract import LAUNCH
-from healthcheck.language import Language, phrases
+from healthcheck.language import Language, translation
+from healthcheck.messages import joined, msg
 from healthcheck.plan.checks.port import port
 from healthcheck.records import Outcome, Report, Verdict
-from healthcheck.report import lines, page, summary, terminal
-from healthcheck.report.in_language import page_in_language
+from healthcheck.report import charts, lines, page, summary, terminal
+from healthcheck.report.measured import OUTCOMES
+from tests.support import reports
 
-CHINESE = phrases(Language.CHINESE)
+CHINESE = translation(Language.CHINESE)
 ENGLISH_WORDS = re.compile(r"\b(expected|seen|saw|failed|the|for)\b")
 HOSTILE = '<script>alert(1)</script> & "x" &lt;b&gt;'
 
@@ -22,12 +25,12 @@ HOSTILE = '<script>alert(1)</script> & "x" &lt;b&gt;'
 def report(seen: str) -> Report:
     found = (
         fail(
-            expected="port 8000",
-            seen=f"port 8001 (--port 8001): {seen}",
-            fix="write --port 8000",
+            expected=msg("port {port}", 8000),
+            seen=msg("{seen}: {quoted}", msg("port {port} ({text})", 8001, "--port 8001"), seen),
+            fix=msg("write {flag}", "--port 8000"),
             where="deploy.sh:7",
         ),
-        warn(expected="a server", seen=seen, fix=""),
+        warn(expected=msg("a model server is started and stays"), seen=seen, fix=""),
     )
     result = port.result(Outcome.FAIL, findings=found)
     return Report(verdict=Verdict.NOT_READY, results=(result,), asked="repo to plan")
@@ -63,7 +66,7 @@ def test_brief_and_summary_speak_chinese(said):
 
 def test_the_page_speaks_chinese_and_stays_as_it_is_built():
     english = page.render(report(HOSTILE)).decode()
-    chinese = page.render(report(HOSTILE), phrases=CHINESE).decode()
+    chinese = page.render(report(HOSTILE), translation=CHINESE).decode()
     assert '<html lang="zh-CN">' in chinese
     assert '<h2 id="findings-title">发现</h2>' in chinese
     assert Tags(english).tags == Tags(chinese).tags
@@ -72,13 +75,46 @@ def test_the_page_speaks_chinese_and_stays_as_it_is_built():
     assert "<script>alert" not in chinese
 
 
-def test_what_is_quoted_stays():
-    english = '<p>nothing</p><pre>nothing</pre><code>nothing</code><dd translate="no">nothing<b>nothing</b></dd><p title="nothing">'
-    said = CHINESE.say("nothing")
+@pytest.mark.parametrize("text", ["nothing", "right", HOSTILE])
+def test_a_template_says_messages_and_leaves_texts(text: str):
+    environment = page.environment(CHINESE)
+    made = environment.from_string('<p title="{{ msg(\'nothing\') }}">{{ msg("nothing") }} {{ text }}</p>')
+    said = CHINESE.say(msg("nothing"))
     assert said != "nothing"
-    assert page_in_language(english, CHINESE) == (
-        f'<p>{said}</p><pre>nothing</pre><code>nothing</code><dd translate="no">nothing<b>nothing</b></dd><p title="{said}">'
+    assert made.render(text=text) == f'<p title="{said}">{said} {escape(text)}</p>'
+
+
+def test_a_template_escapes_what_a_message_quotes_and_a_value_that_is_markup():
+    environment = page.environment(CHINESE)
+    made = environment.from_string('{{ msg("write {flag}", text) }}{{ joined(", ", [text, msg("nothing")]) }}')
+    expected = CHINESE.say(msg("write {flag}", HOSTILE)) + CHINESE.say(joined(", ", [HOSTILE, msg("nothing")]))
+    assert made.render(text=HOSTILE) == escape(expected)
+    assert made.render(text=Markup("<b>")) == escape(
+        CHINESE.say(msg("write {flag}", "<b>")) + CHINESE.say(joined(", ", ["<b>", msg("nothing")]))
     )
+
+
+def test_what_is_joined_by_nothing_has_no_header_of_the_catalogue_in_it():
+    assert CHINESE.say(joined("", ["a", msg("nothing")])) == "a" + CHINESE.say(msg("nothing"))
+
+
+def test_the_texts_of_a_drawing_are_chinese_and_its_data_stay():
+    phase = charts.Span(label="nothing", begin_s=0, end_s=2)
+    drawing = charts.waterfall([phase, charts.Span(label=msg("first token"), begin_s=2, end_s=2)], msg("nothing"))
+    said = drawing.said(CHINESE.say)
+    assert f'aria-label="{CHINESE.say(msg("nothing"))}"' in said
+    assert ">nothing · 2.0 s<" in said
+    assert f">{CHINESE.say(msg('first token'))} · " in said
+
+
+def test_the_samples_have_chinese_words_and_the_answers_of_the_model():
+    run = reports.run(answer="right")
+    made = page.render(reports.report(), run, CHINESE).decode()
+    data = json.loads(made.split('id="data">')[1].split("</script>")[0])
+    assert data["outcomes"]["right"] == CHINESE.say(msg("right"))
+    assert data["words"]["prompt"] == CHINESE.say(msg("prompt")) != "prompt"
+    assert {sample.get("text") for sample in data["samples"]} >= {"right"}
+    assert {sample["o"] for sample in data["samples"]} <= set(OUTCOMES)
 
 
 def test_the_labels_of_what_ran_are_chinese_and_data_stays():
@@ -93,7 +129,7 @@ def test_the_labels_of_what_ran_are_chinese_and_data_stays():
             "datasets": [{"file": "a.csv"}, {"file": "b.csv"}],
         },
     }
-    chinese = page.render(replace(report("x"), provenance=about), phrases=CHINESE).decode()
+    chinese = page.render(replace(report("x"), provenance=about), translation=CHINESE).decode()
     labels = re.findall(r"<dt>([^<]*)</dt>", chinese.split('id="provenance"')[1])
     assert labels == [
         "开始时间",
@@ -107,22 +143,12 @@ def test_the_labels_of_what_ran_are_chinese_and_data_stays():
     ]
 
 
-@pytest.mark.parametrize(
-    ("english", "chinese"),
-    [
-        (
-            "run under bash, it ended with status 3; its last lines: no licence for the model",
-            "在 bash 下运行时，它以退出码 3 结束；最后几行：no licence for the model",
-        ),
-        (
-            "run under sh, it was still running without a server at the time limit; the last command was: cat never",
-            "在 sh 下运行时，到时限时它仍在运行，但没有启动服务器；最后一条命令是：cat never",
-        ),
-        (
-            f"correct the step that says “no licence”, so that the script reaches: {LAUNCH}",
-            f"改正输出“no licence”的步骤，使脚本能执行到：{LAUNCH}",
-        ),
-    ],
-)
-def test_how_a_script_ended_is_chinese_and_its_own_words_stay(english: str, chinese: str):
-    assert CHINESE.say(english) == chinese
+def test_a_numbered_label_is_chinese():
+    about = {"machine": {"firmware of NPU 3": "7.1"}}
+    chinese = page.render(replace(report("x"), provenance=about), translation=CHINESE).decode()
+    assert "<dt>NPU 3 的固件</dt><dd>7.1</dd>" in chinese
+
+
+def test_the_longest_quotation_of_a_message_is_cut_and_the_message_stays():
+    made = page.render(report("x" * 5000), translation=CHINESE).decode()
+    assert f"端口 8001（--port 8001）：{'x' * 3000}…（report.json 中另有 2000 个字符）</dd>" in made

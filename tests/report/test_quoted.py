@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from string import Formatter
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from healthcheck.check import fail
 from healthcheck.cli import compare, main
 from healthcheck.endpoint.wording import response_of
-from healthcheck.language import Language, phrases
-from healthcheck.phrases import Phrases
+from healthcheck.language import Language, Translation, translation
+from healthcheck.messages import Message, msg, names
 from healthcheck.plan.checks.port import port
 from healthcheck.plan.checks.starts_server import starts_server
 from healthcheck.plan.records import LaunchPlan, ShellRun
@@ -32,17 +38,63 @@ from healthcheck.wire.client import Exchange
 from tests.probe.conftest import recorded, rewritten
 from tests.support.repositories import GOOD_SCRIPT, repository
 
-pytestmark = pytest.mark.process
-
 LINES = (
     "ValueError: expected a number from 0 to 2, not 5",
     "KeyError: weights and tasks, for at most 30 s",
     "RuntimeError: port 8001 (--port 8001), not ready",
 )
-MESSAGES = [phrase.message.format(*["port 1"] * 20, s="s") for phrase in phrases(Language.CHINESE)._open]
-PLAIN = [text.strip() for text in MESSAGES if len(text) < 80 and not set("`\"'$\\“”\n") & set(text)]
-QUOTED = (*LINES, *sorted(set(PLAIN))[:: len(PLAIN) // 6])
-"""Lines of a log or a script, some of them made from the messages of the kit itself."""
+CHINESE = translation(Language.CHINESE)
+ESCAPED = frozenset('"\\`\n')
+"""What JSON, and the code of Markdown, write in another way."""
+
+
+def places(template: str) -> list[tuple[str, str]]:
+    """The name and the format of each place; none where the braces of a text are no places."""
+    try:
+        return [(name, spec or "") for _, name, spec, _ in Formatter().parse(template) if name]
+    except ValueError:
+        return []
+
+
+def takes_texts(template: str, said: str) -> bool:
+    """Whether every value of a message may be a text and is in both languages; the message is one plain line."""
+    found = places(template)
+    return (
+        bool(found)
+        and not any(spec for _, spec in (*found, *places(said)))
+        and dict(found).keys() == dict(places(said)).keys()
+        and not ESCAPED & set(template + said)
+        and not re.search(r"\s{2}|^\s|\s$", template + said)
+        and len(template) < 300
+    )
+
+
+TEMPLATES = sorted(each for each, said in CHINESE.catalogue.items() if "{}" not in each and takes_texts(each, said))
+ENGLISH_TEXTS = sorted(
+    each
+    for each in CHINESE.catalogue
+    if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
+)
+QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$“”") & set(each)))[:: len(ENGLISH_TEXTS) // 7]
+"""Lines of a log or a script, some of them texts of the kit itself."""
+
+CHARACTERS = st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters=sorted(ESCAPED))
+STRANGE = st.lists(st.text(CHARACTERS, min_size=1, max_size=12), min_size=1, max_size=4).map(" ".join)
+FILLED = st.builds(
+    lambda template, value: str.__str__(msg(template, *[value] * len(names(template)))),
+    st.sampled_from(TEMPLATES),
+    st.sampled_from(("port 1", "nothing", "{port}", "{0} {} {{")),
+)
+WORDS_OF_OTHERS = st.one_of(STRANGE, FILLED, st.sampled_from(ENGLISH_TEXTS), st.sampled_from(LINES))
+"""What a server, a script or a user may write: anything, and what the kit itself says."""
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> tuple[Message, list[str]]:
+    """A message of the kit, and what it quotes."""
+    template = draw(st.sampled_from(TEMPLATES))
+    values = [draw(WORDS_OF_OTHERS) for _ in names(template)]
+    return msg(template, *values), values
 
 
 def result_of(finding: Finding) -> CheckResult:
@@ -86,8 +138,8 @@ SOURCES = {
 }
 
 
-def printed(show: Callable[[Report, Phrases], None]) -> Callable[[Report, Phrases], str]:
-    def shown(report: Report, chosen: Phrases) -> str:
+def printed(show: Callable[[Report, Translation], None]) -> Callable[[Report, Translation], str]:
+    def shown(report: Report, chosen: Translation) -> str:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             show(report, chosen)
@@ -96,12 +148,12 @@ def printed(show: Callable[[Report, Phrases], None]) -> Callable[[Report, Phrase
     return shown
 
 
-FORMS: dict[str, Callable[[Report, Phrases], str]] = {
+FORMS: dict[str, Callable[[Report, Translation], str]] = {
     "terminal": printed(terminal.show),
     "terminal, everything": printed(terminal.show_everything),
     "lines": lambda report, chosen: "\n".join(lines.brief(report, chosen)),
     "summary": summary.render,
-    "page": lambda report, chosen: html.unescape(page.render(report, phrases=chosen).decode()),
+    "page": lambda report, chosen: html.unescape(page.render(report, translation=chosen).decode()),
     "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace("%25", "%"),
     "junit": lambda report, _: html.unescape(junit.render(report).decode()),
     "sarif": lambda report, _: sarif.render(report).decode(),
@@ -109,11 +161,35 @@ FORMS: dict[str, Callable[[Report, Phrases], str]] = {
 }
 
 
+@pytest.mark.parametrize("language", Language)
+@settings(max_examples=30, deadline=None)
+@given(seen=messages(), fix=messages(), bare=WORDS_OF_OTHERS)
+def test_what_a_message_quotes_stays_byte_for_byte_in_every_form(
+    language: Language, seen: tuple[Message, list[str]], fix: tuple[Message, list[str]], bare: str
+) -> None:
+    chosen = translation(language)
+    findings = (
+        fail(expected=msg("a streamed answer"), seen=seen[0], fix=fix[0]),
+        fail(expected=msg("a streamed answer"), seen=bare, fix=""),
+    )
+    result = port.result(Outcome.FAIL, findings=findings)
+    report = Report(verdict=Verdict.NOT_READY, results=(result,), asked="repo to plan")
+    with mock.patch.dict(os.environ, {"COLUMNS": "40000"}):
+        shown = {form: render(report, chosen) for form, render in FORMS.items()}
+    quoted = {"lines": seen[1] + fix[1]}
+    every = [*seen[1], *fix[1], bare]
+    lost = [(form, text) for form, made in shown.items() for text in quoted.get(form, every) if text not in made]
+    assert lost == []
+    assert chosen.say(seen[0]) in shown["page"]
+    assert chosen.say(seen[0]) in shown["terminal"]
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repository(tmp_path_factory.mktemp("quoted") / "r", {"deploy.sh": GOOD_SCRIPT})
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_quoted_line_stays_in_every_form(
@@ -123,13 +199,13 @@ def test_a_quoted_line_stays_in_every_form(
     changed = []
     for line in QUOTED:
         report = Report(verdict=Verdict.NOT_READY, results=(SOURCES[source](line, root),), asked="repo to plan")
-        shown = {form: render(report, phrases(language)) for form, render in FORMS.items()}
+        shown = {form: render(report, translation(language)) for form, render in FORMS.items()}
         assert ("未就绪" in shown["terminal"]) is (language is Language.CHINESE)
         changed += [(form, line) for form, text in shown.items() if line not in text]
-        assert not any(mark in text for text in shown.values() for mark in "\ufdd0\ufdd1")
     assert changed == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", [each.value for each in Language])
 def test_diagnose_quotes_a_log_as_it_is(
     language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -144,6 +220,7 @@ def test_diagnose_quotes_a_log_as_it_is(
         assert str(log) in said or said.startswith("no known")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("language", Language)
 def test_a_comparison_quotes_answers_as_they_are(
     language: Language, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -153,7 +230,7 @@ def test_a_comparison_quotes_answers_as_they_are(
     for line in QUOTED:
         runs = right, rewritten(wrong, lambda sample, line=line: replace(sample, text=line))
         result = compare_runs(*runs, margin=0.05)
-        shown = html.unescape(side_by_side.render(result, runs, "", [("a",)], phrases(language)).decode())
-        said = [phrases(language).say(text) for text in compare.lines_of(result)]
+        shown = html.unescape(side_by_side.render(result, runs, "", [("a",)], translation(language)).decode())
+        said = [translation(language).say(text) for text in compare.lines_of(result)]
         assert line in shown
         assert any(text.endswith(line) for text in said)

@@ -9,7 +9,7 @@ import pytest
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
-from healthcheck.language import Language, phrases
+from healthcheck.language import Language, translation
 from healthcheck.records import CheckResult, Outcome, Report, Stage, verdict_of
 from healthcheck.report import machine, terminal, words
 from tests.support import reports
@@ -115,7 +115,7 @@ def test_figures_of_one_value_that_say_different_things_all_stand_there(capsys, 
         report = replace(
             whole(), results=whole().results[:5], metrics={**perfect, "samples with a soft score": soft}
         )
-        terminal.show(report, phrases(language))
+        terminal.show(report, translation(language))
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[0] for line in lines if "100.00" in line] == expected
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck.check import fail
-from healthcheck.language import Language, phrases
+from healthcheck.language import Language, translation
 from healthcheck.plan.checks.port import port
 from healthcheck.records import CheckResult, Outcome, Report, Verdict
 from healthcheck.repo.facts import read_submission
@@ -31,7 +31,7 @@ def shown(result: CheckResult, language: Language) -> tuple[str, str]:
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setenv("COLUMNS", str(WIDE))
-        terminal.show(report, phrases(language))
+        terminal.show(report, translation(language))
     lines = printed.getvalue().splitlines()
     repair = next(line for line in lines if line.lstrip().startswith(label))
     return repair.lstrip().removeprefix(label).lstrip(), lines[-1].removeprefix(following)

@@ -7,11 +7,12 @@ import argparse
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.description = (
+    parser.description = msg(
         "Find the cause of a failed launch in its log: a failure that the kit knows and\n"
         "that the last error shows, with the lines, the cause, the fix and the source.\n"
         "Where several known failures may be the cause, all of them are listed. Where\n"
@@ -21,10 +22,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = exit_statuses(
         {
-            0: "a cause was found, or the kind of the last error",
-            2: "wrong usage, or a log that cannot be read",
-            3: "neither was found, or several possible causes",
+            0: msg("a cause was found, or the kind of the last error"),
+            2: msg("wrong usage, or a log that cannot be read"),
+            3: msg("neither was found, or several possible causes"),
         }
     )
     parser.add_argument("log", type=place, metavar="LOGFILE", help="the log; - reads standard input")
-    output.json_argument(parser, "the diagnosis")
+    output.json_argument(parser, msg("the diagnosis"))

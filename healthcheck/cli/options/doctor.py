@@ -6,11 +6,16 @@ import argparse
 
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
-        {0: "everything that the kit needs is there", 1: "something that it needs is missing", 2: "wrong usage"}
+        {
+            0: msg("everything that the kit needs is there"),
+            1: msg("something that it needs is missing"),
+            2: msg("wrong usage"),
+        }
     )
-    output.json_argument(parser, "the list")
+    output.json_argument(parser, msg("the list"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = exit_statuses({0: "printed", 2: "there is no such check"})
+    parser.epilog = exit_statuses({0: msg("printed"), 2: msg("there is no such check")})
     parser.add_argument("id", nargs="?", metavar="CHECK-ID", help="such as plan/port; without it, all are listed")

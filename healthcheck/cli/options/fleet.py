@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import number_types
+from healthcheck.cli.parsing import sentence
 from healthcheck.cli.places import new_place, place
+from healthcheck.messages import msg
 
 LOCAL = "local"
 DEFAULT_LIMIT_S = 4 * 3600.0
@@ -16,8 +18,8 @@ DEFAULT_LEVEL = 2
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands and their options."""
-    commands = parser.add_subparsers(title="subcommands", dest="subcommand", metavar="COMMAND", required=True)
-    verify = _subcommand(commands, "verify", "verify the adapters of a job file", parser)
+    commands = parser.add_subparsers(title=msg("subcommands"), dest="subcommand", metavar="COMMAND", required=True)
+    verify = _subcommand(commands, "verify", msg("verify the adapters of a job file"), parser)
     _jobs_argument(verify)
     verify.add_argument("--out", type=new_place, metavar="DIR", required=True,
                         help="where reports, fleet.html, fleet.json and junit.xml go")  # fmt: skip
@@ -32,14 +34,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     verify.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
                         help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
     verify.add_argument("--quiet", action="store_true", help="no progress; only the closing table")
-    _runner_arguments(_subcommand(commands, "runner", "look at every machine: which may take jobs", parser))
-    collect = _subcommand(commands, "collect", "make one run of what many machines left", parser)
+    _runner_arguments(_subcommand(commands, "runner", msg("look at every machine: which may take jobs"), parser))
+    collect = _subcommand(commands, "collect", msg("make one run of what many machines left"), parser)
     _jobs_argument(collect)
     collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
                          help="the folder with the folders that pods or runners left")  # fmt: skip
     collect.add_argument("--out", type=new_place, metavar="DIR", required=True, help="as for `fleet verify`")
     _manifest_arguments(
-        _subcommand(commands, "manifests", "write what other schedulers run a job file with", parser)
+        _subcommand(commands, "manifests", msg("write what other schedulers run a job file with"), parser)
     )
 
 
@@ -108,4 +110,4 @@ def _subcommand(
     text: str,
     like: argparse.ArgumentParser,
 ) -> argparse.ArgumentParser:
-    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=like.epilog)
+    return commands.add_parser(name, help=text, description=sentence(text), epilog=like.epilog)

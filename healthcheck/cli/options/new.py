@@ -6,12 +6,13 @@ import argparse
 
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place
+from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = exit_statuses({0: "made", 2: "wrong usage; nothing was made"})
+    parser.epilog = exit_statuses({0: msg("made"), 2: msg("wrong usage; nothing was made")})
     parser.add_argument(
         "destination", metavar="DEST", nargs="?", type=new_place,
         help="a folder that does not exist, or is empty, or an empty clone",
@@ -26,9 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--defaults", action="store_true", help="ask nothing: use the defaults")
     parser.add_argument(
-        "--vendor-kit", action="store_true",
-        help=f"put the kit's wheel into {KIT_FOLDER}/ for the workflows, in place of its git address",
-    )  # fmt: skip
+        "--vendor-kit",
+        action="store_true",
+        help=msg(
+            "put the kit's wheel into {kit_folder}/ for the workflows, in place of its git address", KIT_FOLDER
+        ),
+    )
     parser.add_argument(
         "--template", metavar="SOURCE", help="a git address or folder instead of the kit's template"
     )

@@ -8,6 +8,7 @@ from healthcheck import contract
 from healthcheck.cli import output
 from healthcheck.cli.number_types import whole
 from healthcheck.cli.places import new_place, place
+from healthcheck.messages import msg
 from healthcheck.numerics.records import NumericsSettings
 
 _DEFAULT = NumericsSettings(url="")
@@ -15,7 +16,9 @@ _DEFAULT = NumericsSettings(url="")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("url", metavar="URL", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}")
+    parser.add_argument(
+        "url", metavar="URL", help=msg("the server's root, such as http://127.0.0.1:{port}", contract.PORT)
+    )
     parser.add_argument("--model", default="", help="model name (default: the first that the server lists)")
     parser.add_argument(
         "--reference", type=place, metavar="DIR",

@@ -7,18 +7,19 @@ import argparse
 from healthcheck.cli import output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
         {
-            0: "figures could be recomputed",
-            2: "wrong usage, or a report that cannot be read",
-            3: "nothing in the report allows it",
+            0: msg("figures could be recomputed"),
+            2: msg("wrong usage, or a report that cannot be read"),
+            3: msg("nothing in the report allows it"),
         }
     )
     parser.add_argument(
         "report", type=place, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
     )
-    output.json_argument(parser, "everything")
+    output.json_argument(parser, msg("everything"))

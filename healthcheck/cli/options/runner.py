@@ -6,6 +6,7 @@ import argparse
 
 from healthcheck.cli import number_types, output
 from healthcheck.cli.places import new_place, place
+from healthcheck.messages import msg
 from healthcheck.runner.asked import Depth, Scene
 
 SOAK_MINUTES = 20
@@ -23,12 +24,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=int, choices=[depth.value for depth in Depth],
                         help="how closely to look: 1 takes seconds and leaves the devices alone, "
                         "2 minutes (default), 3 adds the soak")  # fmt: skip
-    parser.add_argument("--soak", type=number_types.positive, metavar="MINUTES",
-                        help="how long all devices compute at level 3, which it implies "
-                        f"(default: {SOAK_MINUTES})")  # fmt: skip
-    parser.add_argument("--scenes", metavar="SCENE,...",
-                        help="what ascend-dmi diagnoses where it is installed: "
-                        f"{', '.join(scene.value for scene in Scene)}, or none (default: by level)")  # fmt: skip
+    parser.add_argument(
+        "--soak",
+        type=number_types.positive,
+        metavar="MINUTES",
+        help=msg(
+            "how long all devices compute at level 3, which it implies (default: {soak_minutes})", SOAK_MINUTES
+        ),
+    )
+    parser.add_argument(
+        "--scenes",
+        metavar="SCENE,...",
+        help=msg(
+            "what ascend-dmi diagnoses where it is installed: {value}, or none (default: by level)",
+            ", ".join(scene.value for scene in Scene),
+        ),
+    )
     parser.add_argument("--baseline", type=place, metavar="FILE",
                         help="compare with the report.json of an earlier run")  # fmt: skip
     parser.add_argument("--out", type=new_place, metavar="DIR",

@@ -7,13 +7,14 @@ import argparse
 from healthcheck.cli import number_types, output
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.messages import msg
 
 TIMEOUT_S = 600.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = exit_statuses({0: "scored", 2: "wrong usage, or scores that do not fit the run"})
+    parser.epilog = exit_statuses({0: msg("scored"), 2: msg("wrong usage, or scores that do not fit the run")})
     parser.add_argument("run_folder", type=place, metavar="RUN", help="run folder of a probe")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--scores", type=place, metavar="FILE", help="JSON lines or CSV with the columns problem, "
@@ -21,6 +22,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--command", metavar="COMMAND", help="reads samples as JSON lines, prints one score a "
                         "line; runs with your rights, in no sandbox")  # fmt: skip
     parser.add_argument("--column", default="score", metavar="NAME", help="column of the scores (default: score)")
-    parser.add_argument("--timeout", type=number_types.number(1), default=TIMEOUT_S, metavar="S",
-                        help=f"seconds that the command may take (default: {TIMEOUT_S:.0f})")  # fmt: skip
-    output.json_argument(parser, "the figures")
+    parser.add_argument(
+        "--timeout",
+        type=number_types.number(1),
+        default=TIMEOUT_S,
+        metavar="S",
+        help=msg("seconds that the command may take (default: {timeout_s:.0f})", TIMEOUT_S),
+    )
+    output.json_argument(parser, msg("the figures"))

@@ -6,6 +6,7 @@ import argparse
 
 from healthcheck import contract
 from healthcheck.cli import number_types
+from healthcheck.messages import msg
 
 DEFAULT_DEADLINE_S = 1800.0
 
@@ -13,8 +14,9 @@ DEFAULT_DEADLINE_S = 1800.0
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "url", metavar="URL", nargs="+", help=f"the server's root, such as http://127.0.0.1:{contract.PORT}; "
-        "several servers of one model share the samples; with --on, the repository to launch",
+        "url", metavar="URL", nargs="+", help=msg(
+"the server's root, such as http://127.0.0.1:{port}; several servers of one model share the "
+"samples; with --on, the repository to launch", contract.PORT),
     )  # fmt: skip
     group = parser.add_argument_group("servers to launch (see docs/fleet.md)")
     group.add_argument(
@@ -28,5 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--npus", type=number_types.count, metavar="N", help="NPUs of each server (default: 0)")
     group.add_argument("--npu", metavar="KIND", help="their kind, such as 910B4")
     group.add_argument("--env", action="append", metavar="NAME=VALUE", help="a variable for deploy.sh")
-    group.add_argument("--deadline", type=number_types.positive, metavar="S",
-                       help=f"for the launch (default: {DEFAULT_DEADLINE_S:g})")  # fmt: skip
+    group.add_argument(
+        "--deadline",
+        type=number_types.positive,
+        metavar="S",
+        help=msg("for the launch (default: {default_deadline_s:g})", DEFAULT_DEADLINE_S),
+    )

@@ -7,6 +7,7 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types
 from healthcheck.cli.parsing import exit_statuses
+from healthcheck.messages import msg
 from healthcheck.simulator import DIALECTS
 from healthcheck.simulator.manners import Manner
 from healthcheck.simulator.solvers import SOLVERS
@@ -16,9 +17,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
         {
-            0: "it served until a signal came",
-            2: "wrong usage",
-            3: "it cannot listen there: usually the port is in use",
+            0: msg("it served until a signal came"),
+            2: msg("wrong usage"),
+            3: msg("it cannot listen there: usually the port is in use"),
         }
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")

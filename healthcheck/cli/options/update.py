@@ -7,15 +7,16 @@ from pathlib import Path
 
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import place
+from healthcheck.messages import msg
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
         {
-            0: "merged, or up to date already",
-            1: "conflicts: files that you and the template changed in the same place",
-            2: "it cannot be updated: the reason is said",
+            0: msg("merged, or up to date already"),
+            1: msg("conflicts: files that you and the template changed in the same place"),
+            2: msg("it cannot be updated: the reason is said"),
         }
     )
     parser.add_argument("repository", metavar="REPO", nargs="?", type=place, default=Path(), help="default: .")

@@ -7,6 +7,7 @@ import argparse
 from healthcheck import contract
 from healthcheck.cli import number_types, output, sampling
 from healthcheck.cli.places import new_place, place
+from healthcheck.messages import msg
 from healthcheck.records import STAGES as ALWAYS
 from healthcheck.sandbox.job import CONSENT_OPTION, CONSENT_VARIABLE
 
@@ -26,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--task", default="", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument("--until", choices=STAGES, metavar="STAGE",
-                        help=f"the last stage to run: {', '.join(STAGES)} (default: all)")  # fmt: skip
+                        help=msg("the last stage to run: {stages} (default: all)", ", ".join(STAGES)))  # fmt: skip
     parser.add_argument(
         "--skip", action="append", default=[], metavar="ID", help="skip a check; the report says so"
     )
@@ -54,8 +55,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     launch = parser.add_argument_group("launch")
     launch.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable for deploy.sh")
     launch.add_argument(
-        CONSENT_OPTION, action="store_true", help="run deploy.sh with all rights of this user if this "
-        f"system can neither isolate nor confine it (also: {CONSENT_VARIABLE}=1); a launch does so anyway",
+        CONSENT_OPTION, action="store_true", help=msg(
+"run deploy.sh with all rights of this user if this system can neither isolate nor confine "
+"it (also: {consent_variable}=1); a launch does so anyway", CONSENT_VARIABLE),
     )  # fmt: skip
     launch.add_argument("--deadline", type=number_types.positive, default=1800, metavar="S",
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip

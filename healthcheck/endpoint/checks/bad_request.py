@@ -8,6 +8,7 @@ from healthcheck.endpoint.crowd import LINE_AFTER_MALFORMED
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.recovery import still_right
 from healthcheck.endpoint.wording import response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -50,24 +51,31 @@ def bad_request(interview: Interview) -> Findings:
     ```
     """
     if interview.after_malformed is None:
-        raise NotApplicable("no malformed request was sent")
-    fix = "check the body before it reaches the model, and answer 400"
+        raise NotApplicable(msg("no malformed request was sent"))
+    fix = msg("check the body before it reaches the model, and answer 400")
     wrong = 0
     last = interview.after_malformed
-    for finding in still_right(interview, last, line=LINE_AFTER_MALFORMED, after="malformed requests", fix=fix):
+    for finding in still_right(
+        interview, last, line=LINE_AFTER_MALFORMED, after=msg("malformed requests"), fix=fix
+    ):
         wrong += 1
         yield finding
     unanswered = [exchange for exchange in interview.malformed if not 200 <= exchange.status < 500]
     if unanswered and not wrong:
         yield warn(
-            expected="status 400 or 422 for a malformed request",
-            seen=f"{len(unanswered)} of {len(interview.malformed)}: {response_of(unanswered[0])}",
+            expected=msg("status 400 or 422 for a malformed request"),
+            seen=msg(
+                "{unanswered} of {malformed}: {response_of}",
+                len(unanswered),
+                len(interview.malformed),
+                response_of(unanswered[0]),
+            ),
             fix=fix,
         )
     broken = interview.malformed[0]
     if broken.status == 200 and not wrong:
         yield warn(
-            expected="status 400 for a body that is not JSON",
+            expected=msg("status 400 for a body that is not JSON"),
             seen=response_of(broken),
-            fix="refuse a body that cannot be parsed",
+            fix=msg("refuse a body that cannot be parsed"),
         )

@@ -8,6 +8,7 @@ from healthcheck.endpoint.answers import answered
 from healthcheck.endpoint.crowd import changed_answers, changed_copies, crowd_talk
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 _MIXED = 3
@@ -51,39 +52,53 @@ def concurrency(interview: Interview) -> Findings:
     """
     crowd = interview.crowd
     if crowd is None:
-        raise NotApplicable("no parallel streams were tried")
+        raise NotApplicable(msg("no parallel streams were tried"))
     streams = [exchange for exchanges in crowd.rounds for exchange in exchanges]
     lost = [exchange for exchange in streams if not answered(exchange)]
     if lost:
         yield fail(
-            expected=f"{len(crowd.lines)} streams at once, all answered",
-            seen=f"{len(lost)} of {len(streams)} were not answered: {response_of(lost[0])}",
-            fix="look for a lock or slot that is not released"
+            expected=msg("{lines} streams at once, all answered", len(crowd.lines)),
+            seen=msg(
+                "{lost} of {streams} were not answered: {response_of}",
+                len(lost),
+                len(streams),
+                response_of(lost[0]),
+            ),
+            fix=msg("look for a lock or slot that is not released")
             if lost[0].error
-            else "queue requests instead of refusing them: the evaluation client does not retry",
+            else msg("queue requests instead of refusing them: the evaluation client does not retry"),
             where=request_of(lost[0]),
         )
     signs = crowd_talk(crowd)
     if signs:
         yield fail(
-            expected="each stream with the answer to its own prompt",
-            seen=f"{signs[0]}; {len(signs)} such signs",
-            fix="keep the state of each request separate: a shared streamer or buffer mixes them",
+            expected=msg("each stream with the answer to its own prompt"),
+            seen=msg("{signs}; {signs2} such signs", signs[0], len(signs)),
+            fix=msg("keep the state of each request separate: a shared streamer or buffer mixes them"),
             where=request_of(streams[0]),
         )
     elif len(mixed := changed_copies(crowd)) >= _MIXED:
         text, right = mixed[0]
         yield fail(
-            expected=f"the answer to the same request alone: {shown(right, 120)}",
-            seen=f"with other requests: {shown(text, 120)}, then the same text again; {len(mixed)} such streams",
-            fix="keep the chunks of each stream separate and in order: a shared buffer or queue mixes them",
+            expected=msg("the answer to the same request alone: {right}", shown(right, 120)),
+            seen=msg(
+                "with other requests: {text}, then the same text again; {mixed} such streams",
+                shown(text, 120),
+                len(mixed),
+            ),
+            fix=msg("keep the chunks of each stream separate and in order: a shared buffer or queue mixes them"),
             where=request_of(streams[0]),
         )
     elif not lost and (changed := changed_answers(crowd)):
         yield warn(
-            expected="the same answers to the same concurrent prompts at temperature 0",
-            seen=f"{len(changed)} of {len(crowd.rounds[1])} were right only once: {', '.join(changed[:2])}",
-            fix="look for state that requests share; send the same prompts one at a time and compare",
+            expected=msg("the same answers to the same concurrent prompts at temperature 0"),
+            seen=msg(
+                "{changed} of {rounds} were right only once: {changed2}",
+                len(changed),
+                len(crowd.rounds[1]),
+                ", ".join(changed[:2]),
+            ),
+            fix=msg("look for state that requests share; send the same prompts one at a time and compare"),
             where=request_of(streams[0]),
             evidence={"changed_answers": len(changed), "repeats": len(crowd.rounds[1])},
         )

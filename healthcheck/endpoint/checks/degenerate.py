@@ -7,13 +7,14 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
 _SIGNS = ("constant", "bad_codepoints", "mixed_scripts", "tail_loop", "compressible")
 _TELLING_CHARACTERS = 16
 _FEWEST = 3
-_FIX = (
+_FIX = msg(
     "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
     "npu-adapter explain probe/degenerate says why"
 )
@@ -54,19 +55,27 @@ def degenerate(interview: Interview) -> Findings:
     short = [exchange for exchange in warm if _telling(exchange)]
     long = [exchange for exchange in interview.stories if _telling(exchange)]
     if not long or len(short) + len(long) < _FEWEST:
-        raise NotApplicable("too few answers at temperature 1, or too short, to tell text from garbage")
+        raise NotApplicable(msg("too few answers at temperature 1, or too short, to tell text from garbage"))
     spoilt = [exchange for exchange in long if _signs(exchange)]
     if not spoilt:
         return
     signs = sorted({sign for exchange in spoilt for sign in _signs(exchange)})
-    seen = f"{', '.join(signs)} in {len(spoilt)} of {len(interview.stories)} long answers"
+    seen = msg(
+        "{signs} in {spoilt} of {stories} long answers", ", ".join(signs), len(spoilt), len(interview.stories)
+    )
     last = shown(said(spoilt[0])[-160:])
     if len(spoilt) < len(interview.stories):
-        yield note(f"{seen}: {last}; probe/degenerate judges how often")
+        yield note(msg("{seen}: {last}; probe/degenerate judges how often", seen, last))
         return
     yield fail(
-        expected="answers that are text",
-        seen=f"{seen} and {sum(bool(_signs(each)) for each in short)} of {len(short)} short ones: {last}",
+        expected=msg("answers that are text"),
+        seen=msg(
+            "{seen} and {bool} of {short} short ones: {last}",
+            seen,
+            sum(bool(_signs(each)) for each in short),
+            len(short),
+            last,
+        ),
         fix=_FIX,
         where=request_of(spoilt[0]),
     )

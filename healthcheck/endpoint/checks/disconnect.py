@@ -8,6 +8,7 @@ from healthcheck.endpoint.crowd import LINE_AFTER_DISCONNECTS
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.recovery import still_right
 from healthcheck.endpoint.wording import request_of, response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -44,17 +45,17 @@ def disconnect(interview: Interview) -> Findings:
                 yield token
     ```
     """
-    fix = "end the generation when its client disconnects, and release its slot"
+    fix = msg("end the generation when its client disconnects, and release its slot")
     stuck, after = interview.unanswered_abandoned, interview.after_abandoned
     if stuck:
         yield fail(
-            expected="a response while other clients disconnect",
+            expected=msg("a response while other clients disconnect"),
             seen=response_of(stuck),
             fix=fix,
             where=request_of(stuck),
         )
     elif after:
-        disconnects = f"{len(interview.abandoned)} disconnects"
+        disconnects = msg("{abandoned} disconnects", len(interview.abandoned))
         yield from still_right(interview, after, line=LINE_AFTER_DISCONNECTS, after=disconnects, fix=fix)
     else:
-        raise NotApplicable("no stream was abandoned")
+        raise NotApplicable(msg("no stream was abandoned"))

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import EXTRA_FIELDS, Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -52,20 +53,22 @@ def extra_fields(interview: Interview) -> Findings:
     opening = interview.opening
     first = next(each for each in interview.openings if each.name == opening.name)
     if opening.exchange.status != 200:
-        raise NotApplicable("no form of chat request was accepted (endpoint/stream)")
+        raise NotApplicable(msg("no form of chat request was accepted (endpoint/stream)"))
     if opening.left_out and first.exchange.status != 200:
         yield fail(
-            expected=f"an answer to the evaluation client's body, with {', '.join(opening.left_out)}",
-            seen=f"{response_of(first.exchange)}; without them: status 200",
-            fix=f"ignore unknown fields: {', '.join((*EXTRA_FIELDS, 'stream_options'))}",
+            expected=msg("an answer to the evaluation client's body, with {left_out}", ", ".join(opening.left_out)),
+            seen=msg("{response_of}; without them: status 200", response_of(first.exchange)),
+            fix=msg("ignore unknown fields: {value}", ", ".join((*EXTRA_FIELDS, "stream_options"))),
             where=request_of(first.exchange),
         )
     streams = (first.exchange, *every_stream(interview))
     several = next((e for e in streams if e.completion and e.completion.choices > 1), None)
     if several and several.completion:
         yield fail(
-            expected="one choice in a stream: the client joins the texts of all choices",
-            seen=f"{several.completion.choices} choices, joined: {shown(several.completion.text)}",
-            fix="answer one choice; num_return_sequences is for the client, which repeats the request itself",
+            expected=msg("one choice in a stream: the client joins the texts of all choices"),
+            seen=msg(
+                "{choices} choices, joined: {text}", several.completion.choices, shown(several.completion.text)
+            ),
+            fix=msg("answer one choice; num_return_sequences is for the client, which repeats the request itself"),
             where=request_of(several),
         )

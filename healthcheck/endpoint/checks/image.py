@@ -8,6 +8,7 @@ from healthcheck.contract import Task
 from healthcheck.endpoint.answers import answered, first_choice, plain_texts, prompt_tokens, said, texts
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
@@ -44,41 +45,43 @@ def image(interview: Interview) -> Findings:
     ```
     """
     if interview.task is Task.TEXT_GENERATION:
-        raise NotApplicable("the task is text-generation: no images")
+        raise NotApplicable(msg("the task is text-generation: no images"))
     if interview.shown is None:
-        raise NotApplicable("no image was sent")
+        raise NotApplicable(msg("no image was sent"))
     streams, without = interview.shown.streams, interview.shown.without
     bad = next((exchange for exchange in streams if not answered(exchange)), None)
     if bad:
         yield fail(
-            expected="an answer to a message with an image",
+            expected=msg("an answer to a message with an image"),
             seen=response_of(bad),
-            fix="serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)",
+            fix=msg("serve a vision-language model with its processor files; allow images (--limit-mm-per-prompt)"),
             where=request_of(bad),
         )
         return
     if len({texts(exchange) for exchange in streams}) > 1:
         return
     bare, counted = prompt_tokens(without), prompt_tokens(streams[0])
-    seen = f"the same answer to four images: {shown(said(streams[0]), 120)}"
-    fix = "pass image_url parts on to the model's processor"
+    seen = msg("the same answer to four images: {said}", shown(said(streams[0]), 120))
+    fix = msg("pass image_url parts on to the model's processor")
     if bare and counted and counted <= bare:
         yield fail(
-            expected=f"more prompt tokens than the {bare} without an image",
-            seen=f"{counted} with one, and {seen}",
+            expected=msg("more prompt tokens than the {bare} without an image", bare),
+            seen=msg("{counted} with one, and {seen}", counted, seen),
             fix=fix,
             where=request_of(streams[0]),
         )
         return
     certainties = {_certainty(exchange) for exchange in interview.shown.plain}
     if len(certainties) > 1 and None not in certainties:
-        yield note("the images change the log-probabilities, but not the answer")
+        yield note(msg("the images change the log-probabilities, but not the answer"))
     elif certainties == {None} or len({plain_texts(exchange) for exchange in interview.shown.plain}) > 1:
-        yield warn(expected="an answer that depends on the image", seen=seen, fix=fix, where=request_of(streams[0]))
+        yield warn(
+            expected=msg("an answer that depends on the image"), seen=seen, fix=fix, where=request_of(streams[0])
+        )
     else:
         yield fail(
-            expected="log-probabilities that depend on the image",
-            seen=f"{seen}, with the same log-probabilities",
+            expected=msg("log-probabilities that depend on the image"),
+            seen=msg("{seen}, with the same log-probabilities", seen),
             fix=fix,
             where=request_of(streams[0]),
         )

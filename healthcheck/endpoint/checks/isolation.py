@@ -9,6 +9,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.answers import repeats, said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.wire.client import Exchange
 
@@ -46,15 +47,17 @@ def isolation(interview: Interview) -> Findings:
     for word, exchange in _untold(interview):
         if word in said(exchange):
             yield fail(
-                expected="an answer without text of other requests",
-                seen=f"the code word of another request, {word!r}: {shown(said(exchange))}",
-                fix="build the prompt from the messages of the request alone; keep no history on the server",
+                expected=msg("an answer without text of other requests"),
+                seen=msg("the code word of another request, {word}: {said}", repr(word), shown(said(exchange))),
+                fix=msg("build the prompt from the messages of the request alone; keep no history on the server"),
                 where=request_of(exchange),
             )
             return
     talk = interview.conversation
     if talk is None or not repeats(talk.word, talk.same):
-        raise NotApplicable("the model does not repeat a code word, so the check cannot see what was in its prompt")
+        raise NotApplicable(
+            msg("the model does not repeat a code word, so the check cannot see what was in its prompt")
+        )
 
 
 def _untold(interview: Interview) -> Iterator[tuple[str, Exchange]]:

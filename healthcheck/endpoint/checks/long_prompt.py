@@ -20,10 +20,11 @@ from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview, Step
 from healthcheck.endpoint.streams import counts_hold, tokens_per_unit
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 
 _LOST_SHARE = 0.1
-_FIX = "raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them"
+_FIX = msg("raise the limit on input tokens (--max-model-len), and refuse longer prompts instead of cutting them")
 
 
 @check(
@@ -68,14 +69,14 @@ def long_prompt(interview: Interview) -> Findings:
     ```
     """
     if not interview.steps:
-        raise NotApplicable("no long prompt was tried")
+        raise NotApplicable(msg("no long prompt was tried"))
     each = tokens_per_unit(interview.steps) if counts_hold(interview) else None
     for step in interview.steps:
         if not answered(step.exchange):
             yield _refusal(interview, step, each)
             return
     if len(interview.steps) <= 2:
-        raise NotApplicable("the context has no room for a prompt longer than the others of this interview")
+        raise NotApplicable(msg("the context has no room for a prompt longer than the others of this interview"))
     counted = each is not None and all(prompt_tokens(step.exchange) for step in interview.steps)
     cut = _cut(interview.steps, each) if each and counted else None
     if cut:
@@ -89,10 +90,16 @@ def long_prompt(interview: Interview) -> Findings:
         raise NotApplicable(MUTE)
     if not repeats(word, middle.exchange) and not repeats(word, last.exchange):
         yield warn(
-            expected=f"the code word {word!r} from the middle of {last.units * len(FILLER)} characters",
-            seen=f"{shown(said(last.exchange), 80)}; of {middle.units * len(FILLER)}: "
-            f"{shown(said(middle.exchange), 80)}",
-            fix="look for an input limit that cuts the prompt; the model may also have forgotten the word",
+            expected=msg(
+                "the code word {word} from the middle of {units} characters", repr(word), last.units * len(FILLER)
+            ),
+            seen=msg(
+                "{said}; of {units}: {said2}",
+                shown(said(last.exchange), 80),
+                middle.units * len(FILLER),
+                shown(said(middle.exchange), 80),
+            ),
+            fix=msg("look for an input limit that cuts the prompt; the model may also have forgotten the word"),
             where=request_of(last.exchange),
         )
 
@@ -107,15 +114,15 @@ def _refusal(interview: Interview, step: Step, each: float | None) -> Finding:
     size = shortest + each * (step.units - 1) if shortest and each else None
     fits = bool(size and context and size + token_limit(step.exchange) < context)
     if too_long(step.exchange) and not fits:
-        raise NotApplicable(f"the server refuses such a long prompt: {response_of(step.exchange)}")
-    told = f"{size:.0f} tokens" if size else f"{step.units * len(FILLER)} characters"
+        raise NotApplicable(msg("the server refuses such a long prompt: {response_of}", response_of(step.exchange)))
+    told = msg("{size:.0f} tokens", size) if size else msg("{units} characters", step.units * len(FILLER))
     judge: Callable[..., Finding] = fail
     if context is None and step.exchange.status == 200:
         judge = warn  # the prompt may exceed a context length that the server does not report
     return judge(
-        expected=f"an answer to a prompt of {told}; the context is {context or 'unknown'}",
+        expected=msg("an answer to a prompt of {told}; the context is {context}", told, context or msg("unknown")),
         seen=response_of(step.exchange),
-        fix="raise --max-model-len, or find in the server's log why long prompts fail",
+        fix=msg("raise --max-model-len, or find in the server's log why long prompts fail"),
         where=request_of(step.exchange),
     )
 
@@ -127,8 +134,13 @@ def _cut(steps: tuple[Step, ...], each: float) -> Finding | None:
         more = each * (step.units - steps[0].units)
         if count - counts[0] < (1 - _LOST_SHARE) * more - each:
             return fail(
-                expected=f"about {counts[0] + more:.0f} prompt tokens: {each:.1f} for each of {step.units} units",
-                seen=f"{count}: the rest of the prompt was cut without an error",
+                expected=msg(
+                    "about {counts:.0f} prompt tokens: {each:.1f} for each of {units} units",
+                    counts[0] + more,
+                    each,
+                    step.units,
+                ),
+                seen=msg("{count}: the rest of the prompt was cut without an error", count),
                 fix=_FIX,
                 where=request_of(step.exchange),
             )

@@ -9,6 +9,7 @@ from healthcheck.endpoint.own_limit import common_length
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import counts_hold, every_stream, overruns
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.chat import Usage
 from healthcheck.wire.client import Exchange
@@ -73,7 +74,7 @@ def max_tokens(interview: Interview) -> Findings:
             yield finding
             return
     if interview.limited is None or interview.long is None:
-        raise NotApplicable("no answer with a limit was asked for")
+        raise NotApplicable(msg("no answer with a limit was asked for"))
     for judged in (_hidden_cut, _cut_short, _equal_lengths, _not_cut):
         if finding := judged(interview):
             yield finding
@@ -86,9 +87,13 @@ def max_tokens(interview: Interview) -> Findings:
     refused = [each for each in (interview.long, interview.roomy) if each and each.status not in {0, 200}]
     if refused and (not too_long(refused[0]) or (context and context > 2 * token_limit(refused[0]))):
         yield warn(
-            expected=f"an answer of up to {token_limit(refused[0])} tokens; the context is {context or 'unknown'}",
+            expected=msg(
+                "an answer of up to {token_limit} tokens; the context is {context}",
+                token_limit(refused[0]),
+                context or msg("unknown"),
+            ),
             seen=response_of(refused[0]),
-            fix="raise the server's limit on new tokens: the evaluation client asks for 512 by default",
+            fix=msg("raise the server's limit on new tokens: the evaluation client asks for 512 by default"),
             where=request_of(refused[0]),
         )
 
@@ -106,10 +111,15 @@ def _exceeds(exchange: Exchange, usage: Usage | None) -> Finding | None:
     if (counted or 0) <= _COUNTED_OVER * token_limit(exchange) + 2 and not overruns(exchange):
         return None
     return fail(
-        expected=f"at most {token_limit(exchange)} tokens",
-        seen=f"{'?' if counted is None else counted} tokens, {words_in(completion)} words"
-        f"{', and no end: ' + exchange.error if exchange.error else ''}: {shown(completion.text)}",
-        fix="pass max_tokens on to the engine",
+        expected=msg("at most {token_limit} tokens", token_limit(exchange)),
+        seen=msg(
+            "{counted} tokens, {words_in} words{error}: {text}",
+            "?" if counted is None else counted,
+            words_in(completion),
+            msg(", and no end: ") + exchange.error if exchange.error else "",
+            shown(completion.text),
+        ),
+        fix=msg("pass max_tokens on to the engine"),
         where=request_of(exchange),
     )
 
@@ -126,9 +136,13 @@ def _hidden_cut(interview: Interview) -> Finding | None:
             continue
         if text and len(text) < len(whole) and whole.startswith(text) and _fills(interview, short):
             return fail(
-                expected='finish_reason "length" for an answer that max_tokens cut',
-                seen=f'finish_reason "stop" after {shown(text)}; with more: {shown(whole[len(text) :], 60)}',
-                fix='count new tokens only, and report a cut answer with finish_reason "length"',
+                expected=msg('finish_reason "length" for an answer that max_tokens cut'),
+                seen=msg(
+                    'finish_reason "stop" after {text}; with more: {whole}',
+                    shown(text),
+                    shown(whole[len(text) :], 60),
+                ),
+                fix=msg('count new tokens only, and report a cut answer with finish_reason "length"'),
                 where=request_of(short),
             )
     return None
@@ -151,9 +165,11 @@ def _cut_short(interview: Interview) -> Finding | None:
     if characters >= min(_SHARE * usual, 1) * token_limit(short):
         return None
     return fail(
-        expected=f"some {usual * token_limit(short):.0f} characters in {token_limit(short)} tokens",
-        seen=f"{characters}: {shown(said(short))}",
-        fix="let max_tokens count new tokens only, not the prompt",
+        expected=msg(
+            "some {usual:.0f} characters in {token_limit} tokens", usual * token_limit(short), token_limit(short)
+        ),
+        seen=msg("{characters}: {said}", characters, shown(said(short))),
+        fix=msg("let max_tokens count new tokens only, not the prompt"),
         where=request_of(short),
     )
 
@@ -164,9 +180,9 @@ def _equal_lengths(interview: Interview) -> Finding | None:
     if length is None or another is None or not counts_hold(interview):
         return None
     return fail(
-        expected=f"answers that end by themselves, or after {token_limit(another)} tokens",
-        seen=f"three different answers of {length} tokens each, none with finish_reason length",
-        fix=f"raise the server's own limit on new tokens, which seems to be {length}",
+        expected=msg("answers that end by themselves, or after {token_limit} tokens", token_limit(another)),
+        seen=msg("three different answers of {length} tokens each, none with finish_reason length", length),
+        fix=msg("raise the server's own limit on new tokens, which seems to be {length}", length),
         where=request_of(another),
     )
 
@@ -190,10 +206,18 @@ def _not_cut(interview: Interview) -> Finding | None:
         filled = made >= _CLEARLY_FEWER * limit or len(said(exchange).encode("utf-8", "replace")) >= limit
         if not filled and made < longest and _total(usage) < widest:
             return fail(
-                expected=f'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself',
-                seen=f'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
-                f"{longest} tokens: {shown(said(exchange))}",
-                fix='report "length" only where max_tokens or the end of the context cut the answer',
+                expected=msg(
+                    'finish_reason "stop" for an answer of fewer than {limit} tokens that ended by itself', limit
+                ),
+                seen=msg(
+                    'finish_reason "length" after {made} of max_tokens={limit}, where another answer has '
+                    "{longest} tokens: {said}",
+                    made,
+                    limit,
+                    longest,
+                    shown(said(exchange)),
+                ),
+                fix=msg('report "length" only where max_tokens or the end of the context cut the answer'),
                 where=request_of(exchange),
             )
     return None
@@ -210,18 +234,22 @@ def _own_limit(interview: Interview, exchange: Exchange, context: int | None) ->
         return None
     limit, usage = token_limit(exchange), _usage(interview, exchange)
     made = usage.completion_tokens if usage else _estimate(interview, exchange)
-    seen = f'cut after {made} tokens, finish_reason "length"'
-    fix = f"raise the server's own limit on new tokens, which seems to be {made}"
+    seen = msg('cut after {made} tokens, finish_reason "length"', made)
+    fix = msg("raise the server's own limit on new tokens, which seems to be {made}", made)
     if usage is None:
         few = 0 < made < limit // 2
         return (
-            warn(expected=f"some {limit} tokens", seen=seen, fix=fix, where=request_of(exchange)) if few else None
+            warn(expected=msg("some {limit} tokens", limit), seen=seen, fix=fix, where=request_of(exchange))
+            if few
+            else None
         )
     total = _total(usage)
     full = total >= context - 1 if context else total % _CONTEXT_STEP in {0, _CONTEXT_STEP - 1}
     if full or made == 0 or made >= 0.9 * limit - 1:
         return None
-    return fail(expected=f"up to {limit} tokens, as asked", seen=seen, fix=fix, where=request_of(exchange))
+    return fail(
+        expected=msg("up to {limit} tokens, as asked", limit), seen=seen, fix=fix, where=request_of(exchange)
+    )
 
 
 def _estimate(interview: Interview, exchange: Exchange) -> int:

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, warn
 from healthcheck.endpoint.answers import answered, model_cards
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import MODELS, response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -49,23 +50,23 @@ def model_name(interview: Interview) -> Findings:
     names = [str(card["id"]) for card in model_cards(interview.models)]
     name = interview.asked_name
     if not name:
-        raise NotApplicable("neither --weights nor --model gives the model name that the service will send")
+        raise NotApplicable(msg("neither --weights nor --model gives the model name that the service will send"))
     first = interview.openings[0]
     refused = first.name == name and interview.name != name and answered(interview.opening.exchange)
     if name in names and not refused:
         return
     if name.rstrip("/") in {served.rstrip("/") for served in names} and not refused:
         yield warn(
-            expected=f"a model called {name!r}, to the letter",
-            seen=f"{MODELS} lists {names}",
-            fix='serve "$MODEL_PATH" as it is given',
+            expected=msg("a model called {name}, to the letter", repr(name)),
+            seen=msg("{models} lists {names}", MODELS, names),
+            fix=msg('serve "$MODEL_PATH" as it is given'),
             where=MODELS,
         )
         return
     yield fail(
-        expected=f"a model called {name!r}",
-        seen=f"{MODELS} lists {names}"
-        + (f"; a chat with that name: {response_of(first.exchange)}" if refused else ""),
-        fix='remove --served-model-name, and serve "$MODEL_PATH" itself',
+        expected=msg("a model called {name}", repr(name)),
+        seen=msg("{models} lists {names}", MODELS, names)
+        + (msg("; a chat with that name: {response_of}", response_of(first.exchange)) if refused else ""),
+        fix=msg('remove --served-model-name, and serve "$MODEL_PATH" itself'),
         where=MODELS,
     )

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import model_cards
 from healthcheck.endpoint.records import CLIENT_WAITS_S, Interview
 from healthcheck.endpoint.wording import DENIALS, MODELS, response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -46,20 +47,24 @@ def models(interview: Interview) -> Findings:
     """
     answer = interview.models
     if answer.status in DENIALS:
-        raise NotApplicable("the server requires an API key (endpoint/no-auth)")
+        raise NotApplicable(msg("the server requires an API key (endpoint/no-auth)"))
     if answer.status != 200 or not model_cards(answer):
         yield fail(
-            expected='status 200 with {"object": "list", "data": [{"id": NAME}]}',
+            expected=msg('status 200 with {"object": "list", "data": [{"id": NAME}]}'),
             seen=response_of(answer),
-            fix="serve GET /v1/models; `vllm serve` does",
+            fix=msg("serve GET /v1/models; `vllm serve` does"),
             where=MODELS,
         )
     elif answer.seconds > CLIENT_WAITS_S:
         yield warn(
-            expected=f"the list within {CLIENT_WAITS_S} s: the evaluation client waits no longer",
-            seen=f"it took {answer.seconds:.1f} s",
-            fix="answer /v1/models without waiting for the model",
+            expected=msg(
+                "the list within {client_waits_s} s: the evaluation client waits no longer", CLIENT_WAITS_S
+            ),
+            seen=msg("it took {seconds:.1f} s", answer.seconds),
+            fix=msg("answer /v1/models without waiting for the model"),
             where=MODELS,
         )
     if interview.proxies:
-        yield note(f"{', '.join(interview.proxies)} is set here; for an address of this host it was not used")
+        yield note(
+            msg("{proxies} is set here; for an address of this host it was not used", ", ".join(interview.proxies))
+        )

@@ -8,9 +8,10 @@ from healthcheck.endpoint.answers import repeats, said
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
-_FIX = "apply the model's chat template to the whole list of messages"
+_FIX = msg("apply the model's chat template to the whole list of messages")
 _WORDS = 3
 
 
@@ -51,9 +52,11 @@ def multi_turn(interview: Interview) -> Findings:
         if exchange.status == 200:
             continue
         if no_room(interview, exchange):
-            raise NotApplicable(f"the context has no room for a conversation: {response_of(exchange)}")
+            raise NotApplicable(
+                msg("the context has no room for a conversation: {response_of}", response_of(exchange))
+            )
         yield fail(
-            expected="an answer to a conversation of several turns",
+            expected=msg("an answer to a conversation of several turns"),
             seen=response_of(exchange),
             fix=_FIX,
             where=request_of(exchange),
@@ -62,12 +65,14 @@ def multi_turn(interview: Interview) -> Findings:
     deaf = [each for each in talk.recalls if repeats(each.word, each.single) and not repeats(each.word, each.last)]
     if len(deaf) == _WORDS:
         yield fail(
-            expected=f"the code word {deaf[0].word!r} from the last of three turns, as from a single message",
-            seen=f"{shown(said(deaf[0].last))}, and so with {_WORDS} words of {_WORDS}",
+            expected=msg(
+                "the code word {word} from the last of three turns, as from a single message", repr(deaf[0].word)
+            ),
+            seen=msg("{said}, and so with {words} words of {words}", shown(said(deaf[0].last)), _WORDS),
             fix=_FIX,
             where=request_of(deaf[0].last),
         )
         return
     turn, longer, again = talk.history, talk.history_longer, talk.history_again
-    if finding := heard(interview, turn, longer, again, what="an earlier turn", forgotten=fail):
+    if finding := heard(interview, turn, longer, again, what=msg("an earlier turn"), forgotten=fail):
         yield finding

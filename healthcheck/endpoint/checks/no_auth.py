@@ -6,6 +6,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import DENIALS, MODELS, request_of, response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -47,12 +48,12 @@ def no_auth(interview: Interview) -> Findings:
     """
     exchanges = (interview.models, *(opening.exchange for opening in interview.openings))
     if not any(exchange.status for exchange in exchanges):
-        raise NotApplicable("the server did not answer at all")
+        raise NotApplicable(msg("the server did not answer at all"))
     denied = next((exchange for exchange in exchanges if exchange.status in DENIALS), None)
     if denied:
         yield fail(
-            expected="an answer without an Authorization header",
+            expected=msg("an answer without an Authorization header"),
             seen=response_of(denied),
-            fix="remove --api-key from deploy.sh, and `unset VLLM_API_KEY` before the server starts",
+            fix=msg("remove --api-key from deploy.sh, and `unset VLLM_API_KEY` before the server starts"),
             where=MODELS if denied is interview.models else request_of(denied),
         )

@@ -10,6 +10,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
 from healthcheck.endpoint.answers import answered, said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.wire.client import Exchange
 
@@ -58,15 +59,15 @@ def sampling(interview: Interview) -> Findings:
     """
     unsteady = _unsteady(interview)
     if cold := (interview.streams[0].sent or {}).get("temperature") if interview.streams else 0:
-        yield note(f"the server refuses temperature 0: temperature {cold} was used instead")
+        yield note(msg("the server refuses temperature 0: temperature {cold} was used instead", cold))
     elif unsteady:
         yield unsteady
     samples = interview.sampling
     if samples and 400 <= samples.warm[0].status < 500:
         yield warn(
-            expected="an answer at temperature 1",
+            expected=msg("an answer at temperature 1"),
             seen=response_of(samples.warm[0]),
-            fix="accept temperatures up to 2, as OpenAI's endpoint does",
+            fix=msg("accept temperatures up to 2, as OpenAI's endpoint does"),
             where=request_of(samples.warm[0]),
         )
         return
@@ -74,9 +75,11 @@ def sampling(interview: Interview) -> Findings:
         return
     if _differ(samples.freed):
         yield warn(
-            expected="different answers at temperature 1 and 2",
-            seen=f"{len(samples.warm) + len(samples.hot)} equal answers; with top_p 1 and top_k -1 they differ",
-            fix="look for top_k and top_p in generation_config.json; --generation-config vllm ignores it",
+            expected=msg("different answers at temperature 1 and 2"),
+            seen=msg(
+                "{warm} equal answers; with top_p 1 and top_k -1 they differ", len(samples.warm) + len(samples.hot)
+            ),
+            fix=msg("look for top_k and top_p in generation_config.json; --generation-config vllm ignores it"),
             where=request_of(samples.warm[0]),
         )
         return
@@ -88,16 +91,20 @@ def _all_alike(answers: tuple[Exchange, ...], *, told: bool) -> Findings:
     whole = [exchange for exchange in answers if answered(exchange)]
     if len(whole) < 2 or len(said(whole[0])) < _TELLING_CHARACTERS:
         if not told:
-            raise NotApplicable(f"too few answers, or too short to differ: {[said(each) for each in whole[:1]]}")
+            raise NotApplicable(
+                msg("too few answers, or too short to differ: {said}", [said(each) for each in whole[:1]])
+            )
         return
     chance = _chance(whole)
     if chance is not None and chance > _CHANCE:
-        raise NotApplicable(f"the model is so certain of its words that {len(whole)} equal answers prove nothing")
-    odds = "" if chance is None else f", which honest sampling gives with probability {chance:.0e}"
+        raise NotApplicable(
+            msg("the model is so certain of its words that {whole} equal answers prove nothing", len(whole))
+        )
+    odds = "" if chance is None else msg(", which honest sampling gives with probability {chance:.0e}", chance)
     yield fail(
-        expected="different answers at temperature 1 and 2",
-        seen=f"{len(whole)} equal answers at temperature 2{odds}: {shown(said(whole[0]))}",
-        fix="pass temperature on to the engine, and fix no seed",
+        expected=msg("different answers at temperature 1 and 2"),
+        seen=msg("{whole} equal answers at temperature 2{odds}: {said}", len(whole), odds, shown(said(whole[0]))),
+        fix=msg("pass temperature on to the engine, and fix no seed"),
         where=request_of(whole[0]),
     )
 
@@ -126,11 +133,19 @@ def _unsteady(interview: Interview) -> Finding | None:
     answers = [numbers[-1] if (numbers := _NUMBER.findall(text)) else text for text in repeats]
     changed = sum(answer != answers[0] for answer in answers[1:])
     if not changed:
-        return note(f"texts at temperature 0 differ from run to run, answers do not: {shown(repeats[0], 80)}")
+        return note(
+            msg("texts at temperature 0 differ from run to run, answers do not: {repeats}", shown(repeats[0], 80))
+        )
     return warn(
-        expected="the same answer to the same request at temperature 0",
-        seen=f"{changed} of {len(answers) - 1} repeats: {shown(repeats[0], 80)}, then {shown(repeats[1], 80)}",
-        fix="pass temperature 0 on to the engine; batches and graphs can change the last bits",
+        expected=msg("the same answer to the same request at temperature 0"),
+        seen=msg(
+            "{changed} of {answers} repeats: {repeats}, then {repeats2}",
+            changed,
+            len(answers) - 1,
+            shown(repeats[0], 80),
+            shown(repeats[1], 80),
+        ),
+        fix=msg("pass temperature 0 on to the engine; batches and graphs can change the last bits"),
         where=request_of(interview.streams[0]),
         evidence={"changed_answers": changed, "repeats": len(answers) - 1},
     )

@@ -9,6 +9,7 @@ from healthcheck.endpoint.answers import said
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 _TURNS = re.compile(
@@ -65,18 +66,22 @@ def stop_or_eos(interview: Interview) -> Findings:
     if turns:
         exchange, found = turns[0]
         yield fail(
-            expected="text without the tokens that open and end turns",
-            seen=f"{found.group()!r} in {shown(said(exchange)[max(0, found.start() - 60) :], 160)}",
-            fix="put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens",
+            expected=msg("text without the tokens that open and end turns"),
+            seen=msg(
+                "{group} in {said}", repr(found.group()), shown(said(exchange)[max(0, found.start() - 60) :], 160)
+            ),
+            fix=msg("put the end-of-turn token into eos_token_id of generation_config.json; skip special tokens"),
             where=request_of(exchange),
         )
     elif marks := sorted({found.group() for exchange in own_end if (found := _OTHER.search(said(exchange)))}):
-        yield note(f"marks in the text: {', '.join(marks[:3])}; check that the model is meant to write them")
+        yield note(
+            msg("marks in the text: {marks}; check that the model is meant to write them", ", ".join(marks[:3]))
+        )
     stopped = interview.stopped
     if stopped and interview.stop_word and said(stopped).partition(interview.stop_word)[2].strip():
         yield warn(
-            expected=f"an answer that ends at the stop string {interview.stop_word!r}",
+            expected=msg("an answer that ends at the stop string {stop_word}", repr(interview.stop_word)),
             seen=shown(said(stopped)),
-            fix="pass `stop` on to the engine; the service sends none, other clients do",
+            fix=msg("pass `stop` on to the engine; the service sends none, other clients do"),
             where=request_of(stopped),
         )

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, fail
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import DENIALS, flaws, request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import beginning
 from healthcheck.wire.client import Exchange
@@ -56,9 +57,9 @@ def stream(interview: Interview) -> Findings:
     """
     opening = interview.opening.exchange
     if opening.status in DENIALS:
-        raise NotApplicable("the server asks for an API key (endpoint/no-auth)")
+        raise NotApplicable(msg("the server asks for an API key (endpoint/no-auth)"))
     if not opening.status and not interview.models.status:
-        raise NotApplicable("the server answers nothing at all (endpoint/models)")
+        raise NotApplicable(msg("the server answers nothing at all (endpoint/models)"))
     if finding := _refused(opening):
         yield finding
         return
@@ -66,9 +67,16 @@ def stream(interview: Interview) -> Findings:
     failing = [exchange for exchange in streams if exchange.completion and exchange.completion.error]
     if failing and failing[0].completion:
         yield fail(
-            expected="no error inside a stream of status 200",
-            seen=f"in {len(failing)} of {len(streams)} streams: {shown(failing[0].completion.error)}",
-            fix="look for this error in the server's log; the evaluation client scores such a stream as an answer",
+            expected=msg("no error inside a stream of status 200"),
+            seen=msg(
+                "in {failing} of {streams} streams: {error}",
+                len(failing),
+                len(streams),
+                shown(failing[0].completion.error),
+            ),
+            fix=msg(
+                "look for this error in the server's log; the evaluation client scores such a stream as an answer"
+            ),
             where=request_of(failing[0]),
         )
         return
@@ -78,20 +86,23 @@ def stream(interview: Interview) -> Findings:
 
 def _refused(opening: Exchange) -> Finding | None:
     """A fault of the first answer as a whole."""
-    fix = "serve POST /v1/chat/completions; read the server's log at the moment of this request"
+    seen: str
+    fix = msg("serve POST /v1/chat/completions; read the server's log at the moment of this request")
     if 300 <= opening.status < 400:
-        seen = f"a redirect, status {opening.status} to {opening.headers.get('location', 'nowhere')!r}"
-        fix = "answer at /v1/chat/completions itself"
+        seen = msg(
+            "a redirect, status {status} to {get}", opening.status, repr(opening.headers.get("location", "nowhere"))
+        )
+        fix = msg("answer at /v1/chat/completions itself")
     elif opening.status != 200:
         seen = response_of(opening)
     elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:
-        seen = f"a plain body: {response_of(opening)}"
-        fix = 'answer "stream": true with server-sent events'
+        seen = msg("a plain body: {response_of}", response_of(opening))
+        fix = msg('answer "stream": true with server-sent events')
     elif opening.error and opening.completion and not opening.completion.events:
-        seen = f"status 200 and then {opening.error}"
+        seen = msg("status 200 and then {error}", opening.error)
     else:
         return None
-    return fail(expected="status 200 and a stream of events", seen=seen, fix=fix, where=request_of(opening))
+    return fail(expected=msg("status 200 and a stream of events"), seen=seen, fix=fix, where=request_of(opening))
 
 
 def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
@@ -102,16 +113,24 @@ def _without_text(streams: tuple[Exchange, ...]) -> Finding | None:
     reasoned = [completion for completion in ended if completion.reasoning]
     if reasoned:
         return fail(
-            expected="an answer in delta.content",
-            seen=f"all {len(ended)} answers that ended are in the reasoning field: {shown(reasoned[0].reasoning)}",
-            fix="remove --reasoning-parser, or choose the one that fits this model",
+            expected=msg("an answer in delta.content"),
+            seen=msg(
+                "all {ended} answers that ended are in the reasoning field: {reasoning}",
+                len(ended),
+                shown(reasoned[0].reasoning),
+            ),
+            fix=msg("remove --reasoning-parser, or choose the one that fits this model"),
         )
     if any(completion.reasoning for completion in completions):
         return None  # a thinking model that max_tokens cut off before its answer
     return fail(
-        expected="text in delta.content",
-        seen=f"none of {len(completions)} streams has any text; the first: {shown(_raw(streams[0]))}",
-        fix="ask the server for a plain answer and compare; check the chat template and max_tokens",
+        expected=msg("text in delta.content"),
+        seen=msg(
+            "none of {completions} streams has any text; the first: {raw}",
+            len(completions),
+            shown(_raw(streams[0])),
+        ),
+        fix=msg("ask the server for a plain answer and compare; check the chat template and max_tokens"),
         where=request_of(streams[0]),
     )
 

@@ -7,7 +7,7 @@ from healthcheck.endpoint.answers import answer, answered, plain_answer, plain_t
 from healthcheck.endpoint.likeness import parting
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -61,34 +61,44 @@ def stream_equals_plain(interview: Interview) -> Findings:
     ```
     """
     if not interview.streams or not interview.plains:
-        raise NotApplicable("no pair of answers was asked for")
+        raise NotApplicable(msg("no pair of answers was asked for"))
     stream, plain = interview.streams[0], interview.plains[0]
     if not answered(stream):
-        raise NotApplicable("the streamed request was not answered (endpoint/stream-finish)")
+        raise NotApplicable(msg("the streamed request was not answered (endpoint/stream-finish)"))
     if plain.status != 200 or plain.error or (any(texts(stream)) and not any(plain_texts(plain))):
         yield warn(
-            expected="an answer without stream: true as well",
+            expected=msg("an answer without stream: true as well"),
             seen=response_of(plain),
-            fix='answer "stream": false too; the service does not use it, people with curl do',
+            fix=msg('answer "stream": false too; the service does not use it, people with curl do'),
             where=request_of(plain),
         )
         return
     if not interview.steady:
-        raise NotApplicable("answers at temperature 0 differ from run to run here, so a difference proves nothing")
+        raise NotApplicable(
+            msg("answers at temperature 0 differ from run to run here, so a difference proves nothing")
+        )
     streamed, whole = answer(stream), plain_answer(plain)
     if streamed == whole:
         if texts(stream) != plain_texts(plain) and "".join(texts(stream)) != "".join(plain_texts(plain)):
-            yield note("the plain answer parts thoughts and text elsewhere, or has other white space")
+            yield note(msg("the plain answer parts thoughts and text elsewhere, or has other white space"))
         return
     if texts(stream)[1] and not plain_texts(plain)[1] and whole.endswith(streamed):
-        yield note("the plain answer has words of the reasoning format that the stream leaves out")
+        yield note(msg("the plain answer has words of the reasoning format that the stream leaves out"))
         return
     place = parting(streamed, whole)
     around = slice(max(0, place - 20), place + 40)
     yield fail(
-        expected=f"the same text as the plain answer: …{quote(repr(whole[around]))}",
-        seen=f"from character {place} on: …{quote(repr(streamed[around]))} ({len(streamed)} characters, "
-        f"plain {len(whole)}; {len(interview.streams)} streams, {len(interview.plains)} plain, each all alike)",
-        fix="send every piece into the stream once, the last one too",
+        expected=msg("the same text as the plain answer: …{whole}", repr(whole[around])),
+        seen=msg(
+            "from character {place} on: …{streamed} ({streamed2} characters, plain {whole}; {streams} "
+            "streams, {plains} plain, each all alike)",
+            place,
+            repr(streamed[around]),
+            len(streamed),
+            len(whole),
+            len(interview.streams),
+            len(interview.plains),
+        ),
+        fix=msg("send every piece into the stream once, the last one too"),
         where=request_of(stream),
     )

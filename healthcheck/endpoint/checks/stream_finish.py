@@ -7,6 +7,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import broken_off, every_stream, lost_in_a_crowd, overruns, unanswered
 from healthcheck.endpoint.wording import request_of, response_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -61,32 +62,42 @@ def stream_finish(interview: Interview) -> Findings:
     whole = [e for e in streams if not (e.error and overruns(e)) and not lost_in_a_crowd(interview, e)]
     cut = [e for e in whole if e.error or (e.completion and not e.completion.finish_reason)]
     if cut and cut[0].completion:
-        why = cut[0].error or f"no finish_reason after {shown(cut[0].completion.text[-80:])}"
+        why = cut[0].error or msg("no finish_reason after {text}", shown(cut[0].completion.text[-80:]))
         yield fail(
-            expected="finish_reason in the last choice of every stream",
-            seen=f"{len(cut)} of {len(streams)} streams were cut: {why}",
-            fix="look into the server's log at the end of this request; the client scores a cut answer as it is",
+            expected=msg("finish_reason in the last choice of every stream"),
+            seen=msg("{cut} of {streams} streams were cut: {why}", len(cut), len(streams), why),
+            fix=msg(
+                "look into the server's log at the end of this request; the client scores a cut answer as it is"
+            ),
             where=request_of(cut[0]),
         )
     if silent := unanswered(interview):
         yield fail(
-            expected="an answer to every request",
-            seen=f"{len(silent)} had none, while the others were answered: {response_of(silent[0])}",
-            fix="look for a request that is dropped: a lock, a slot or a worker that is never released",
+            expected=msg("an answer to every request"),
+            seen=msg(
+                "{silent} had none, while the others were answered: {response_of}",
+                len(silent),
+                response_of(silent[0]),
+            ),
+            fix=msg("look for a request that is dropped: a lock, a slot or a worker that is never released"),
             where=request_of(silent[0]),
         )
     if refused := broken_off(interview):
         yield fail(
-            expected="an answer to every request",
-            seen=f"{len(refused)} ended with a server's error, while others were served: {response_of(refused[0])}",
-            fix="look into the server's log at the moment of this request; the client does not ask again",
+            expected=msg("an answer to every request"),
+            seen=msg(
+                "{refused} ended with a server's error, while others were served: {response_of}",
+                len(refused),
+                response_of(refused[0]),
+            ),
+            fix=msg("look into the server's log at the moment of this request; the client does not ask again"),
             where=request_of(refused[0]),
         )
     open_ended = [e for e in whole if e not in cut and e.completion and not e.completion.done]
     if open_ended:
         yield warn(
-            expected="`data: [DONE]` as the last event",
-            seen=f"{len(open_ended)} of {len(streams)} streams end without it",
-            fix="send `data: [DONE]` and a blank line at the end",
+            expected=msg("`data: [DONE]` as the last event"),
+            seen=msg("{open_ended} of {streams} streams end without it", len(open_ended), len(streams)),
+            fix=msg("send `data: [DONE]` and a blank line at the end"),
             where=request_of(open_ended[0]),
         )

@@ -7,6 +7,7 @@ from healthcheck.check import Findings, check, fail, warn
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import flaws, request_of
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 
 
@@ -59,16 +60,28 @@ def stream_framing(interview: Interview) -> Findings:
     if spoilt:
         exchange, completion = spoilt[0]
         yield fail(
-            expected="blocks of `data: ` and one JSON object, with a blank line after each",
-            seen=f"in {len(spoilt)} of {len(streams)} streams: {'; '.join(flaws(completion)[:3])}",
-            fix="send `data: ` + one line of JSON + two newlines, and nothing else",
+            expected=msg("blocks of `data: ` and one JSON object, with a blank line after each"),
+            seen=msg(
+                "in {spoilt} of {streams} streams: {flaws}",
+                len(spoilt),
+                len(streams),
+                joined("; ", flaws(completion)[:3]),
+            ),
+            fix=msg("send `data: ` + one line of JSON + two newlines, and nothing else"),
             where=request_of(exchange),
         )
     typed = [(e, e.headers.get("content-type", "")) for e in streams]
     if other := [(e, kind) for e, kind in typed if not kind.lower().startswith("text/event-stream")]:
         yield warn(
             expected="content-type: text/event-stream",
-            seen=f"{other[0][1] or 'none'!r} in {len(other)} of {len(streams)} streams",
-            fix="answer streams as text/event-stream: the evaluation client does not look, other clients refuse it",
+            seen=msg(
+                "{other} in {other2} of {streams} streams",
+                repr(other[0][1] or msg("none")),
+                len(other),
+                len(streams),
+            ),
+            fix=msg(
+                "answer streams as text/event-stream: the evaluation client does not look, other clients refuse it"
+            ),
             where=request_of(other[0][0]),
         )

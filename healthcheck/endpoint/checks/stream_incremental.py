@@ -9,10 +9,11 @@ from healthcheck.endpoint.arrivals import PROVABLE_S, PROVABLE_TOKENS_PER_S, Str
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream
 from healthcheck.endpoint.wording import request_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 _TELLING_CHARACTERS = 200
-_EXPECTED = "the first text of a long answer as soon as that of a short one"
+_EXPECTED = msg("the first text of a long answer as soon as that of a short one")
 
 
 @check(
@@ -58,12 +59,15 @@ def stream_incremental(interview: Interview) -> Findings:
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     telling = [(e, c) for e, c in streams if len(said(e)) >= _TELLING_CHARACTERS]
     whole = [(e, c) for e, c in telling if c.deltas == 1]
-    fix = "send each token when it is generated; switch off buffering in every proxy before the server"
+    fix = msg("send each token when it is generated; switch off buffering in every proxy before the server")
     if whole and len(whole) == len(telling):
         yield fail(
-            expected="an answer in many events",
-            seen=f"each of {len(whole)} answers came in one event, "
-            f"up to {max(len(said(e)) for e, _ in whole)} characters",
+            expected=msg("an answer in many events"),
+            seen=msg(
+                "each of {whole} answers came in one event, up to {said} characters",
+                len(whole),
+                max((len(said(e)) for e, _ in whole)),
+            ),
             fix=fix,
             where=request_of(whole[0][0]),
         )
@@ -75,27 +79,39 @@ def _arrivals(interview: Interview, fix: str) -> Findings:
     found, compared = streaming(interview), comparison(interview.turns)
     if found is Streaming.TOO_QUICK:
         raise NotApplicable(
-            f"a long answer took less than {PROVABLE_S} s longer than a short one, or had more than "
-            f"{PROVABLE_TOKENS_PER_S} tokens per second: a proxy that is slower than the engine looks the same"
+            msg(
+                "a long answer took less than {provable_s} s longer than a short one, or had more than "
+                "{provable_tokens_per_s} tokens per second: a proxy that is slower than the engine looks the "
+                "same",
+                PROVABLE_S,
+                PROVABLE_TOKENS_PER_S,
+            )
         )
     if found is Streaming.INCREMENTAL:
         return
     if compared is None:
-        yield unsettled(expected=_EXPECTED, seen="no text came in time to compare short and long answers", fix=fix)
+        yield unsettled(
+            expected=_EXPECTED, seen=msg("no text came in time to compare short and long answers"), fix=fix
+        )
         return
-    times = (
-        f"{compared.first_s:.1f} s until the first text of a long answer, {compared.last_s:.1f} s until its end, "
-        f"{compared.short_s:.1f} s until the first text of a short one"
+    times = msg(
+        "{first_s:.1f} s until the first text of a long answer, {last_s:.1f} s until its end, "
+        "{short_s:.1f} s until the first text of a short one",
+        compared.first_s,
+        compared.last_s,
+        compared.short_s,
     )
     if found is Streaming.HELD_BACK:
         long = interview.turns[-1].long
         yield fail(
-            expected=_EXPECTED, seen=f"{times} (medians of {len(interview.turns)} turns)", fix=fix,
+            expected=_EXPECTED,
+            seen=msg("{times} (medians of {turns} turns)", times, len(interview.turns)),
+            fix=fix,
             where=request_of(long),
-        )  # fmt: skip
+        )
     else:
         yield unsettled(
             expected=_EXPECTED,
-            seen=f"{times}, but not in every turn: it is held back, or the machines are too busy",
-            fix=f"try again when less runs beside; {fix}",
+            seen=msg("{times}, but not in every turn: it is held back, or the machines are too busy", times),
+            fix=msg("try again when less runs beside; {fix}", fix),
         )

@@ -8,6 +8,7 @@ from healthcheck.endpoint.prompts import FILLER
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.streams import every_stream, miscount, tokens_per_unit
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -53,13 +54,18 @@ def stream_usage(interview: Interview) -> Findings:
     """
     streams = [(e, e.completion) for e in every_stream(interview) if e.completion]
     if not any(completion.usage_sent for _, completion in streams):
-        yield note("the server sends no usage in its streams; the evaluation client does without")
+        yield note(msg("the server sends no usage in its streams; the evaluation client does without"))
     for exchange, completion in streams:
         if problem := miscount(exchange):
             yield fail(
-                expected="prompt_tokens and completion_tokens that can be true",
-                seen=f"{problem}: {completion.usage_sent} for {shown(completion.text, 120)}",
-                fix="count the tokens of the templated prompt and of the answer",
+                expected=msg("prompt_tokens and completion_tokens that can be true"),
+                seen=msg(
+                    "{problem}: {usage_sent} for {text}",
+                    problem,
+                    completion.usage_sent,
+                    shown(completion.text, 120),
+                ),
+                fix=msg("count the tokens of the templated prompt and of the answer"),
                 where=request_of(exchange),
             )
             return
@@ -67,8 +73,8 @@ def stream_usage(interview: Interview) -> Findings:
     (short, fewer), (longer, more) = counts if len(counts) == 2 else ((None, None), (None, None))
     if short and longer and fewer and more and tokens_per_unit(interview.steps) is None:
         yield fail(
-            expected=f"more than {fewer} prompt tokens with {2 * len(FILLER)} characters more",
+            expected=msg("more than {fewer} prompt tokens with {filler} characters more", fewer, 2 * len(FILLER)),
             seen=f"{more}",
-            fix="count the tokens of the templated prompt; if the count is right, the prompt was cut",
+            fix=msg("count the tokens of the templated prompt; if the count is right, the prompt was cut"),
             where=request_of(longer.exchange),
         )

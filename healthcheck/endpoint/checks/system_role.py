@@ -7,6 +7,7 @@ from healthcheck.check import Findings, NotApplicable, check, warn
 from healthcheck.endpoint.conversation import conversation, heard, no_room
 from healthcheck.endpoint.records import Interview
 from healthcheck.endpoint.wording import request_of, response_of
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 
@@ -45,14 +46,18 @@ def system_role(interview: Interview) -> Findings:
     talk = conversation(interview)
     if talk.system.status != 200:
         if no_room(interview, talk.system):
-            raise NotApplicable(f"the context has no room for a system message: {response_of(talk.system)}")
+            raise NotApplicable(
+                msg("the context has no room for a system message: {response_of}", response_of(talk.system))
+            )
         yield warn(
-            expected="an answer to a conversation with a system message",
+            expected=msg("an answer to a conversation with a system message"),
             seen=response_of(talk.system),
-            fix="use a chat template that has a place for the system message, or join it to the first user message",
+            fix=msg(
+                "use a chat template that has a place for the system message, or join it to the first user message"
+            ),
             where=request_of(talk.system),
         )
         return
     turn, longer, again = talk.system, talk.system_longer, talk.system_again
-    if finding := heard(interview, turn, longer, again, what="the system message", forgotten=warn):
+    if finding := heard(interview, turn, longer, again, what=msg("the system message"), forgotten=warn):
         yield finding

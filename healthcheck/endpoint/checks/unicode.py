@@ -11,6 +11,7 @@ from healthcheck.endpoint.likeness import loses
 from healthcheck.endpoint.prompts import FOREIGN_CHARACTERS
 from healthcheck.endpoint.records import Foreign, Interview
 from healthcheck.endpoint.wording import request_of, shown
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -68,34 +69,34 @@ def unicode(interview: Interview) -> Findings:
     foreign = interview.foreign
     stream = foreign.streams[0] if foreign else None
     if foreign is None or stream is None or stream.completion is None or not answered(stream):
-        raise NotApplicable("the prompt with Chinese characters was not answered (endpoint/stream-finish)")
+        raise NotApplicable(msg("the prompt with Chinese characters was not answered (endpoint/stream-finish)"))
     text = said(stream)
     whole = "".join(reversed(plain_texts(foreign.plains[0])))
     if any(wrong in text for wrong in _mojibake()):
         yield fail(
-            expected="你好 as 你好",
-            seen=f"UTF-8 that was taken for Latin-1: {shown(text)}",
-            fix="decode and encode as UTF-8 all the way",
+            expected=msg("你好 as 你好"),
+            seen=msg("UTF-8 that was taken for Latin-1: {text}", shown(text)),
+            fix=msg("decode and encode as UTF-8 all the way"),
             where=request_of(stream),
         )
     elif _REPLACEMENT in text and _REPLACEMENT not in whole and (_fits(text, whole) or stream.completion.torn):
         yield fail(
-            expected=f"whole characters, as in the plain answer: {shown(whole, 120)}",
-            seen=f"{text.count(_REPLACEMENT)} replacement characters (U+FFFD): {shown(text)}",
-            fix="decode incrementally: hold back bytes that do not yet make a character",
+            expected=msg("whole characters, as in the plain answer: {whole}", shown(whole, 120)),
+            seen=msg("{count} replacement characters (U+FFFD): {text}", text.count(_REPLACEMENT), shown(text)),
+            fix=msg("decode incrementally: hold back bytes that do not yet make a character"),
             where=request_of(stream),
         )
     elif lost := _lost(foreign):
         yield fail(
-            expected=f"every character of the plain answer: {shown(whole, 120)}",
-            seen=f"{shown(text, 120)}: {lost!r} is missing, each time",
-            fix="decode and encode as UTF-8 all the way"
+            expected=msg("every character of the plain answer: {whole}", shown(whole, 120)),
+            seen=msg("{text}: {lost} is missing, each time", shown(text, 120), repr(lost)),
+            fix=msg("decode and encode as UTF-8 all the way")
             if text.isascii()
-            else "decode incrementally: a character that is cut between two tokens must not be dropped",
+            else msg("decode incrementally: a character that is cut between two tokens must not be dropped"),
             where=request_of(stream),
         )
     elif (text + whole).isascii():
-        raise NotApplicable("no answer held a character of several bytes")
+        raise NotApplicable(msg("no answer held a character of several bytes"))
 
 
 def _lost(foreign: Foreign) -> str:

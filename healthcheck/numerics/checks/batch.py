@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -41,5 +42,8 @@ def batch(run: NumericsRun) -> Findings:
     in a batch of 3: -0.12
     ```
     """
-    fix = f"try --enforce-eager in {LAUNCH_LINE}; if that is sound, leave this size out of cudagraph_capture_sizes"
+    fix = msg(
+        "try --enforce-eager in {launch_line}; if that is sound, leave this size out of cudagraph_capture_sizes",
+        LAUNCH_LINE,
+    )
     yield from judged(run, {Relation.BATCH, Relation.MIXED_LENGTHS}, fix=fix)

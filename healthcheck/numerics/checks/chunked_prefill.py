@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -40,4 +41,6 @@ def chunked_prefill(run: NumericsRun) -> Findings:
     while other requests decode: -0.10
     ```
     """
-    yield from judged(run, {Relation.WHILE_DECODING}, fix=f"add --no-enable-chunked-prefill to {LAUNCH_LINE}")
+    yield from judged(
+        run, {Relation.WHILE_DECODING}, fix=msg("add --no-enable-chunked-prefill to {launch_line}", LAUNCH_LINE)
+    )

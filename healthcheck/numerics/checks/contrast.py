@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, fail, note, unsettled
+from healthcheck.messages import msg
 from healthcheck.numerics.contrast import LEAST_APART, LEAST_PROMPTS, Contrast, contrast_of
 from healthcheck.numerics.records import NumericsRun
 from healthcheck.records import Stage
@@ -41,38 +42,48 @@ def contrast(run: NumericsRun) -> Findings:
     ```
     """
     found = contrast_of(run)
-    fix = "ask the engine itself, without what stands before it"
+    fix = msg("ask the engine itself, without what stands before it")
     if found.prompts < LEAST_PROMPTS:
         yield unsettled(
-            expected=f"answers to {LEAST_PROMPTS} prompts",
-            seen=f"{found.prompts}, and {len(run.broken)} requests without one{_reason(run)}",
-            fix="look for the requests in the server's log",
+            expected=msg("answers to {least_prompts} prompts", LEAST_PROMPTS),
+            seen=msg(
+                "{prompts}, and {broken} requests without one{reason}", found.prompts, len(run.broken), _reason(run)
+            ),
+            fix=msg("look for the requests in the server's log"),
         )
     elif found.same_tokens and (found.same_values or not run.server.logprobs):
         yield fail(
-            expected="answers that depend on the prompt",
-            seen=f"the same answer to {found.prompts} prompts{_values(found)}",
-            fix="look whether the weights were loaded, and for values that are not numbers",
+            expected=msg("answers that depend on the prompt"),
+            seen=msg("the same answer to {prompts} prompts{values}", found.prompts, _values(found)),
+            fix=msg("look whether the weights were loaded, and for values that are not numbers"),
         )
     elif found.same_values:
         yield unsettled(
-            expected="log-probabilities that depend on the prompt",
-            seen=f"the same for {found.prompts} prompts with different answers{_values(found)}",
+            expected=msg("log-probabilities that depend on the prompt"),
+            seen=msg(
+                "the same for {prompts} prompts with different answers{values}", found.prompts, _values(found)
+            ),
             fix=fix,
         )
     elif found.apart < LEAST_APART * found.pairs:
         yield unsettled(
-            expected="answers to different prompts that are apart by more than 1 nat, as a fault would move them",
-            seen=f"{found.apart} of {found.pairs} are: what has no token of some likelihood shows no fault",
+            expected=msg(
+                "answers to different prompts that are apart by more than 1 nat, as a fault would move them"
+            ),
+            seen=msg(
+                "{apart} of {pairs} are: what has no token of some likelihood shows no fault",
+                found.apart,
+                found.pairs,
+            ),
             fix=fix,
         )
     else:
-        yield note(f"{found.apart} of {found.pairs} answers to different prompts are apart")
+        yield note(msg("{apart} of {pairs} answers to different prompts are apart", found.apart, found.pairs))
 
 
 def _values(found: Contrast) -> str:
     values = " ".join(f"{value:.2f}" for value in found.example[:5])
-    return f", of the log-probabilities {values}" if values else ""
+    return msg(", of the log-probabilities {values}", values) if values else ""
 
 
 def _reason(run: NumericsRun) -> str:

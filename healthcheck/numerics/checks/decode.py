@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -39,5 +40,5 @@ def decode(run: NumericsRun) -> Findings:
     prefilled: -0.08
     ```
     """
-    fix = f"try --enforce-eager in {LAUNCH_LINE}; if that is sound, a cudagraph_mode of PIECEWISE"
+    fix = msg("try --enforce-eager in {launch_line}; if that is sound, a cudagraph_mode of PIECEWISE", LAUNCH_LINE)
     yield from judged(run, {Relation.DECODED}, fix=fix)

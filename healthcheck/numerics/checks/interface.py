@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -41,5 +42,5 @@ def interface(run: NumericsRun) -> Findings:
     as a stream: -0.11
     ```
     """
-    fix = "look at what stands between this endpoint and the model: a logits processor, a proxy"
+    fix = msg("look at what stands between this endpoint and the model: a logits processor, a proxy")
     yield from judged(run, {Relation.STREAMED, Relation.CHAT}, fix=fix)

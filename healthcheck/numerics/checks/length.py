@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, unsettled
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import Api, NumericsRun, Relation
 from healthcheck.records import Finding, Stage
@@ -48,7 +49,10 @@ def length(run: NumericsRun) -> Findings:
         yield from judged(
             run,
             {Relation.AT_EDGE},
-            fix=f"try --enforce-eager in {LAUNCH_LINE}; then a --max-model-len below the length that goes wrong",
+            fix=msg(
+                "try --enforce-eager in {launch_line}; then a --max-model-len below the length that goes wrong",
+                LAUNCH_LINE,
+            ),
         )
 
 
@@ -60,6 +64,17 @@ def _broken(run: NumericsRun) -> Iterator[Finding]:
         found.setdefault(not refused, (tokens, reason))
     for faulty, (tokens, reason) in found.items():
         unit = "tokens" if run.server.api is Api.TOKEN_IDS else "characters"
-        seen = f"prompt of {tokens} {unit}: {reason} ({len(run.broken)} of {run.requests} requests)"
+        seen = msg(
+            "prompt of {tokens} {unit}: {reason} ({broken} of {requests} requests)",
+            tokens,
+            unit,
+            reason,
+            len(run.broken),
+            run.requests,
+        )
         make = fail if faulty else unsettled
-        yield make(expected="an answer at every length", seen=seen, fix="look for the request in the server's log")
+        yield make(
+            expected=msg("an answer at every length"),
+            seen=seen,
+            fix=msg("look for the request in the server's log"),
+        )

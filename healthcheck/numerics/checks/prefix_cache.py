@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -40,5 +41,5 @@ def prefix_cache(run: NumericsRun) -> Findings:
     second time: -0.11
     ```
     """
-    fix = f"add --no-enable-prefix-caching to {LAUNCH_LINE}"
+    fix = msg("add --no-enable-prefix-caching to {launch_line}", LAUNCH_LINE)
     yield from judged(run, {Relation.WARM_PREFIX, Relation.SHARED_PREFIX}, fix=fix)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.numerics.calibration import cost
 from healthcheck.numerics.records import NumericsRun
 from healthcheck.numerics.shift import (
@@ -16,8 +17,8 @@ from healthcheck.numerics.shift import (
 )
 from healthcheck.records import Stage
 
-_NEEDS = "torch and transformers with --reference-python"
-_LOOK = (
+_NEEDS = msg("torch and transformers with --reference-python")
+_LOOK = msg(
     "compare dtype, --quantization, the rope settings and the chat template's weights with those of the reference"
 )
 
@@ -54,26 +55,30 @@ def reference(run: NumericsRun) -> Findings:
     ```
     """
     if run.unread:
-        yield unsettled(expected="a reference to compare with", seen=run.unread, fix=f"name a Python with {_NEEDS}")
+        yield unsettled(
+            expected=msg("a reference to compare with"),
+            seen=run.unread,
+            fix=msg("name a Python with {needs}", _NEEDS),
+        )
         return
     if run.reference is None:
-        raise NotApplicable("no reference was given: --reference DIR names one")
+        raise NotApplicable(msg("no reference was given: --reference DIR names one"))
     if not run.steps:
-        raise NotApplicable("none of the reference's prompts could be asked here")
+        raise NotApplicable(msg("none of the reference's prompts could be asked here"))
     shift = shift_of(run.steps, run.settings.seed)
     evidence = figures(shift)
     seen = words(shift)
     low, high = shift.kl.low, shift.kl.high
-    limit = f"a mean divergence below {SAME_KL:g} nats per token"
+    limit = msg("a mean divergence below {same_kl:g} nats per token", SAME_KL)
     if low > GARBAGE_KL:
         yield fail(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
     elif low > SAME_KL:
         yield warn(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
     elif shift.times_interval and shift.times_interval.low > LIKE_ROUNDING:
-        limit = f"at most {LIKE_ROUNDING:g} times what bfloat16 does to these weights"
+        limit = msg("at most {like_rounding:g} times what bfloat16 does to these weights", LIKE_ROUNDING)
         yield warn(expected=limit, seen=seen, fix=_LOOK, evidence=evidence)
     elif high > SAME_KL or shift.prompts < LEAST_PROMPTS:
-        again = "make a reference with more prompts: --pairs 40 for both runs"
+        again = msg("make a reference with more prompts: --pairs 40 for both runs")
         yield unsettled(expected=limit, seen=seen, fix=again, evidence=evidence)
     else:
         yield note(seen, evidence=evidence)
@@ -82,10 +87,22 @@ def reference(run: NumericsRun) -> Findings:
 def words(shift: Shift) -> str:
     """The shift in a sentence, and what such a shift cost where that was measured."""
     low, high = shift.kl.low, shift.kl.high
-    times = "" if shift.times is None else f", {shift.times:.2g} times what bfloat16 does to these weights"
-    return (
-        f"mean divergence {shift.mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th percentile "
-        f"{shift.kl_99:.2g}) over {shift.tokens} tokens of {shift.prompts} prompts; first choices agree in "
-        f"{100 * shift.agreement:.1f} %; perplexity {shift.perplexity:.3f} times the reference's; on the "
-        f"kit's small model such a shift cost {cost(shift.mean_kl)} of accuracy"
+    times = (
+        "" if shift.times is None else msg(", {times:.2g} times what bfloat16 does to these weights", shift.times)
+    )
+    return msg(
+        "mean divergence {mean_kl:.2g} nats (95 % interval {low:.2g} to {high:.2g}{times}; 99th "
+        "percentile {kl_99:.2g}) over {tokens} tokens of {prompts} prompts; first choices agree in "
+        "{agreement:.1f} %; perplexity {perplexity:.3f} times the reference's; on the kit's small "
+        "model such a shift cost {cost} of accuracy",
+        shift.mean_kl,
+        low,
+        high,
+        times,
+        shift.kl_99,
+        shift.tokens,
+        shift.prompts,
+        100 * shift.agreement,
+        shift.perplexity,
+        cost(shift.mean_kl),
     )

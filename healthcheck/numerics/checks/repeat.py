@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check
+from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
 from healthcheck.numerics.records import NumericsRun, Relation
 from healthcheck.records import Stage
@@ -40,5 +41,5 @@ def repeat(run: NumericsRun) -> Findings:
     alone, again: -0.11
     ```
     """
-    fix = f"try --enforce-eager in {LAUNCH_LINE}; then compare the two requests of the evidence"
+    fix = msg("try --enforce-eager in {launch_line}; then compare the two requests of the evidence", LAUNCH_LINE)
     yield from judged(run, {Relation.AGAIN, Relation.AFTER_ABORT}, fix=fix)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 
@@ -37,9 +37,12 @@ def any_processor(plan: LaunchPlan) -> Findings:
     line = deploy_sh.processor_line(plan.script)
     if line:
         yield warn(
-            expected="the same start on every processor: the processor of the service is not documented",
-            seen=f"“{quote(deploy_sh.line_at(plan.script, line)[:200])}” depends on it, and the dry run saw "
-            f"{platform.machine()} alone",
-            fix="remove it, or make sure that every branch is right",
+            expected=msg("the same start on every processor: the processor of the service is not documented"),
+            seen=msg(
+                "“{line_at}” depends on it, and the dry run saw {machine} alone",
+                deploy_sh.line_at(plan.script, line)[:200],
+                platform.machine(),
+            ),
+            fix=msg("remove it, or make sure that every branch is right"),
             where=deploy_sh.place(line),
         )

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from healthcheck import stacks
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.plan.records import LaunchPlan, ServerCommand, Sourced
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import line_of
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import shell
 
@@ -25,10 +25,13 @@ _MOVED = {
 }
 """Keys of --additional-config that took the place of variables. Source: additional_config.md of 0.30.0rc2."""
 _SCRIPTS = {
-    Sourced.ATB_UNDER_U: ("sourced under set -u, though ATB's script reads unset variables", "set +u around it"),
+    Sourced.ATB_UNDER_U: (
+        msg("sourced under set -u, though ATB's script reads unset variables"),
+        msg("set +u around it"),
+    ),
     Sourced.CANN_WITHOUT_BASH: (
-        "sourced by a shell that is not bash, though it is written for bash",
-        "use #!/bin/bash",
+        msg("sourced by a shell that is not bash, though it is written for bash"),
+        msg("use #!/bin/bash"),
     ),
 }
 _PATHS = {
@@ -78,8 +81,8 @@ def ascend_environment(plan: LaunchPlan) -> Findings:
     for how in plan.observed.sourced:
         seen, fix = _SCRIPTS[how]
         yield warn(
-            expected="CANN's environment script runs",
-            seen=f"set_env.sh is {seen}",
+            expected=msg("CANN's environment script runs"),
+            seen=msg("set_env.sh is {seen}", seen),
             fix=fix,
             where=deploy_sh.place_of(plan.script, ["set_env.sh"]),
         )
@@ -100,9 +103,9 @@ def _replaced(plan: LaunchPlan, server: ServerCommand, name: str, use: str) -> I
     line = _replacing_line(plan.script, name) if value and not _OF_CANN.search(value) else 0
     if line:
         yield warn(
-            expected=f"{name} that keeps its previous value: {use}",
-            seen=f"“{quote(deploy_sh.line_at(plan.script, line)[:200])}” replaces what {name} was",
-            fix=f'append the previous value: {name}="…${{{name}:+:${name}}}"',
+            expected=msg("{name} that keeps its previous value: {use}", name, use),
+            seen=msg("“{line_at}” replaces what {name} was", deploy_sh.line_at(plan.script, line)[:200], name),
+            fix=msg('append the previous value: {name}="…${{{name}:+:${name}}}"', name),
             where=deploy_sh.place(line),
         )
 
@@ -126,9 +129,15 @@ def _without_platform(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     value = server.env.get("VLLM_PLUGINS")
     if value is not None and _PLATFORM_PLUGIN not in value.split(","):
         yield warn(
-            expected=f"{_PLATFORM_PLUGIN} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
-            seen=f"VLLM_PLUGINS={value[:200]}, so vLLM does not load it and finds no NPU",
-            fix=f"do not set VLLM_PLUGINS, or add {_PLATFORM_PLUGIN} to it: VLLM_PLUGINS={_PLATFORM_PLUGIN},…",
+            expected=msg(
+                "{platform_plugin} among the plugins that vLLM loads: it is vllm-ascend's NPU platform",
+                _PLATFORM_PLUGIN,
+            ),
+            seen=msg("VLLM_PLUGINS={value}, so vLLM does not load it and finds no NPU", value[:200]),
+            fix=msg(
+                "do not set VLLM_PLUGINS, or add {platform_plugin} to it: VLLM_PLUGINS={platform_plugin},…",
+                _PLATFORM_PLUGIN,
+            ),
             where=line_of(plan, "VLLM_PLUGINS=", "VLLM_PLUGINS"),
         )
 
@@ -138,9 +147,13 @@ def _devices_of_a_gpu(plan: LaunchPlan, server: ServerCommand) -> Iterator[Findi
     value = server.env.get(_GPU_DEVICES, "")
     if value and _NPU_DEVICES not in server.env:
         yield warn(
-            expected=f"{_NPU_DEVICES}, where devices are chosen",
-            seen=f"{_GPU_DEVICES}={value[:200]}, which chooses no NPUs: the server sees all of them",
-            fix=f"write {_NPU_DEVICES}={value[:200]} instead, or remove the line",
+            expected=msg("{npu_devices}, where devices are chosen", _NPU_DEVICES),
+            seen=msg(
+                "{gpu_devices}={value}, which chooses no NPUs: the server sees all of them",
+                _GPU_DEVICES,
+                value[:200],
+            ),
+            fix=msg("write {npu_devices}={value} instead, or remove the line", _NPU_DEVICES, value[:200]),
             where=line_of(plan, f"{_GPU_DEVICES}=", _GPU_DEVICES),
         )
 
@@ -154,10 +167,12 @@ def _blocking(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     eager = server.option("enforce-eager") is not None or graphs_off or bool(server.unread_config)
     if server.env.get("ASCEND_LAUNCH_BLOCKING") == "1" and not eager:
         yield warn(
-            expected="ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both",
-            seen="ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
-            "ASCEND_LAUNCH_BLOCKING=1”",
-            fix="do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request",
+            expected=msg("ACL graphs (the default) or ASCEND_LAUNCH_BLOCKING=1, not both"),
+            seen=msg(
+                "ASCEND_LAUNCH_BLOCKING=1: vllm-ascend ends with “ACL graph is incompatible with "
+                "ASCEND_LAUNCH_BLOCKING=1”"
+            ),
+            fix=msg("do not set ASCEND_LAUNCH_BLOCKING; it is for debugging and slows every request"),
             where=line_of(plan, "ASCEND_LAUNCH_BLOCKING=", "ASCEND_LAUNCH_BLOCKING"),
         )
 
@@ -168,11 +183,13 @@ def _unread(plan: LaunchPlan, server: ServerCommand) -> Iterator[Finding]:
     for name in sorted(name for name in server.env if name.startswith(_OWN) and name not in row.variables):
         readers = [each.vllm_ascend for each in known if name in each.variables]
         said = stacks.spans(readers, [each.vllm_ascend for each in known])
-        others = f"; vllm-ascend {said} does" if readers else hint(name, row.variables)
-        instead = f"write --additional-config '{_MOVED[name]}' instead" if name in _MOVED else "remove it"
+        others = msg("; vllm-ascend {said} does", said) if readers else hint(name, row.variables)
+        instead = (
+            msg("write --additional-config '{moved}' instead", _MOVED[name]) if name in _MOVED else msg("remove it")
+        )
         yield warn(
-            expected=f"variables that {row.label()} reads",
-            seen=f"{name}={server.env[name][:200]}, which it does not read{others}",
+            expected=msg("variables that {label} reads", row.label()),
+            seen=msg("{name}={env}, which it does not read{others}", name, server.env[name][:200], others),
             fix=instead,
             where=line_of(plan, f"{name}=", name),
             evidence={"row": row.vllm_ascend},

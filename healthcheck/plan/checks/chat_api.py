@@ -6,6 +6,7 @@ import re
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan import repairs
 from healthcheck.plan.checks.one_machine import SETTINGS
 from healthcheck.plan.records import Api, LaunchPlan, ServerCommand
@@ -26,10 +27,10 @@ _LENGTH = re.compile(r"(?P<digits>\d{1,9})(?P<unit>[kK]?)")
 _UNITS = {"": 1, "k": 1000, "K": 1024}
 
 _WITHOUT_CHAT = {
-    Api.DEMO: "vLLM's demonstration server, which has no OpenAI-compatible API",
-    Api.EMBEDDING: "an embedding or pooling server, which generates no text",
-    Api.HEADLESS: "an engine without an HTTP server",
-    Api.OPENAI_OTHER: "a server without that route",
+    Api.DEMO: msg("vLLM's demonstration server, which has no OpenAI-compatible API"),
+    Api.EMBEDDING: msg("an embedding or pooling server, which generates no text"),
+    Api.HEADLESS: msg("an engine without an HTTP server"),
+    Api.OPENAI_OTHER: msg("a server without that route"),
 }
 
 
@@ -67,21 +68,21 @@ def chat_api(plan: LaunchPlan) -> Findings:
     ```
     """
     server = served(plan)
-    expected = f"a server of {contract.CHAT_PATH}"
+    expected = msg("a server of {chat_path}", contract.CHAT_PATH)
     if server.api in _WITHOUT_CHAT:
         yield fail(
             expected=expected,
-            seen=f"{_WITHOUT_CHAT[server.api]}: {server.quoted}",
-            fix=f"end deploy.sh with: {contract.LAUNCH}",
+            seen=msg("{without_chat}: {quoted}", _WITHOUT_CHAT[server.api], server.quoted),
+            fix=msg("end deploy.sh with: {launch}", contract.LAUNCH),
             where=server.where,
         )
     elif server.api is Api.UNKNOWN:
-        yield unresolved(plan, expected, f"which routes {server.engine} offers")
+        yield unresolved(plan, expected, msg("which routes {engine} offers", server.engine))
     yield from _refused_requests(plan, server)
     if server.option("ssl-certfile") or server.option("ssl-keyfile"):
         yield fail(
-            expected="plain HTTP",
-            seen=f"TLS is switched on: {server.quoted}",
+            expected=msg("plain HTTP"),
+            seen=msg("TLS is switched on: {quoted}", server.quoted),
             fix=repairs.no_tls(server),
             where=line_of(plan, "--ssl"),
             rule=contract.LISTENS_ON_PORT,
@@ -93,16 +94,16 @@ def _refused_requests(plan: LaunchPlan, server: ServerCommand) -> Findings:
     for name, why in _WITHOUT_TEXT.items():
         if server.option(name) is not None:
             yield fail(
-                expected=f"a server of {contract.CHAT_PATH}",
-                seen=f"--{name}: {why}: {server.quoted}",
-                fix=f"remove --{name}",
+                expected=msg("a server of {chat_path}", contract.CHAT_PATH),
+                seen=msg("--{name}: {why}: {quoted}", name, why, server.quoted),
+                fix=msg("remove --{name}", name),
                 where=line_of(plan, name, name.replace("-", "_")),
             )
     if server.option("middleware") is not None:
         yield warn(
-            expected="a server that answers every request",
-            seen=f"--middleware {server.option('middleware')}, whose code the dry run does not execute",
-            fix="remove --middleware, or verify without --until: the launch and endpoint stages settle it",
+            expected=msg("a server that answers every request"),
+            seen=msg("--middleware {option}, whose code the dry run does not execute", server.option("middleware")),
+            fix=msg("remove --middleware, or verify without --until: the launch and endpoint stages settle it"),
             where=line_of(plan, "middleware"),
         )
     yield from _little_room(plan, server)
@@ -117,16 +118,26 @@ def _little_room(plan: LaunchPlan, server: ServerCommand) -> Findings:
         return
     place = _line_of_setting(plan, "max_model_len")
     yield warn(
-        expected=f"room for a prompt of about {PROMPT} tokens, as in the service's sample report, and a completion "
-        f"of {COMPLETION}, which its client requests by default",
-        seen=f"--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status 400, and "
-        "a refused request counts as a wrong answer"
+        expected=msg(
+            "room for a prompt of about {prompt} tokens, as in the service's sample report, and a "
+            "completion of {completion}, which its client requests by default",
+            PROMPT,
+            COMPLETION,
+        ),
+        seen=msg(
+            "--max-model-len {text}: not even the prompt fits; vLLM refuses such a request with status "
+            "400, and a refused request counts as a wrong answer",
+            text,
+        )
         if length < PROMPT
-        else f"--max-model-len {text}: the prompt leaves too little for the completion; vLLM refuses such a "
-        "request with status 400, and a refused request counts as a wrong answer",
-        fix=f"write max_model_len = {ENOUGH} or more, or remove the line"
+        else msg(
+            "--max-model-len {text}: the prompt leaves too little for the completion; vLLM refuses such "
+            "a request with status 400, and a refused request counts as a wrong answer",
+            text,
+        ),
+        fix=msg("write max_model_len = {enough} or more, or remove the line", ENOUGH)
         if place
-        else f"write --max-model-len {ENOUGH} or more, or remove the option",
+        else msg("write --max-model-len {enough} or more, or remove the option", ENOUGH),
         where=place or line_of(plan, "max-model-len", "max_model_len"),
         rule=contract.CLIENT_IS_AISBENCH,
     )

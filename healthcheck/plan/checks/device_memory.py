@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import joined, msg
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import trace
 from healthcheck.plan.servers.served import STARTED
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 DEFAULT_SHARE = 0.9
@@ -59,15 +59,27 @@ def device_memory(plan: LaunchPlan) -> Findings:
     for device, shares in wanted.items():
         total = sum(share for share, _ in shares)
         if len(shares) > 1 and total > 1 + _ROUNDING:
-            parts = " and ".join(
-                f"{share:g} by {quote(command_text(server.argv[:6]))} …" for share, server in shares
+            parts = joined(
+                " and ",
+                (
+                    msg("{share:g} by {command_text} …", share, command_text(server.argv[:6]))
+                    for share, server in shares
+                ),
             )
             yield fail(
-                expected="servers that do not over-commit a device: at most 1 of its memory together",
-                seen=f"{len(shares)} servers on device {device} request {total:g} of its memory: {parts}; "
-                "the later one ends with “Free memory on device … is less than desired GPU memory utilization”",
-                fix="start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
-                "or lower --gpu-memory-utilization",
+                expected=msg("servers that do not over-commit a device: at most 1 of its memory together"),
+                seen=msg(
+                    "{shares} servers on device {device} request {total:g} of its memory: {parts}; the later one "
+                    "ends with “Free memory on device … is less than desired GPU memory utilization”",
+                    len(shares),
+                    device,
+                    total,
+                    parts,
+                ),
+                fix=msg(
+                    "start one of them, set another ASCEND_RT_VISIBLE_DEVICES for each, "
+                    "or lower --gpu-memory-utilization"
+                ),
                 where=shares[-1][1].where,
             )
             return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.messages import joined, msg
 from healthcheck.plan.engine_config.environment import MAKE, Environment
 from healthcheck.plan.engine_config.facts import EngineConfig, Raised, Reset, Trouble
 from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.vllm_cli.judgement import judge_flags
 from healthcheck.processes import shortened
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, JsonValue, Level, Stage
 from healthcheck.stacks import Row
 
@@ -26,8 +26,8 @@ OF_THE_ENVIRONMENT = re.compile(
 )
 OF_THE_HUB = re.compile(r"Invalid repository ID or local directory specified: '(?![./])[\w.-]+(?:/[\w.-]+)?'")
 """A model that is named as the hub names one: nothing is downloaded here."""
-RECREATE = f"recreate the environment: {MAKE}"
-LEAVE_DEEP_OUT = "verify without --deep: the launch itself decides this"
+RECREATE = msg("recreate the environment: {make}", MAKE)
+LEAVE_DEEP_OUT = msg("verify without --deep: the launch itself decides this")
 UNKNOWN_MODEL = "Transformers does not recognize"
 UNSPEAKING = {"model", "host", "port", "seed"}
 """Options whose names are words of any message."""
@@ -62,18 +62,30 @@ def engine_config(facts: EngineConfig) -> Findings:
     To repair: change the option that the message names; it says what would be accepted.
     """
     if facts.obstacle or facts.server is None:
-        raise NotApplicable(facts.obstacle or "no server is started")
+        raise NotApplicable(facts.obstacle or msg("no server is started"))
     server = facts.server
-    expected = f"a configuration by vllm {facts.row.vllm[0]} and {facts.row.label()}"
+    expected = msg("a configuration by vllm {vllm} and {label}", facts.row.vllm[0], facts.row.label())
     if facts.trouble or facts.answer is None or facts.environment is None:
-        seen, fix = (facts.trouble.seen, facts.trouble.fix) if facts.trouble else ("no answer", f"run {MAKE}")
+        seen, fix = (
+            (facts.trouble.seen, facts.trouble.fix)
+            if facts.trouble
+            else (msg("no answer"), msg("run {make}", MAKE))
+        )
         yield unsettled(expected=expected, seen=seen, fix=fix, where=server.command)
     elif facts.answer.error:
         yield _judged(facts, server, facts.environment, facts.answer.error, expected)
     else:
         yield from (_reset(reset, server) for reset in facts.answer.resets)
-        built = ", ".join(f"{name} {value}" for name, value in facts.answer.built.items())
-        yield note(f"built for {facts.devices} × {facts.npu.label} with {facts.environment.label()}: {built}")
+        built = joined(", ", (msg("{name} {value}", name, value) for name, value in facts.answer.built.items()))
+        yield note(
+            msg(
+                "built for {devices} × {label} with {label2}: {built}",
+                facts.devices,
+                facts.npu.label,
+                facts.environment.label(),
+                built,
+            )
+        )
 
 
 def _judged(
@@ -85,18 +97,23 @@ def _judged(
     evidence["versions"] = dict(environment.versions)
     excuse = _excuse(error, environment, facts)
     if excuse:
-        seen = f"{excuse.seen}: {error.kind}: {text}"
+        seen = msg("{seen}: {kind}: {text}", excuse.seen, error.kind, text)
         return unsettled(expected=expected, seen=seen, fix=excuse.fix, where=server.command, evidence=evidence)
     concerned = _concerned(text, server)
-    seen = f"vllm {environment.versions['vllm']} with {facts.row.label()} refuses it: “{text}”"
-    change = f"change or remove {concerned or 'what it names'}"
+    seen = msg(
+        "vllm {versions} with {label} refuses it: “{text}”", environment.versions["vllm"], facts.row.label(), text
+    )
+    change = msg("change or remove {concerned}", concerned or msg("what it names"))
     if error.kind == "Refused" and _other_release_takes_it(facts, server):
-        seen += "; another release takes it (plan/flags), and which one the service has is not documented"
+        seen += msg("; another release takes it (plan/flags), and which one the service has is not documented")
         return warn(expected=expected, seen=seen, fix=change, where=server.place, evidence=evidence)
     return fail(
         expected=expected,
-        seen=f"{seen}; the arguments: {server.quoted}",
-        fix=f"{change if concerned else 'change the arguments of vllm serve, or the weights'}, as the message says",
+        seen=msg("{seen}; the arguments: {quoted}", seen, server.quoted),
+        fix=msg(
+            "{change}, as the message says",
+            change if concerned else msg("change the arguments of vllm serve, or the weights"),
+        ),
         where=server.place,
         evidence={**evidence, "option": concerned},
     )
@@ -107,16 +124,18 @@ def _excuse(error: Raised, environment: Environment, facts: EngineConfig) -> Tro
     meant = bool(MEANT & set(error.kinds)) or error.kind == "Refused"
     meant |= "RuntimeError" in error.kinds and error.raised_in.startswith(ALSO_MEANT)
     if facts.answer and facts.answer.stage in {"begin", "import"}:
-        return Trouble(seen="vLLM or vllm-ascend cannot be imported there", fix=RECREATE)
+        return Trouble(seen=msg("vLLM or vllm-ascend cannot be imported there"), fix=RECREATE)
     if error.from_stub:
-        return Trouble(seen="a stub of torch_npu was asked for a value that only an NPU has", fix=LEAVE_DEEP_OUT)
+        return Trouble(
+            seen=msg("a stub of torch_npu was asked for a value that only an NPU has"), fix=LEAVE_DEEP_OUT
+        )
     if not error.deliberate:
-        place = error.raised_in or "the engine"
-        return Trouble(seen=f"unexpected error in {place}, not a rejected argument", fix=LEAVE_DEEP_OUT)
+        place = error.raised_in or msg("the engine")
+        return Trouble(seen=msg("unexpected error in {place}, not a rejected argument", place), fix=LEAVE_DEEP_OUT)
     if "trust_remote_code" in error.text and facts.server and facts.server.option("trust-remote-code") is not None:
-        return Trouble(seen="the dry run does not execute code of a model", fix=LEAVE_DEEP_OUT)
+        return Trouble(seen=msg("the dry run does not execute code of a model"), fix=LEAVE_DEEP_OUT)
     if not meant:
-        seen = f"the error in {error.raised_in} is about the environment, not about the arguments"
+        seen = msg("the error in {raised_in} is about the environment, not about the arguments", error.raised_in)
         return Trouble(seen=seen, fix=LEAVE_DEEP_OUT)
     return _excuse_of_what_is_there(error, environment, facts.row)
 
@@ -125,13 +144,15 @@ def _excuse_of_what_is_there(error: Raised, environment: Environment, row: Row) 
     """Errors caused by the environment (transformers version, missing package), not by the arguments."""
     if UNKNOWN_MODEL in error.text or error.raised_in.startswith("transformers/"):
         version = environment.versions.get("transformers", "")
-        other = Trouble(seen=f"transformers {version} is not the row's", fix=RECREATE)
+        other = Trouble(seen=msg("transformers {version} is not the row's", version), fix=RECREATE)
         return None if environment.has_transformers_of(row) else other
     if OF_THE_HUB.search(error.text):
-        return Trouble(seen="a model that is not in the weights and is not downloaded here", fix=LEAVE_DEEP_OUT)
+        return Trouble(
+            seen=msg("a model that is not in the weights and is not downloaded here"), fix=LEAVE_DEEP_OUT
+        )
     if OF_THE_ENVIRONMENT.search(error.text):
-        fix = f"install it for {environment.python.path}, or {LEAVE_DEEP_OUT}"
-        return Trouble(seen="something is missing in the environment", fix=fix)
+        fix = msg("install it for {path}, or {leave_deep_out}", environment.python.path, LEAVE_DEEP_OUT)
+        return Trouble(seen=msg("something is missing in the environment"), fix=fix)
     return None
 
 
@@ -142,7 +163,7 @@ def _other_release_takes_it(facts: EngineConfig, server: ServerCommand) -> bool:
 
 def _words(error: Raised) -> str:
     """The message on one line, without its ornaments."""
-    return quote(shortened(_RULED.sub(" ", error.text), TEXT_CHARS)) or f"no words, in {error.raised_in}"
+    return shortened(_RULED.sub(" ", error.text), TEXT_CHARS) or msg("no words, in {raised_in}", error.raised_in)
 
 
 def _concerned(text: str, server: ServerCommand) -> str:
@@ -156,12 +177,12 @@ def _concerned(text: str, server: ServerCommand) -> str:
 
 
 def _reset(reset: Reset, server: ServerCommand) -> Finding:
-    now = f"the configuration has {reset.now}" if reset.now else "the engine resets it"
-    said = f": “{quote(shortened(reset.said, TEXT_CHARS))}”" if reset.said else ", without a message"
+    now = msg("the configuration has {now}", reset.now) if reset.now else msg("the engine resets it")
+    said = f": “{shortened(reset.said, TEXT_CHARS)}”" if reset.said else msg(", without a message")
     return warn(
-        expected=f"{reset.option}, as it was given",
+        expected=msg("{option}, as it was given", reset.option),
         seen=f"{now}{said}",
-        fix=f"remove {reset.option}, which has no effect, or pass the value that the engine uses",
+        fix=msg("remove {option}, which has no effect, or pass the value that the engine uses", reset.option),
         where=server.place,
         evidence={"option": reset.option, "given": reset.given, "now": reset.now},
     )

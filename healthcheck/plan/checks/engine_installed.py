@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.plan import requested
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.records import Finding, Stage
@@ -49,7 +50,7 @@ def engine_installed(plan: LaunchPlan) -> Findings:
             yield _not_installed(engine, server)
     if plan.server and plan.server.engine in {"sglang", "lmdeploy", "llama.cpp"}:
         yield note(
-            f"the options of {plan.server.engine} were not judged: what is catalogued is vLLM's",
+            msg("the options of {engine} were not judged: what is catalogued is vLLM's", plan.server.engine),
             where=plan.server.where,
         )
 
@@ -58,10 +59,17 @@ def _not_installed(engine: str, server: ServerCommand) -> Finding:
     package = _PACKAGES[engine]
     name = server.command.partition(" ")[0] if engine == "proxy" else engine
     return warn(
-        expected="an engine that the image has, or that requirements.txt or deploy.sh installs",
-        seen=f"{name} is started and nothing installs it: {server.quoted}; the official vllm-ascend image has "
-        "vLLM and not this engine (that the service uses this image is inferred)",
-        fix=("install it in deploy.sh" + (f", and name {package} in requirements.txt" if package else ""))
-        + f", or: {contract.LAUNCH}",
+        expected=msg("an engine that the image has, or that requirements.txt or deploy.sh installs"),
+        seen=msg(
+            "{name} is started and nothing installs it: {quoted}; the official vllm-ascend image has "
+            "vLLM and not this engine (that the service uses this image is inferred)",
+            name,
+            server.quoted,
+        ),
+        fix=(
+            msg("install it in deploy.sh")
+            + (msg(", and name {package} in requirements.txt", package) if package else "")
+        )
+        + msg(", or: {launch}", contract.LAUNCH),
         where=server.where,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.vllm_cli.judgement import CONFIG, judge_flags
 from healthcheck.records import Stage
@@ -43,22 +44,24 @@ def flags(plan: LaunchPlan) -> Findings:
     server = plan.server
     if server is None or server.engine != "vllm":
         raise NotApplicable(
-            f"the server is {server.engine}, not vLLM: its options were not judged"
+            msg("the server is {engine}, not vLLM: its options were not judged", server.engine)
             if server
-            else "no server is started"
+            else msg("no server is started")
         )
     if server.config_problem:
         yield fail(
-            expected=f"a YAML file of options after {CONFIG}",
+            expected=msg("a YAML file of options after {config}", CONFIG),
             seen=server.config_problem,
-            fix="write one `name: value` per line, in a file that ends in .yaml",
+            fix=msg("write one `name: value` per line, in a file that ends in .yaml"),
             where=server.where,
         )
     if server.unread_config:
         yield warn(
-            expected=f"a file of options after {CONFIG}, short enough to be read",
-            seen=f"{server.unread_config} is too long to be read: the options in it were not judged",
-            fix="keep the file to options and their values, or write them on the command line",
+            expected=msg("a file of options after {config}, short enough to be read", CONFIG),
+            seen=msg(
+                "{unread_config} is too long to be read: the options in it were not judged", server.unread_config
+            ),
+            fix=msg("keep the file to options and their values, or write them on the command line"),
             where=server.where,
         )
     yield from judge_flags(server, plan.stack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import STARTED, served
@@ -51,16 +52,16 @@ def foreground(plan: LaunchPlan) -> Findings:
     if not server.foreground:
         status = plan.run.exit_status
         yield fail(
-            expected="deploy.sh stays while the server runs",
-            seen=f"deploy.sh ended with status {status} after starting: {server.quoted}",
+            expected=msg("deploy.sh stays while the server runs"),
+            seen=msg("deploy.sh ended with status {status} after starting: {quoted}", status, server.quoted),
             fix=_stay(plan, server.where),
             where=server.where,
         )
     elif server.limit_s is not None and server.limit_s < _LONGER_THAN_ANY_EVALUATION_S:
         yield warn(
-            expected="the server runs until the evaluation is over, and how long that takes is unknown",
-            seen=f"it is ended after {server.limit_s:g} s, finished or not: {server.quoted}",
-            fix="remove the time limit (timeout …, timeout=…) around the server",
+            expected=msg("the server runs until the evaluation is over, and how long that takes is unknown"),
+            seen=msg("it is ended after {limit_s:g} s, finished or not: {quoted}", server.limit_s, server.quoted),
+            fix=msg("remove the time limit (timeout …, timeout=…) around the server"),
             where=server.where,
         )
 
@@ -69,22 +70,23 @@ def _stay(plan: LaunchPlan, where: str) -> str:
     """What keeps a deploy.sh that ended beside its server."""
     status = plan.run.exit_status
     if status in _ENDED_BY_ITSELF:
-        return "remove what ends the server (a kill, a timeout)"
+        return msg("remove what ends the server (a kill, a timeout)")
     if status and (wrong := _first_unanswered(plan)):
-        return f"correct the request for {wrong}, or remove it: exec in front of the server's command"
+        return msg("correct the request for {wrong}, or remove it: exec in front of the server's command", wrong)
     number = where.rpartition(":")[2]
     ends = deploy_sh.ending_lines(plan.script, int(number), status or 0) if number.isdigit() else ()
     if ends:
         named = ", ".join(map(str, ends[:3]))
-        return (
-            f"write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the server's "
-            "command, no & after it, and no further command"
+        return msg(
+            "write wait in place of the exit that ends deploy.sh (line {named}), or exec in front of the "
+            "server's command, no & after it, and no further command",
+            named,
         )
-    return "write exec in front of the server's command and no & after it, or end deploy.sh with: wait"
+    return msg("write exec in front of the server's command and no & after it, or end deploy.sh with: wait")
 
 
 def _first_unanswered(plan: LaunchPlan) -> str:
     """The first request that never succeeded, which may be why the script ended; "" if there is none."""
-    models = (f"the model {name!r}" for name in plan.observed.unknown_models)
-    ports = (f"port {port}" for port in plan.observed.refused_ports)
+    models = (msg("the model {name}", repr(name)) for name in plan.observed.unknown_models)
+    ports = (msg("port {port}", port) for port in plan.observed.refused_ports)
     return next(models, "") or next(ports, "")

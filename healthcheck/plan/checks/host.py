@@ -9,6 +9,7 @@ import socket
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan, ServerCommand
@@ -56,21 +57,25 @@ def host(plan: LaunchPlan) -> Findings:
     """
     server = served(plan)
     if server.host is None:
-        yield unresolved(plan, "an address that is reachable from outside", "the address")
+        yield unresolved(plan, msg("an address that is reachable from outside"), msg("the address"))
     elif _is_loopback(server.host.strip().lower()):
         yield _loopback(plan, server)
     elif _is_found_out(plan, server.host):
         yield warn(
-            expected="every address of the machine: whether the client uses this one is unknown",
-            seen=f"only the machine's own address, found out when deploy.sh runs: {server.quoted}",
+            expected=msg("every address of the machine: whether the client uses this one is unknown"),
+            seen=msg("only the machine's own address, found out when deploy.sh runs: {quoted}", server.quoted),
             fix=repairs.host(server),
             where=server.where,
         )
     elif is_fixed_address(server.host) or _is_unknown_name(server):
         yield fail(
-            expected="an address that the service's machine has, such as 0.0.0.0",
-            seen=f"the fixed {'address' if is_fixed_address(server.host) else 'name'} "
-            f"{server.host[:NAME_CHARACTERS]}, which only its own machine can listen on: {server.quoted}",
+            expected=msg("an address that the service's machine has, such as 0.0.0.0"),
+            seen=msg(
+                "the fixed {value} {host}, which only its own machine can listen on: {quoted}",
+                "address" if is_fixed_address(server.host) else "name",
+                server.host[:NAME_CHARACTERS],
+                server.quoted,
+            ),
             fix=repairs.host(server),
             where=line_of(plan, server.host),
         )
@@ -107,8 +112,13 @@ def _is_unknown_name(server: ServerCommand) -> bool:
 def _loopback(plan: LaunchPlan, server: ServerCommand) -> Finding:
     explicit = any(server.option(name) for name in ("host", "server-name", "hostname", "bind"))
     return warn(
-        expected="an address that is reachable from outside, such as 0.0.0.0",
-        seen=f"{server.host}{'' if explicit else f', the default of {server.engine}'}: {server.quoted}",
+        expected=msg("an address that is reachable from outside, such as 0.0.0.0"),
+        seen=msg(
+            "{host}{value}: {quoted}",
+            server.host,
+            "" if explicit else msg(", the default of {engine}", server.engine),
+            server.quoted,
+        ),
         fix=repairs.host(server),
         where=line_of(plan, server.host or "") if explicit else server.where,
     )

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand
 from healthcheck.plan.requested import is_install
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import packages
 
@@ -54,9 +54,13 @@ def keeps_packages(plan: LaunchPlan) -> Findings:
         for word in words:
             if word not in plain and _PROVIDED.match(word.lower()):
                 yield warn(
-                    expected="the image's own torch, torch-npu, vllm and vllm-ascend, which fit together",
-                    seen=f"{word[:NAME_CHARACTERS]} is installed: {quote(command_text(command.argv[:12]))}",
-                    fix=f"leave {word} out",
+                    expected=msg("the image's own torch, torch-npu, vllm and vllm-ascend, which fit together"),
+                    seen=msg(
+                        "{word} is installed: {command_text}",
+                        word[:NAME_CHARACTERS],
+                        command_text(command.argv[:12]),
+                    ),
+                    fix=msg("leave {word} out", word),
                     where=command.where,
                     rule=contract.PROVIDED,
                 )
@@ -69,10 +73,10 @@ def _uninstalled(command: RecordedCommand, later: Sequence[RecordedCommand]) -> 
         again = next((each for each in later if is_install(each) and _installs_package(each, word)), None)
         say = warn if again else fail
         yield say(
-            expected=f"{word}, which the server needs and the image provides",
-            seen=f"it is removed: {quote(command_text(command.argv))}"
-            + (f"; and installed again: {quote(command_text(again.argv))}" if again else ""),
-            fix=f"leave {word} installed",
+            expected=msg("{word}, which the server needs and the image provides", word),
+            seen=msg("it is removed: {command_text}", command_text(command.argv))
+            + (msg("; and installed again: {command_text}", command_text(again.argv)) if again else ""),
+            fix=msg("leave {word} installed", word),
             where=command.where,
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.repairs import own_model_path
@@ -58,24 +59,28 @@ def model_path(plan: LaunchPlan) -> Findings:
     models = [server.model] if server.model else [other.model for other in plan.servers if other.model]
     models = models or ([] if server.model is None else [server.model])
     if not models:
-        yield unresolved(plan, f"the weights in {plan.model_path} ($MODEL_PATH)", "which weights are served")
+        yield unresolved(
+            plan, msg("the weights in {model_path} ($MODEL_PATH)", plan.model_path), msg("which weights are served")
+        )
         return
     if server.option("load-format") == "dummy":
         yield fail(
-            expected="the weights in $MODEL_PATH",
-            seen=f"--load-format dummy: the engine invents random weights: {server.quoted}",
-            fix="remove --load-format",
+            expected=msg("the weights in $MODEL_PATH"),
+            seen=msg("--load-format dummy: the engine invents random weights: {quoted}", server.quoted),
+            fix=msg("remove --load-format"),
             where=line_of(plan, "dummy"),
         )
     found = list(_wrong_model(plan, server, models))
     yield from found
     if not found and _reads_one_file(server) and plan.model_path in models:
         yield fail(
-            expected=f"one .gguf file as the model of {server.engine}",
-            seen=f"the folder of the weights: {server.quoted}",
-            fix='remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"'
+            expected=msg("one .gguf file as the model of {engine}", server.engine),
+            seen=msg("the folder of the weights: {quoted}", server.quoted),
+            fix=msg('remove --load-format, unless they are one file: vllm serve "$MODEL_PATH/NAME.gguf"')
             if server.engine == "vllm"
-            else 'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM',
+            else msg(
+                'name the file, --model "$MODEL_PATH/NAME.gguf", or serve weights of another format with vLLM'
+            ),
             where=line_of(plan, "MODEL_PATH"),
         )
     if not found and server.engine == "vllm":
@@ -90,24 +95,31 @@ def _reads_one_file(server: ServerCommand) -> bool:
 def _wrong_model(plan: LaunchPlan, server: ServerCommand, models: list[str]) -> Iterator[Finding]:
     model = next((model for model in models if is_within(model, plan.model_path)), models[-1])
     shown = quoted(model) if model else "empty"
-    seen = f"the model is {shown}, and MODEL_PATH was {plan.model_path!r}: {server.quoted}"
+    seen = msg(
+        "the model is {shown}, and MODEL_PATH was {model_path}: {quoted}",
+        shown,
+        repr(plan.model_path),
+        server.quoted,
+    )
     fix, where = _naming(plan, server, model)
     if UNRESOLVED in model:
         yield unresolved(
-            plan, "the weights in $MODEL_PATH", f"which weights {shortened(model, QUOTED_CHARACTERS)} are"
+            plan,
+            msg("the weights in $MODEL_PATH"),
+            msg("which weights {model} are", shortened(model, QUOTED_CHARACTERS)),
         )
     elif not is_within(model, plan.model_path):
         yield fail(
-            expected="the weights in $MODEL_PATH",
+            expected=msg("the weights in $MODEL_PATH"),
             seen=seen,
             fix=fix,
             where=where or line_of(plan, model, os.path.basename(model.rstrip("/")), "--model"),
         )
     elif model != plan.model_path and server.engine != "llama.cpp":
         yield warn(
-            expected="the weights in $MODEL_PATH itself",
+            expected=msg("the weights in $MODEL_PATH itself"),
             seen=seen,
-            fix=f"{fix}, unless the weights are uploaded in that subfolder",
+            fix=msg("{fix}, unless the weights are uploaded in that subfolder", fix),
             where=line_of(plan, "MODEL_PATH"),
         )
 
@@ -116,11 +128,11 @@ def _naming(plan: LaunchPlan, server: ServerCommand, model: str) -> tuple[str, s
     """How the weights become the model, and where; they are named already if MODEL_PATH was given another value."""
     given = server.env.get(contract.MODEL_PATH_VARIABLE, plan.model_path)
     if given == plan.model_path or model not in {given, os.path.normpath(os.path.join(server.cwd, given))}:
-        return 'name "$MODEL_PATH" as the model', ""
+        return msg('name "$MODEL_PATH" as the model'), ""
     number = deploy_sh.overwriting_line(plan.script, contract.MODEL_PATH_VARIABLE)
     if number:
         return own_model_path(number), deploy_sh.place(number)
-    return f"leave MODEL_PATH as the service sets it; here it became {quoted(given)}", ""
+    return msg("leave MODEL_PATH as the service sets it; here it became {given}", quoted(given)), ""
 
 
 def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
@@ -131,11 +143,11 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
     needed = _NEEDS_QUOTES.search(plan.given_path) is not None
     found = quotes.splits(plan.script, contract.MODEL_PATH_VARIABLE)
     number = found[0].line if found else None
-    seen = f"model {quoted(second.model or '')}: {second.quoted}" if second else _no_second(plan)
+    seen = msg("model {model}: {quoted}", quoted(second.model or ""), second.quoted) if second else _no_second(plan)
     report = fail if needed else warn
     yield report(
-        expected=f"the same with MODEL_PATH={plan.spaced_model_path!r}",
-        seen=seen if needed else f"it works unless the path has a blank; with one: {seen}",
+        expected=msg("the same with MODEL_PATH={spaced_model_path}", repr(plan.spaced_model_path)),
+        seen=seen if needed else msg("it works unless the path has a blank; with one: {seen}", seen),
         fix=_quoting(found),
         where=deploy_sh.place(number) or served(plan).where,
         evidence={"line": shortened(deploy_sh.line_at(plan.script, number), QUOTED_CHARACTERS) if number else ""},
@@ -144,18 +156,20 @@ def _quotes(plan: LaunchPlan) -> Iterator[Finding]:
 
 def _quoting(found: tuple[quotes.Split, ...]) -> str:
     if not found:
-        return 'put double quotes around it wherever it is used: "$MODEL_PATH"'
+        return msg('put double quotes around it wherever it is used: "$MODEL_PATH"')
     if found[0].pasted:
-        return (
-            f"write the command where it is run, not as the text in line {found[0].line} (${found[0].variable}): "
-            'vllm serve "$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
-            '"${cmd[@]}"'
+        return msg(
+            "write the command where it is run, not as the text in line {line} (${variable}): vllm serve "
+            '"$MODEL_PATH" …; or, in bash, as an array: cmd=(vllm serve "$MODEL_PATH" …), run as '
+            '"${{cmd[@]}}"',
+            found[0].line,
+            found[0].variable,
         )
-    places = [f'"${each.variable}" in line {each.line}' for each in found[:MOST_PLACES]]
-    return f"put double quotes around it: {', '.join(places)}"
+    places = [msg('"${variable}" in line {line}', each.variable, each.line) for each in found[:MOST_PLACES]]
+    return msg("put double quotes around it: {places}", ", ".join(places))
 
 
 def _no_second(plan: LaunchPlan) -> str:
     run = plan.spaced_run
     last = (run.stderr.strip().splitlines() or [""])[-1] if run else ""
-    return f"no server was started; the last lines were: {quoted(last)}"
+    return msg("no server was started; the last lines were: {last}", quoted(last))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.servers.served import STARTED, line_of, served
 from healthcheck.records import Stage
@@ -38,8 +39,10 @@ def no_api_key(plan: LaunchPlan) -> Findings:
     if server.api_key:
         by_option = server.api_key.startswith("-")
         yield fail(
-            expected="a server that answers without a key",
-            seen=f"a key is demanded by {server.api_key}",
-            fix=f"remove {server.api_key}" if by_option else f"do not export {server.api_key}",
+            expected=msg("a server that answers without a key"),
+            seen=msg("a key is demanded by {api_key}", server.api_key),
+            fix=msg("remove {api_key}", server.api_key)
+            if by_option
+            else msg("do not export {api_key}", server.api_key),
             where=line_of(plan, server.api_key, server.api_key.replace("-", "_")),
         )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Need
 from healthcheck.plan.unmet_needs import EXPECTED
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 
 
@@ -53,9 +53,13 @@ def _emptied(plan: LaunchPlan) -> Iterator[Finding]:
     if what:
         yield fail(
             expected=EXPECTED,
-            seen=f"it needs {what}: “{quote(deploy_sh.line_at(plan.script, line))}” gives nothing, and the server "
-            f"is started with: {server.quoted}",
-            fix="give everything a default; the service passes no arguments and types nothing",
+            seen=msg(
+                "it needs {what}: “{line_at}” gives nothing, and the server is started with: {quoted}",
+                what,
+                deploy_sh.line_at(plan.script, line),
+                server.quoted,
+            ),
+            fix=msg("give everything a default; the service passes no arguments and types nothing"),
             where=deploy_sh.place(line),
         )
 

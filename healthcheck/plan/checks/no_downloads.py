@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan.commands import NAME_CHARACTERS, command_text
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.servers.served import option_place
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 
 _HUB = re.compile(r"huggingface\.co|hf-mirror|modelscope|modelers\.cn|openmind|gitee\.com|gitcode", re.IGNORECASE)
@@ -51,16 +51,18 @@ def no_downloads(plan: LaunchPlan) -> Findings:
 
 def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
     for command in plan.commands:
-        text, said = " ".join(command.argv[:12]), quote(command_text(command.argv[:12]))
+        text, said = " ".join(command.argv[:12]), command_text(command.argv[:12])
         if command.program == calls.DOWNLOADS:
-            said = f"of {' '.join(command.argv[1:])[:NAME_CHARACTERS]}, by a call in Python (snapshot_download …)"
+            said = msg(
+                "of {argv}, by a call in Python (snapshot_download …)", " ".join(command.argv[1:])[:NAME_CHARACTERS]
+            )
         downloads = command.program in _DOWNLOADERS and "download" in command.argv[:3]
         clones = command.program == "git" and "clone" in command.argv[:3]
         if downloads or command.program == calls.DOWNLOADS or (_HUB.search(text) and (clones or "://" in text)):
             yield fail(
-                expected="the weights come from MODEL_PATH, and nothing is downloaded to start",
-                seen=f"a download from a hub: {said}",
-                fix='remove the download and use "$MODEL_PATH"',
+                expected=msg("the weights come from MODEL_PATH, and nothing is downloaded to start"),
+                seen=msg("a download from a hub: {said}", said),
+                fix=msg('remove the download and use "$MODEL_PATH"'),
                 where=(command.program == calls.DOWNLOADS and deploy_sh.place_of(plan.script, _DOWNLOAD_CALLS))
                 or command.where,
                 rule=contract.WEIGHTS_FROM_MODEL_PATH,
@@ -75,9 +77,9 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
             )
         ):
             yield warn(
-                expected="a start without the network, which may not be there",
+                expected=msg("a start without the network, which may not be there"),
                 seen=said,
-                fix="commit what is needed",
+                fix=msg("commit what is needed"),
                 where=command.where,
             )
 
@@ -85,8 +87,8 @@ def _downloads(plan: LaunchPlan) -> Iterator[Finding]:
 def _hub_names(plan: LaunchPlan) -> Iterator[Finding]:
     for spelled in plan.server.hub_names if plan.server else ():
         yield warn(
-            expected="a start without the network, which may not be there",
-            seen=f"{spelled[:NAME_CHARACTERS]}: no such folder, so the engine looks for it on a hub",
-            fix="ship it in the repository or with the weights, and name it by its path",
+            expected=msg("a start without the network, which may not be there"),
+            seen=msg("{spelled}: no such folder, so the engine looks for it on a hub", spelled[:NAME_CHARACTERS]),
+            fix=msg("ship it in the repository or with the weights, and name it by its path"),
             where=option_place(plan, spelled),
         )

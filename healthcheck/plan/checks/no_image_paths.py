@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.dry_run.stubbed_machine import IMAGE_FOLDERS
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.repairs import is_of_the_image
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.unmet_needs import EXPECTED
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 _IMAGE_PLACES = tuple(sorted({f"/{folder.split('/')[1]}" for folder in IMAGE_FOLDERS}))
@@ -46,8 +46,8 @@ def no_image_paths(plan: LaunchPlan) -> Findings:
     if seen and not named and place not in where:
         yield warn(
             expected=EXPECTED,
-            seen=f"a place in the official vllm-ascend image: “{seen}”",
-            fix="remove it: the image of the service is not documented",
+            seen=msg("a place in the official vllm-ascend image: “{seen}”", seen),
+            fix=msg("remove it: the image of the service is not documented"),
             where=place,
         )
 
@@ -57,8 +57,8 @@ def _image_place(plan: LaunchPlan) -> tuple[str, str]:
     places = tuple(place for place in _IMAGE_PLACES if not deploy_sh.makes_folder(plan.script, place))
     line = deploy_sh.folder_line(plan.script, places)
     if line:
-        return quote(deploy_sh.line_at(plan.script, line)[:200]), deploy_sh.place(line)
+        return deploy_sh.line_at(plan.script, line)[:200], deploy_sh.place(line)
     server = plan.server
     if server and f"{server.cwd}/".startswith(tuple(f"{place}/" for place in places)):
-        return f"{server.quoted} in {server.cwd}", server.where
+        return msg("{quoted} in {cwd}", server.quoted, server.cwd), server.where
     return "", ""

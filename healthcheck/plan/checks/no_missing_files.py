@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan import unmet_needs
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan
@@ -17,7 +18,7 @@ from healthcheck.processes import shortened
 from healthcheck.records import Finding, Stage
 
 _VLLM_OPENS = {"VLLM_LOGGING_CONFIG_PATH"}
-_DRAFT = "ship the draft model with the weights and name its path, or leave --speculative-config out"
+_DRAFT = msg("ship the draft model with the weights and name its path, or leave --speculative-config out")
 
 
 @check(
@@ -60,7 +61,7 @@ def _missing_option_files(plan: LaunchPlan) -> Iterator[Finding]:
         say = warn if is_in_the_image(name) else fail
         yield say(
             expected=EXPECTED,
-            seen=f"{spelled}: there is no such file when the server starts",
+            seen=msg("{spelled}: there is no such file when the server starts", spelled),
             fix=_DRAFT if spelled.startswith("--speculative-config") else _ship(plan, name),
             where=option_place(plan, spelled),
         )
@@ -74,17 +75,17 @@ def _missing_variable_files(plan: LaunchPlan) -> Iterator[Finding]:
         say = fail if opened else warn
         yield say(
             expected=EXPECTED,
-            seen=f"{shortened(setting, NAME_CHARACTERS)}: there is no such file when the server starts"
-            + ("" if opened else "; whether that ends it depends on what reads it"),
-            fix=f"{_ship(plan, value)}; or do not export {name}",
+            seen=msg("{setting}: there is no such file when the server starts", shortened(setting, NAME_CHARACTERS))
+            + ("" if opened else msg("; whether that ends it depends on what reads it")),
+            fix=msg("{ship}; or do not export {name}", _ship(plan, value), name),
             where=option_place(plan, setting),
         )
 
 
 def _ship(plan: LaunchPlan, name: str) -> str:
     if name.startswith(plan.model_path):
-        return "name a file that the weights have, or ship it in the repository"
+        return msg("name a file that the weights have, or ship it in the repository")
     inside = name.removeprefix(f"{plan.root}/")
     if inside.startswith("/"):
-        return f"copy {inside} into the repository, commit it, and name it by its path there"
-    return f"commit {inside}, or correct the path"
+        return msg("copy {inside} into the repository, commit it, and name it by its path there", inside)
+    return msg("commit {inside}, or correct the path", inside)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.plan import requested, unmet_needs
 from healthcheck.plan.commands import NAME_CHARACTERS
 from healthcheck.plan.records import LaunchPlan
@@ -14,8 +15,8 @@ from healthcheck.plan.script.stderr import Need
 from healthcheck.plan.servers.served import option_place
 from healthcheck.records import Finding, Stage
 
-_EXPECTED_CODE = "Python code from the repository, requirements.txt or the image"
-_ON_THE_PATH = 'before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"'
+_EXPECTED_CODE = msg("Python code from the repository, requirements.txt or the image")
+_ON_THE_PATH = msg('before the server: export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"')
 
 
 @check(
@@ -56,17 +57,27 @@ def _missing_code(plan: LaunchPlan) -> Iterator[Finding]:
             say = warn if unsure else fail
             yield say(
                 expected=_EXPECTED_CODE,
-                seen=f"{spelled[:NAME_CHARACTERS]}: no module {top} is in the repository, on PYTHONPATH or in "
-                "requirements.txt" + ("; whether an installed package provides it is unknown" if unsure else ""),
-                fix=f"commit {top}.py and, {_ON_THE_PATH}; or name its package in requirements.txt",
+                seen=msg(
+                    "{spelled}: no module {top} is in the repository, on PYTHONPATH or in requirements.txt",
+                    spelled[:NAME_CHARACTERS],
+                    top,
+                )
+                + (msg("; whether an installed package provides it is unknown") if unsure else ""),
+                fix=msg(
+                    "commit {top}.py and, {on_the_path}; or name its package in requirements.txt", top, _ON_THE_PATH
+                ),
                 where=option_place(plan, spelled),
             )
     for spelled in server.beside_code if server else ():
         if top := _unknown_top(plan, spelled):
             yield warn(
                 expected=_EXPECTED_CODE,
-                seen=f"{spelled[:NAME_CHARACTERS]}: {top} is in the working directory, where the program vllm "
-                "looks for modules only if PYTHONPATH names it",
+                seen=msg(
+                    "{spelled}: {top} is in the working directory, where the program vllm looks for modules only "
+                    "if PYTHONPATH names it",
+                    spelled[:NAME_CHARACTERS],
+                    top,
+                ),
                 fix=_ON_THE_PATH,
                 where=option_place(plan, spelled),
             )

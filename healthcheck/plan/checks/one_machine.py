@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from healthcheck import contract, toml_text
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.records import LaunchPlan, RecordedCommand, ServerCommand
 from healthcheck.plan.servers.engines import is_fixed_address
 from healthcheck.plan.servers.options import Grammar, parse
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.sandbox.protocol import ADDRESS
 from healthcheck.toml_text import TomlBoundError, TomlError
@@ -70,17 +70,19 @@ def one_machine(plan: LaunchPlan) -> Findings:
     ```
     """
     if plan.server is None and not plan.settings:
-        raise NotApplicable("no server is started")
+        raise NotApplicable(msg("no server is started"))
     yield from _unread(plan.settings)
     signs = tuple(_of_settings(plan)) or tuple(dict.fromkeys(_of_commands(plan)))
     for sign in [sign for sign in signs if sign.sure] or signs:
         say = fail if sign.sure else warn
         yield say(
-            expected="a server that one machine can start: the evaluation service has one",
+            expected=msg("a server that one machine can start: the evaluation service has one"),
             seen=sign.seen,
-            fix=f"comment out {' and '.join(_GROUP_KEYS)} in {SETTINGS}"
+            fix=msg("comment out {group_keys} in {settings}", " and ".join(_GROUP_KEYS), SETTINGS)
             if sign.where.startswith(SETTINGS)
-            else "remove this for the submission; the service cannot evaluate a model that needs several machines",
+            else msg(
+                "remove this for the submission; the service cannot evaluate a model that needs several machines"
+            ),
             where=sign.where,
         )
 
@@ -93,8 +95,10 @@ def _of_commands(plan: LaunchPlan) -> Iterator[Sign]:
     for command in plan.commands:
         address = _options(command).get("address", "") if command.program == "ray" else ""
         if "start" in command.argv and _is_elsewhere(address):
-            said = quote(command_text(command.argv))
-            yield Sign(seen=f"joins the Ray cluster at {address}: {said}", where=command.where or said)
+            said = command_text(command.argv)
+            yield Sign(
+                seen=msg("joins the Ray cluster at {address}: {said}", address, said), where=command.where or said
+            )
     yield from _of_launchers(plan.commands)
 
 
@@ -112,7 +116,9 @@ def _of_settings(plan: LaunchPlan) -> Iterator[Sign]:
         return
     if len(addresses) > 1:
         names = [f"ADAPTER_{key.upper()}" if given[key] else key for key in _GROUP_KEYS]
-        seen = f'{names[0]} = "{style}" over {len(addresses)} nodes ({names[1]})'
+        seen = msg(
+            '{names} = "{style}" over {addresses} nodes ({names2})', names[0], style, len(addresses), names[1]
+        )
         lines = enumerate(plan.settings.splitlines(), 1)
         written_at = next((at for at, line in lines if line.lstrip().startswith(_GROUP_KEYS)), 1)
         started = plan.server if all(given.values()) else None
@@ -133,9 +139,9 @@ def _unread(text: str) -> Findings:
         toml_text.load(text, SETTINGS)
     except TomlBoundError as error:
         yield unsettled(
-            expected=f"{SETTINGS} that can be read, for {' and '.join(_GROUP_KEYS)}",
+            expected=msg("{settings} that can be read, for {group_keys}", SETTINGS, " and ".join(_GROUP_KEYS)),
             seen=str(error),
-            fix="write plain settings, one a line",
+            fix=msg("write plain settings, one a line"),
             where=SETTINGS,
         )
     except TomlError:
@@ -157,17 +163,26 @@ def _of_copies(server: ServerCommand, servers: Sequence[ServerCommand]) -> Itera
             _number(each.option("data-parallel-rank")) for each in servers if each.option("data-parallel-rank")
         }
         if len(ranks) < copies:
-            seen = f"{len(ranks)} of the {copies} ranks of --data-parallel-size run here: {server.quoted}"
+            seen = msg(
+                "{ranks} of the {copies} ranks of --data-parallel-size run here: {quoted}",
+                len(ranks),
+                copies,
+                server.quoted,
+            )
             yield Sign(seen=seen, where=server.place)
         return
     group = [each for each in servers if _number(each.option("data-parallel-size")) == copies]
     parts = sorted((_first_rank(each), _copies_of(each, copies)) for each in group)
     here = sum(dict(parts).values())  # of those with the same first rank the largest: a head may run none itself
     if server.option("data-parallel-size-local") is not None and here < copies:
-        seen = f"{here} of the {copies} copies of --data-parallel-size run here: {server.quoted}"
+        seen = msg(
+            "{here} of the {copies} copies of --data-parallel-size run here: {quoted}", here, copies, server.quoted
+        )
         yield Sign(seen=seen, where=server.place)
     elif _first_rank(server) > 0 and all(_first_rank(each) > 0 for each in group):
-        seen = f"the copies before number {min(map(_first_rank, group))} run elsewhere: {server.quoted}"
+        seen = msg(
+            "the copies before number {map} run elsewhere: {quoted}", min(map(_first_rank, group)), server.quoted
+        )
         yield Sign(seen=seen, where=server.place)
 
 
@@ -184,18 +199,25 @@ def _of_addresses(server: ServerCommand) -> Iterator[Sign]:
     for name in _PEER_OPTIONS:
         address = server.option(name) or ""
         if _host(address) != ADDRESS and is_fixed_address(_host(address)):
-            seen = f"all ranks meet at {address} (--{name}), the address of one machine of yours: {server.quoted}"
+            seen = msg(
+                "all ranks meet at {address} (--{name}), the address of one machine of yours: {quoted}",
+                address,
+                name,
+                server.quoted,
+            )
             yield Sign(seen=seen, where=server.place, sure=False)
     cluster = server.env.get("RAY_ADDRESS", "")
     if _is_elsewhere(cluster):
-        yield Sign(seen=f"RAY_ADDRESS={cluster}: the Ray cluster of another machine", where=server.place)
+        yield Sign(
+            seen=msg("RAY_ADDRESS={cluster}: the Ray cluster of another machine", cluster), where=server.place
+        )
 
 
 def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
     """Launchers of several processes that wait for nodes which are not started here beside them."""
     launchers = [(command, _options(command)) for command in commands if command.program in _LAUNCHERS]
     for command, given in launchers:
-        nodes, said = _number(_first(given, _NODES)), quote(command_text(command.argv))
+        nodes, said = _number(_first(given, _NODES)), command_text(command.argv)
         together = [other for each, other in launchers if each.alive and _number(_first(other, _NODES)) == nodes]
         # nodes that meet at a rendezvous number themselves; without one each of them is the first
         free = (f"free {at}" if "rdzv-endpoint" in other else "0" for at, other in enumerate(together))
@@ -204,7 +226,12 @@ def _of_launchers(commands: Sequence[RecordedCommand]) -> Iterator[Sign]:
             yield Sign(seen=said, where=command.where or said)
         for name in _MEETING_POINTS & given.keys() if nodes > 1 else ():
             if _is_elsewhere(given[name]):
-                seen = f"all ranks meet at {given[name]} (--{name}), the address of one machine of yours: {said}"
+                seen = msg(
+                    "all ranks meet at {given} (--{name}), the address of one machine of yours: {said}",
+                    given[name],
+                    name,
+                    said,
+                )
                 yield Sign(seen=seen, where=command.where or said)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import joined, msg
 from healthcheck.plan.records import Api, LaunchPlan
 from healthcheck.plan.servers.served import STARTED
 from healthcheck.records import Stage
@@ -39,5 +40,5 @@ def one_port_each(plan: LaunchPlan) -> Findings:
     running = [server for server in plan.servers if server.foreground and server.api is not Api.HEADLESS]
     ports = [server.port for server in running if server.port is not None]
     for number in sorted({number for number in ports if ports.count(number) > 1}):
-        commands = "; ".join(server.quoted for server in running if server.port == number)
-        yield warn(expected=f"one server on port {number}", seen=commands, fix="start one of them")
+        commands = joined("; ", (server.quoted for server in running if server.port == number))
+        yield warn(expected=msg("one server on port {number}", number), seen=commands, fix=msg("start one of them"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.plan import repairs
 from healthcheck.plan.records import LaunchPlan, Origin
 from healthcheck.plan.servers.served import STARTED, line_of, served, unresolved
@@ -12,10 +13,10 @@ from healthcheck.records import Stage
 
 @check(
     "plan/port",
-    f"The server listens on port {contract.PORT}",
+    msg("The server listens on port {port}", contract.PORT),
     stage=Stage.PLAN,
     rule=contract.LISTENS_ON_PORT,
-    why=f"The service connects to port {contract.PORT} and to no other.",
+    why=msg("The service connects to port {port} and to no other.", contract.PORT),
     requires=STARTED,
 )
 def port(plan: LaunchPlan) -> Findings:
@@ -43,15 +44,15 @@ def port(plan: LaunchPlan) -> Findings:
     if server.port == contract.PORT:
         return
     if server.port is None and source.kind not in {Origin.OPTION, Origin.FILE}:
-        yield unresolved(plan, f"port {contract.PORT}", f"the port ({source.text})")
+        yield unresolved(plan, msg("port {port}", contract.PORT), msg("the port ({text})", source.text))
         return
     if server.port is None:
-        seen, needles = f"{source.text} is not a port", [source.text.split()[0].split("=")[0]]
+        seen, needles = msg("{text} is not a port", source.text), [source.text.split()[0].split("=")[0]]
     else:
-        seen, needles = f"port {server.port} ({source.text})", [source.text, str(server.port)]
+        seen, needles = msg("port {port} ({text})", server.port, source.text), [source.text, str(server.port)]
     yield fail(
-        expected=f"port {contract.PORT}",
-        seen=f"{seen}: {server.quoted}",
+        expected=msg("port {port}", contract.PORT),
+        seen=msg("{seen}: {quoted}", seen, server.quoted),
         fix=repairs.port(server),
         where=source.where or line_of(plan, *needles),
         evidence={"port": server.port, "source": source.text},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.plan.dry_run.runs import PATIENCE_S
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers.served import STARTED, served
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.sandbox.job import EndedBy
 
@@ -50,9 +50,9 @@ def _other_ports(plan: LaunchPlan) -> Findings:
     own = plan.server.port if plan.server else None
     for asked in plan.observed.refused_ports if own else ():
         yield warn(
-            expected=f"deploy.sh polls the port of its server: port {own}",
-            seen=f"it polls port {asked}, where nothing listens",
-            fix=f"poll port {own}, or drop the wait loop and start the server with exec",
+            expected=msg("deploy.sh polls the port of its server: port {own}", own),
+            seen=msg("it polls port {asked}, where nothing listens", asked),
+            fix=msg("poll port {own}, or drop the wait loop and start the server with exec", own),
             where=deploy_sh.place_of(plan.script, [f":{asked}", str(asked)]),
         )
 
@@ -61,9 +61,9 @@ def _other_models(plan: LaunchPlan) -> Findings:
     """Models that it requested, for which its server returned status 404."""
     for asked in plan.observed.unknown_models:
         yield warn(
-            expected="deploy.sh requests a model that its server has",
-            seen=f"it requests {asked!r}, and the server returns status 404",
-            fix='request the served name, "$MODEL_PATH", or remove the request',
+            expected=msg("deploy.sh requests a model that its server has"),
+            seen=msg("it requests {asked}, and the server returns status 404", repr(asked)),
+            fix=msg('request the served name, "$MODEL_PATH", or remove the request'),
             where=deploy_sh.place_of(plan.script, [asked, "/v1/chat/completions"]),
         )
 
@@ -80,11 +80,14 @@ def _gives_up(plan: LaunchPlan) -> Findings:
         return
     servers = tuple(" ".join(server.command.split()[:2]) for server in run.servers)
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
-    line = quote(deploy_sh.line_at(plan.script, stop.line) or stop.text)
+    line = deploy_sh.line_at(plan.script, stop.line) or stop.text
     yield warn(
-        expected="deploy.sh waits while the server loads; how long up to 100 GB take is unknown",
-        seen=f"it ends {f'after waiting {run.slept_s:g} s' if run.slept_s else 'at once'} if the server is not "
-        f"ready by then: “{line}”",
-        fix=f"wait for the server itself (wait $!, or exec), or for at least {PATIENCE_S:g} s",
+        expected=msg("deploy.sh waits while the server loads; how long up to 100 GB take is unknown"),
+        seen=msg(
+            "it ends {value} if the server is not ready by then: “{line}”",
+            msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once"),
+            line,
+        ),
+        fix=msg("wait for the server itself (wait $!, or exec), or for at least {patience_s:g} s", PATIENCE_S),
         where=deploy_sh.place(stop.line) or served(plan).where,
     )

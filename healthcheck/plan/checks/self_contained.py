@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import CheckResult, Outcome, Stage
 
 PARTS = (
@@ -22,8 +23,8 @@ PARTS = (
     "plan/ascend-environment",
 )
 """The checks that this one sums up, in the order of the report."""
-_EXPECTED = "a start that needs nothing but the commit, the image and MODEL_PATH"
-_FIX = "each of these checks names its repair"
+_EXPECTED = msg("a start that needs nothing but the commit, the image and MODEL_PATH")
+_FIX = msg("each of these checks names its repair")
 
 
 @check(
@@ -48,13 +49,22 @@ def self_contained(results: Sequence[CheckResult]) -> Findings:
     warned = [result.id for result in parts if result.outcome is Outcome.WARN]
     if failed:
         yield fail(
-            expected=_EXPECTED, seen=f"failed: {', '.join(failed)}", fix=_FIX, evidence={"sums_up": [*failed]}
+            expected=_EXPECTED,
+            seen=msg("failed: {failed}", ", ".join(failed)),
+            fix=_FIX,
+            evidence={"sums_up": [*failed]},
         )
     if open_:
         yield unsettled(
-            expected=_EXPECTED, seen=f"not settled: {', '.join(open_)}", fix=_FIX, evidence={"sums_up": [*open_]}
+            expected=_EXPECTED,
+            seen=msg("not settled: {open}", ", ".join(open_)),
+            fix=_FIX,
+            evidence={"sums_up": [*open_]},
         )
     if warned:
         yield warn(
-            expected=_EXPECTED, seen=f"warned: {', '.join(warned)}", fix=_FIX, evidence={"sums_up": [*warned]}
+            expected=_EXPECTED,
+            seen=msg("warned: {warned}", ", ".join(warned)),
+            fix=_FIX,
+            evidence={"sums_up": [*warned]},
         )

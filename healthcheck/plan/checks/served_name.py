@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.plan import repairs
 from healthcheck.plan.commands import QUOTED_CHARACTERS, quoted
 from healthcheck.plan.records import Api, LaunchPlan
@@ -45,10 +46,10 @@ def served_name(plan: LaunchPlan) -> Findings:
     server = served(plan)
     if not server.served_names:
         if server.engine in {"vllm", "sglang", "lmdeploy", "llama.cpp"} or server.api is Api.OPENAI_CHAT:
-            yield unresolved(plan, "the weight path as the model's name", "the served name")
+            yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
         return
     if any(UNRESOLVED in name for name in server.served_names):
-        yield unresolved(plan, "the weight path as the model's name", "the served name")
+        yield unresolved(plan, msg("the weight path as the model's name"), msg("the served name"))
     elif plan.model_path not in server.served_names and server.model is not None:
         names = [quoted(name) for name in server.served_names[:SHOWN_NAMES]]
         option = next((name for name in ("served-model-name", "alias", "model-name") if server.option(name)), "")
@@ -56,8 +57,13 @@ def served_name(plan: LaunchPlan) -> Findings:
         if not option and by_path and not is_within(server.model, plan.model_path):
             return  # plan/model-path says it
         yield fail(
-            expected=f"the weight path, {plan.model_path!r}, among the names",
-            seen=f"served as {', '.join(names)}{f' (--{option})' if option else ''}: {server.quoted}",
+            expected=msg("the weight path, {model_path}, among the names", repr(plan.model_path)),
+            seen=msg(
+                "served as {names}{value}: {quoted}",
+                ", ".join(names),
+                f" (--{option})" if option else "",
+                server.quoted,
+            ),
             fix=repairs.name(server, option, plan.model_path),
             where=line_of(plan, f"--{option}", f"--{option.replace('-', '_')}") if option else server.where,
             evidence={"names": [shortened(name, QUOTED_CHARACTERS) for name in server.served_names[:SHOWN_NAMES]]},

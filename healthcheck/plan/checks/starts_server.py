@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan, Observations, ShellRun
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.diagnosis import LIMITS, WITHOUT_NAMESPACES, ending
 from healthcheck.plan.script.stderr import complaints, error_line, last_lines
 from healthcheck.plan.servers.served import SETTLED_LATER
-from healthcheck.quoting import quote
 from healthcheck.records import Finding, Stage
 from healthcheck.redact import without_secrets
 from healthcheck.sandbox.job import EndedBy, Mode
 
-_EXPECTED = "a model server is started and stays"
+_EXPECTED = msg("a model server is started and stays")
 _CONFINED = "confined by the kernel (Landlock): little of this machine can be read, and nothing changed"
 _UNCONFINED = "not confined: it can read and change all that this user can"
 
@@ -58,8 +58,10 @@ def starts_server(plan: LaunchPlan) -> Findings:
     if plan.run.ended_by in LIMITS:
         yield fail(
             expected=_EXPECTED,
-            seen=f"{LIMITS[plan.run.ended_by][0]}; before that it started: {plan.servers[0].quoted}",
-            fix="end deploy.sh with the server's command",
+            seen=msg(
+                "{limits}; before that it started: {quoted}", LIMITS[plan.run.ended_by][0], plan.servers[0].quoted
+            ),
+            fix=msg("end deploy.sh with the server's command"),
             where=plan.servers[0].where,
         )
     yield from map(note, _remarks(plan.observed))
@@ -84,8 +86,8 @@ def _never(plan: LaunchPlan) -> Finding:
     if run.ended_by is EndedBy.COPY:
         return unsettled(
             expected=_EXPECTED,
-            seen=f"there was no dry run of deploy.sh: what it has to copy has {plan.observed.trouble}",
-            fix=f"keep data and build results out of the commit; or {SETTLED_LATER}",
+            seen=msg("there was no dry run of deploy.sh: what it has to copy has {trouble}", plan.observed.trouble),
+            fix=msg("keep data and build results out of the commit; or {settled_later}", SETTLED_LATER),
         )
     said = complaints(run.stderr, plan.script)
     where = next((each.where for each in reversed(said) if each.where), "")
@@ -93,13 +95,16 @@ def _never(plan: LaunchPlan) -> Finding:
     cause = ending(plan, said)
     if cause.open_because:
         seen += f"; {cause.open_because}"
-        fix = f"{cause.fix}; or {SETTLED_LATER}" if cause.fix else SETTLED_LATER
+        fix = msg("{fix}; or {settled_later}", cause.fix, SETTLED_LATER) if cause.fix else SETTLED_LATER
         return unsettled(expected=_EXPECTED, seen=seen, fix=fix, where=cause.where or where)
     if cause.told:
-        seen = f"it ended with status {run.exit_status} because something is missing: see the plan/no-… checks"
+        seen = msg(
+            "it ended with status {exit_status} because something is missing: see the plan/no-… checks",
+            run.exit_status,
+        )
     return fail(
         expected=_EXPECTED,
-        seen=f"run under {run.shell}, {seen}",
+        seen=msg("run under {shell}, {seen}", run.shell, seen),
         fix=cause.fix,
         where=cause.where or where,
         evidence={
@@ -113,25 +118,27 @@ def _never(plan: LaunchPlan) -> Finding:
 def _ended(plan: LaunchPlan) -> str:
     """How deploy.sh ended, with its last lines."""
     run = plan.run
-    seen, _ = LIMITS.get(run.ended_by, (f"it ended with status {run.exit_status}", ""))
+    seen, _ = LIMITS.get(run.ended_by, (msg("it ended with status {exit_status}", run.exit_status), ""))
     last, tells = " / ".join(last_lines(run)), error_line(run)
     if tells not in last:
-        seen += f"; it said: {quote(tells)}"
+        seen += msg("; it said: {tells}", tells)
     if last:
-        seen += f"; its last lines: {quote(last)}"
+        seen += msg("; its last lines: {last}", last)
     elif run.ended_by is EndedBy.EXIT and run.exit_status:
-        command = quote(trace.stop(plan).text)
-        seen += f" without output{f', after: {command}' if command else ''}"
-    elif run.ended_by in LIMITS and (command := quote(trace.stop(plan).text)):
-        seen += f"; the last command was: {command}"
+        command = trace.stop(plan).text
+        seen += msg(" without output{value}", msg(", after: {command}", command) if command else "")
+    elif run.ended_by in LIMITS and (command := trace.stop(plan).text):
+        seen += msg("; the last command was: {command}", command)
     return seen
 
 
 def _disagreement(plan: LaunchPlan, run: ShellRun) -> Finding:
-    last = quote(" / ".join(last_lines(run))) or f"status {run.exit_status}"
+    last = " / ".join(last_lines(run)) or msg("status {exit_status}", run.exit_status)
     return warn(
-        expected=f"the same under {plan.run.shell}, which the first line names, and under {run.shell}",
-        seen=f"under {run.shell} no server is started: {last}",
-        fix="write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown",
+        expected=msg(
+            "the same under {shell}, which the first line names, and under {shell2}", plan.run.shell, run.shell
+        ),
+        seen=msg("under {shell} no server is started: {last}", run.shell, last),
+        fix=msg("write deploy.sh in POSIX sh, or make it executable: which shell the service uses is unknown"),
         where=deploy_sh.place(1),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan
 from healthcheck.plan.script import deploy_sh
 from healthcheck.plan.script.stderr import Need, complaints
 from healthcheck.plan.servers.served import STARTED
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 
 
@@ -43,17 +43,20 @@ def whole_commands(plan: LaunchPlan) -> Findings:
         following = deploy_sh.line_at(plan.script, number + 1)
         if re.search(r"\\[ \t]+$", line) and following.startswith("-") and not line.lstrip().startswith("#"):
             yield fail(
-                expected="one command over several lines",
-                seen=f"line {number} ends in a backslash and a space, so {quote(repr(following))} is not part of "
-                "the command",
-                fix="delete the space after the backslash",
+                expected=msg("one command over several lines"),
+                seen=msg(
+                    "line {number} ends in a backslash and a space, so {following} is not part of the command",
+                    number,
+                    repr(following),
+                ),
+                fix=msg("delete the space after the backslash"),
                 where=deploy_sh.place(number),
             )
             return
     for each in said[:1]:
         yield fail(
-            expected="one command over several lines",
-            seen=f"{quote(each.text)}: the option is a command of its own",
-            fix="end the previous line with a backslash as its last character",
+            expected=msg("one command over several lines"),
+            seen=msg("{text}: the option is a command of its own", each.text),
+            fix=msg("end the previous line with a backslash as its last character"),
             where=each.where,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from healthcheck import contract, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.messages import msg
 from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.stubbed_machine import ENTRY, Image
 from healthcheck.plan.records import (
@@ -45,7 +46,7 @@ _LINE = 2000
 """Characters of a line; what a shell says of a word that is longer names the word first."""
 _SLEEPS = re.compile(r"\b(?:sleep|timeout)\b")
 _SH = "/bin/sh"
-_AS_SH = ("-c", 'set -o posix; . "./$0"')
+_AS_SH = ("-c", msg('set -o posix; . "./$0"'))
 """Options with which bash reads a script as sh does; --posix would have it read no trace.sh."""
 _AFTER_SHELL_SH = ("-c", '. "${BASH_ENV%/*}/shell.sh"; . "./$0"')
 _ITSELF = re.compile(

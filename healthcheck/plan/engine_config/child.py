@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from healthcheck import files, json_text
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
+from healthcheck.messages import msg
 from healthcheck.processes import shortened, wait_or_kill
-from healthcheck.quoting import quote
 from healthcheck.records import JsonValue
 
 INSIDE = Path(__file__).parent / "inside"
@@ -73,7 +73,7 @@ def run(
         try:
             return Told(answer=files.read_bounded(answer, ANSWER_BYTES), trouble=trouble)
         except UsageError:
-            return Told(answer=b"", trouble=trouble or "it ended without an answer")
+            return Told(answer=b"", trouble=trouble or msg("it ended without an answer"))
 
 
 def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadline_s: float) -> str:
@@ -89,7 +89,7 @@ def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadl
             start_new_session=True,
         )
     except OSError as error:
-        return f"{command[0]} cannot be run: {error.strerror}"
+        return msg("{command} cannot be run: {reason}", command[0], reason_of(error))
     assert process.stdout
     tail: deque[bytes] = deque(maxlen=TAIL_BLOCKS)
     reader = threading.Thread(target=_drain, args=(process.stdout, tail), daemon=True)
@@ -97,10 +97,10 @@ def _ended(command: list[str], home: Path, environment: Mapping[str, str], deadl
     in_time = wait_or_kill(process, deadline_s)
     reader.join(2)
     if not in_time:
-        return f"no end within {deadline_s:g} s"
+        return msg("no end within {deadline_s:g} s", deadline_s)
     lines = [line for line in b"".join(tail).decode("utf-8", "replace").splitlines() if line.strip()]
-    said = f": {quote(shortened(lines[-1], 300))}" if lines else ""
-    return f"ended with status {process.returncode}{said}" if process.returncode else ""
+    said = f": {shortened(lines[-1], 300)}" if lines else ""
+    return msg("ended with status {returncode}{said}", process.returncode, said) if process.returncode else ""
 
 
 def _drain(stream: IO[bytes], tail: deque[bytes]) -> None:

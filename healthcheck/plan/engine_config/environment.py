@@ -12,6 +12,7 @@ from pathlib import Path
 from healthcheck import json_text, stacks
 from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.messages import joined, msg
 from healthcheck.plan.engine_config import child
 from healthcheck.stacks import Row
 
@@ -19,7 +20,12 @@ OPTION = "--engine-python"
 VARIABLE = "NPU_ADAPTER_ENGINE_PYTHON"
 FOLDER = ".venv-engine-config"
 CLONE = Path(__file__).resolve().parents[3]
-MAKE = f"`make engine-config` in a clone of the kit, and name its {FOLDER} with {OPTION} or {VARIABLE}"
+MAKE = msg(
+    "`make engine-config` in a clone of the kit, and name its {folder} with {option} or {variable}",
+    FOLDER,
+    OPTION,
+    VARIABLE,
+)
 VERSIONS_S = 30.0
 
 
@@ -41,7 +47,10 @@ class Environment:
 
     def label(self) -> str:
         """What it has of the two, in words."""
-        return ", ".join(f"{name} {self.versions.get(name) or '(none)'}" for name in ("vllm", "vllm-ascend"))
+        return joined(
+            ", ",
+            (msg("{name} {get}", name, self.versions.get(name) or "(none)") for name in ("vllm", "vllm-ascend")),
+        )
 
     def differs(self, row: Row) -> bool:
         """Whether its vLLM or its vllm-ascend is another than the row's."""
@@ -77,7 +86,7 @@ def look(python: Interpreter) -> Environment:
     try:
         versions = json_text.load_as(told.answer, dict[str, str])
     except JsonError:
-        return Environment(python=python, trouble=told.trouble or "it does not say what it has")
+        return Environment(python=python, trouble=told.trouble or msg("it does not say what it has"))
     return Environment(python=python, versions=versions)
 
 
@@ -86,7 +95,9 @@ def _python_at(place: str, source: str) -> Path:
     path = Path(place).expanduser().absolute()
     path = path / "bin" / "python" if path.is_dir() else path
     if not path.is_file() or not os.access(path, os.X_OK):
-        raise UsageError(f"{source} {place}: there is no Python; name one, or a virtual environment")
+        raise UsageError(
+            msg("{source} {place}: there is no Python; name one, or a virtual environment", source, place)
+        )
     return path
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from healthcheck import hardware, json_text, stacks
 from healthcheck.hardware import Npu
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.plan.engine_config import child, request
 from healthcheck.plan.engine_config.environment import MAKE, OPTION, Environment, Interpreter, find_python, look
 from healthcheck.plan.engine_config.request import Question
@@ -112,8 +113,8 @@ def gather_engine_config(question: Question) -> EngineConfig:
         return replace(found, obstacle=obstacle)
     python = find_python(question.engine_python)
     if python is None:
-        seen = f"no environment with vllm {row.vllm[0]} and {row.label()} was found"
-        return replace(found, trouble=Trouble(seen=seen, fix=f"run {MAKE}"))
+        seen = msg("no environment with vllm {vllm} and {label} was found", row.vllm[0], row.label())
+        return replace(found, trouble=Trouble(seen=seen, fix=msg("run {make}", MAKE)))
     found = replace(found, environment=look(python))
     unfit = _unfit(found) or _unread(server)
     if unfit:
@@ -124,10 +125,14 @@ def gather_engine_config(question: Question) -> EngineConfig:
     try:
         answer = json_text.load_as(told.answer, Answer)
     except JsonError as error:
-        seen = f"the environment's answer cannot be read ({told.trouble or error})"
+        seen = msg("the environment's answer cannot be read ({trouble})", told.trouble or error)
         return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
     if answer.stage != "done" and answer.error is None:
-        seen = f"building came as far as its stage “{answer.stage}”: {told.trouble or 'it ended without output'}"
+        seen = msg(
+            "building came as far as its stage “{stage}”: {trouble}",
+            answer.stage,
+            told.trouble or msg("it ended without output"),
+        )
         return replace(found, trouble=Trouble(seen=seen, fix=_again(python)))
     return replace(found, answer=answer)
 
@@ -139,23 +144,37 @@ def _unfit(found: EngineConfig) -> Trouble | None:
         return None
     python = environment.python
     if environment.trouble:
-        return Trouble(seen=f"{python.path} ({python.named_by}): {environment.trouble}", fix=_again(python))
+        return Trouble(
+            seen=msg("{path} ({named_by}): {trouble}", python.path, python.named_by, environment.trouble),
+            fix=_again(python),
+        )
     if not environment.differs(row):
         return None
-    seen = f"{python.path} ({python.named_by}) has {environment.label()}"
-    wanted = f"vllm {row.vllm[0]} and {row.label()}"
+    seen = msg("{path} ({named_by}) has {label}", python.path, python.named_by, environment.label())
+    wanted = msg("vllm {vllm} and {label}", row.vllm[0], row.label())
     versions = f"--vllm {row.vllm[0]} --vllm-ascend {row.vllm_ascend}"
-    fix = f"name a Python with {wanted} with {OPTION}; scripts/make_engine_config.py FOLDER {versions} makes one"
-    return Trouble(seen=f"{seen}, and the chosen row has {wanted}", fix=fix)
+    fix = msg(
+        "name a Python with {wanted} with {option}; scripts/make_engine_config.py FOLDER {versions} makes one",
+        wanted,
+        OPTION,
+        versions,
+    )
+    return Trouble(seen=msg("{seen}, and the chosen row has {wanted}", seen, wanted), fix=fix)
 
 
 def _unread(server: ServerCommand) -> Trouble | None:
     """Why the arguments are not known whole."""
     if not server.unread_config:
         return None
-    seen = f"{server.unread_config} is too long to be read here, and its options belong to the question"
-    return Trouble(seen=seen, fix="keep the file to options and their values, or verify without --deep")
+    seen = msg(
+        "{unread_config} is too long to be read here, and its options belong to the question", server.unread_config
+    )
+    return Trouble(seen=seen, fix=msg("keep the file to options and their values, or verify without --deep"))
 
 
 def _again(python: Interpreter) -> str:
-    return f"run it once more when the machine is less busy, or recreate the environment {python.named_by}: {MAKE}"
+    return msg(
+        "run it once more when the machine is less busy, or recreate the environment {named_by}: {make}",
+        python.named_by,
+        MAKE,
+    )

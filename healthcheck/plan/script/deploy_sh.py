@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from healthcheck import contract
+from healthcheck.messages import msg
 from healthcheck.repo import shell
 from healthcheck.repo.shell import Node, Word
 
@@ -229,9 +230,9 @@ def empty_line(text: str) -> tuple[str, int]:
     argument = _line_of(text, (node for node in _arguments(text) if node.text.strip("${}").isdigit()))
     asked = (each.node for each in shell.read(text).runs("read") if not each.node.inside(*_FEEDS))
     if argument:
-        return "an argument", argument
+        return msg("an argument"), argument
     line = _line_of(text, asked)
-    return ("input from a terminal", line) if line else ("", 0)
+    return (msg("input from a terminal"), line) if line else ("", 0)
 
 
 def uses_all_arguments(text: str, number: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthcheck import contract
+from healthcheck.messages import msg
 from healthcheck.plan.dry_run.stubbed_machine import IMAGE_PACKAGES
 from healthcheck.plan.dry_run.stubs import calls
 from healthcheck.plan.records import LaunchPlan
@@ -14,21 +15,23 @@ from healthcheck.plan.repairs import is_of_the_image, own_model_path, remedy
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.script.permissions import is_refused, limits_of_the_sandbox, refused, refused_weights
 from healthcheck.plan.script.stderr import TAIL_LINES, Complaint, Need, error_line, last_lines
-from healthcheck.quoting import quote
 from healthcheck.sandbox.job import KIT, EndedBy
 
-END_WITH_A_SERVER = f"make deploy.sh end with: {contract.LAUNCH}"
+END_WITH_A_SERVER = msg("make deploy.sh end with: {launch}", contract.LAUNCH)
 LIMITS = {
     EndedBy.TIME: (
-        "it was still running without a server at the time limit",
-        "start the server before anything that waits or computes for long",
+        msg("it was still running without a server at the time limit"),
+        msg("start the server before anything that waits or computes for long"),
     ),
-    EndedBy.PROCESSES: ("it started processes without limit", "remove what starts process after process"),
-    EndedBy.MEMORY: ("it used more memory than a start script can need", "remove what takes the memory"),
-    EndedBy.OUTPUT: ("it printed without limit", "remove what prints without limit"),
-    EndedBy.DISK: ("it filled the disk", "remove what fills the disk; read the weights at MODEL_PATH"),
-    EndedBy.RECORDS: ("it ran commands without limit", "remove what runs command after command"),
-    EndedBy.LOST: ("it killed the sandbox that it ran in", "remove what kills processes that it did not start"),
+    EndedBy.PROCESSES: (msg("it started processes without limit"), msg("remove what starts process after process")),
+    EndedBy.MEMORY: (msg("it used more memory than a start script can need"), msg("remove what takes the memory")),
+    EndedBy.OUTPUT: (msg("it printed without limit"), msg("remove what prints without limit")),
+    EndedBy.DISK: (msg("it filled the disk"), msg("remove what fills the disk; read the weights at MODEL_PATH")),
+    EndedBy.RECORDS: (msg("it ran commands without limit"), msg("remove what runs command after command")),
+    EndedBy.LOST: (
+        msg("it killed the sandbox that it ran in"),
+        msg("remove what kills processes that it did not start"),
+    ),
 }
 """By how a dry run ended: what was seen, and the repair."""
 _WEIGHTS_MISSING = re.compile(
@@ -123,11 +126,15 @@ def _vllm_command(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | Non
     if called is None or not (refused_word or (word and not said and not plan.run.exit_status)):
         return None
     if not refused_word:
-        fix = f"write vllm serve in place of vllm {word}, which starts no server: {contract.LAUNCH}"
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which starts no server: {launch}", word, contract.LAUNCH
+        )
     elif _COMMAND_WORD.fullmatch(word):
-        fix = f"write vllm serve in place of vllm {word}, which vLLM does not know: {contract.LAUNCH}"
+        fix = msg(
+            "write vllm serve in place of vllm {word}, which vLLM does not know: {launch}", word, contract.LAUNCH
+        )
     else:
-        fix = f"write serve after vllm: {contract.LAUNCH}"
+        fix = msg("write serve after vllm: {launch}", contract.LAUNCH)
     return Ending(fix=fix, where=called.where)
 
 
@@ -139,9 +146,9 @@ def _refusal(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     of_the_settings = found["said"].startswith("adapter.toml: ")
     return Ending(
-        fix=f"correct {quote(found['said'])}"
+        fix=msg("correct {found}", found["said"])
         if of_the_settings
-        else f"as it says: {quote(found['said'].rpartition(': ')[2])}",
+        else msg("as it says: {rpartition}", found["said"].rpartition(": ")[2]),
         where="adapter.toml",
         open_because=_OTHER_MACHINE if _ABOUT_THE_MACHINE.search(found["said"]) else "",
     )
@@ -153,7 +160,7 @@ def _refused(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not refused(plan, words[-1]):
         return None
     where = deploy_sh.place(trace.stop(plan).line)
-    return Ending(fix="remove that step if the server works without it", where=where, open_because=_FEW_RIGHTS)
+    return Ending(fix=msg("remove that step if the server works without it"), where=where, open_because=_FEW_RIGHTS)
 
 
 def _missing(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -180,7 +187,7 @@ def _traceback(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     where = f"{theirs[-1]['file'].removeprefix(f'{plan.root}/')}:{theirs[-1]['line']}" if theirs else ""
     open_because = _NOT_THE_REAL_ONE if of_a_stub else ""
-    return Ending(fix=f"correct what raises {quote(raised[:200])}", where=where, open_because=open_because)
+    return Ending(fix=msg("correct what raises {raised}", raised[:200]), where=where, open_because=open_because)
 
 
 def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
@@ -189,7 +196,7 @@ def _image_file(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | None:
     if said or not plan.run.exit_status or IMAGE_PACKAGES not in stop.text:
         return None
     return Ending(
-        fix="remove it: the files of the service's libraries are not documented",
+        fix=msg("remove it: the files of the service's libraries are not documented"),
         where=deploy_sh.place(stop.line),
         open_because=_EMPTY_FOLDER,
     )
@@ -216,7 +223,10 @@ def _model_path(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     number = stop.line or deploy_sh.find_line(plan.script, [words[-1], contract.MODEL_PATH_VARIABLE])
     return Ending(
-        fix=f"correct the test that refuses MODEL_PATH: it was set to {plan.model_path}, the folder of the weights",
+        fix=msg(
+            "correct the test that refuses MODEL_PATH: it was set to {model_path}, the folder of the weights",
+            plan.model_path,
+        ),
         where=deploy_sh.place(number),
     )
 
@@ -229,7 +239,7 @@ def _other_devices(plan: LaunchPlan, said: tuple[Complaint, ...]) -> Ending | No
     if not (_OF_DEVICES.search(words[-1]) if words else trace.stopped_for_devices(plan)):
         return None
     return Ending(
-        fix="accept the NPUs that are there: their number and kind at the service are not documented",
+        fix=msg("accept the NPUs that are there: their number and kind at the service are not documented"),
         open_because=_OTHER_MACHINE,
     )
 
@@ -239,7 +249,7 @@ def _read_only(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
     if not words or not refused_weights(plan, words[-1]):
         return None
     return Ending(
-        fix="change a copy: cp the file to a folder of your own",
+        fix=msg("change a copy: cp the file to a folder of your own"),
         open_because="whether the service lets anything be written below MODEL_PATH is unknown",
     )
 
@@ -249,12 +259,12 @@ def _own_words(plan: LaunchPlan, _: tuple[Complaint, ...]) -> Ending | None:
         return None
     words = error_line(plan.run)
     weights = _WEIGHTS_MISSING.search(words) is not None and plan.model_path not in words
-    rest = ': the weights are in "$MODEL_PATH" alone' if weights else ""
+    rest = msg(': the weights are in "$MODEL_PATH" alone') if weights else ""
     shown = f"{contract.MODEL_PATH_VARIABLE}=DIR {plan.run.shell} -x deploy.sh"
-    said = f"correct the step that says “{quote(words)}”{rest}"
-    step = said if words else f"find the command that fails ({shown} shows them)"
+    said = msg("correct the step that says “{words}”{rest}", words, rest)
+    step = said if words else msg("find the command that fails ({shown} shows them)", shown)
     where = deploy_sh.place(trace.stop(plan).line)
-    return Ending(fix=f"{step}, so that the script reaches: {contract.LAUNCH}", where=where)
+    return Ending(fix=msg("{step}, so that the script reaches: {launch}", step, contract.LAUNCH), where=where)
 
 
 def _no_server(_: LaunchPlan, __: tuple[Complaint, ...]) -> Ending | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from healthcheck.check import NotApplicable, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import LaunchPlan, ServerCommand
 from healthcheck.plan.script import deploy_sh
 from healthcheck.records import Finding
 
 STARTED = ("plan/starts-server",)
-SETTLED_LATER = "verify without --until where the NPUs are: the launch stage settles it"
+SETTLED_LATER = msg("verify without --until where the NPUs are: the launch stage settles it")
 
 
 def served(plan: LaunchPlan) -> ServerCommand:
     """The server that the checks are about."""
     if plan.server is None:
-        raise NotApplicable("deploy.sh starts no server")
+        raise NotApplicable(msg("deploy.sh starts no server"))
     return plan.server
 
 
@@ -30,7 +31,7 @@ def unresolved(plan: LaunchPlan, expected: str, what: str) -> Finding:
     server = served(plan)
     return warn(
         expected=expected,
-        seen=f"the dry run could not determine {what}; recorded: {server.quoted}",
+        seen=msg("the dry run could not determine {what}; recorded: {quoted}", what, server.quoted),
         fix=SETTLED_LATER,
         where=server.where,
     )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option
 
 LEVELS = {(level,) for level in "0123"}
@@ -112,20 +113,40 @@ class _Splitter:
             return
         before = self.arguments[-1] if self.arguments else None
         if before and before.at == at - 1 and before.option.kind is Kind.SWITCH:
-            self._refuse(at, before.written, f"{before.written} alone: it is a switch", f"{before.written} {word}",
-                         f"write {before.written}, or remove it")  # fmt: skip
+            self._refuse(
+                at,
+                before.written,
+                msg("{written} alone: it is a switch", before.written),
+                msg("{written} {word}", before.written, word),
+                msg("write {written}, or remove it", before.written),
+            )
         elif word.startswith("-") and " " in word:
-            self._refuse(at, word.split()[0], "the option and its value as two words", f"one word “{word}”",
-                         'take away the quotes around both; an array needs "${args[@]}"')  # fmt: skip
+            self._refuse(
+                at,
+                word.split()[0],
+                msg("the option and its value as two words"),
+                msg("one word “{word}”", word),
+                msg('take away the quotes around both; an array needs "${args[@]}"'),
+            )
         elif word[:1] and word[0] in _LONG_DASHES:
-            self._refuse(at, "", "options that begin with plain hyphens", f"“{word[:80]}”, with another dash",
-                         f"write --{word.strip(_LONG_DASHES)[:80]}")  # fmt: skip
+            self._refuse(
+                at,
+                "",
+                msg("options that begin with plain hyphens"),
+                msg("“{word}”, with another dash", word[:80]),
+                msg("write --{strip}", word.strip(_LONG_DASHES)[:80]),
+            )
         elif not word.strip():
-            self._refuse(at, "", "no empty argument", "an empty argument, which vLLM refuses",
-                         "look for a quoted variable that is empty, or a space after a backslash")  # fmt: skip
+            self._refuse(at, "", msg("no empty argument"), msg("an empty argument, which vLLM refuses"),
+                         msg("look for a quoted variable that is empty, or a space after a backslash"))  # fmt: skip
         else:
-            self._refuse(at, "", "options and their values after the model", f"the stray word “{word[:80]}”",
-                         "remove it, or put quotes around the value that it belongs to")  # fmt: skip
+            self._refuse(
+                at,
+                "",
+                msg("options and their values after the model"),
+                msg("the stray word “{word}”", word[:80]),
+                msg("remove it, or put quotes around the value that it belongs to"),
+            )
 
     def _option(self, at: int, word: str) -> None:
         written, equals, explicit = _spelled(word).partition("=")
@@ -159,12 +180,23 @@ class _Splitter:
         release = f"vLLM {self.catalogue.vllm}"
         if candidates:
             named = ", ".join(sorted(candidates)[:4])
-            self._refuse(at, shown, f"an option of {release}, spelled out", f"{shown} may be {named}",
-                         f"write {min(candidates)} in full")  # fmt: skip
+            self._refuse(
+                at,
+                shown,
+                msg("an option of {release}, spelled out", release),
+                msg("{shown} may be {named}", shown, named),
+                msg("write {candidates} in full", min(candidates)),
+            )
             return "", key
         near = self.catalogue.like(base)
-        self._refuse(at, shown, f"an option of {release}", f"{shown}, which it does not have",
-                     f"did you mean {near}{dot}{key}?" if near else "take it out", unknown=True)  # fmt: skip
+        self._refuse(
+            at,
+            shown,
+            msg("an option of {release}", release),
+            msg("{shown}, which it does not have", shown),
+            msg("did you mean {near}{dot}{key}?", near, dot, key) if near else msg("take it out"),
+            unknown=True,
+        )
         return "", key
 
     def _matching(self, base: str) -> tuple[str, ...]:
@@ -181,7 +213,13 @@ class _Splitter:
         name = word.partition("=")[0]
         if option.kind is Kind.SWITCH:
             if explicit is not None:
-                self._refuse(at, name, f"{name} alone: it is a switch", word, f"write {name}, or remove it")
+                self._refuse(
+                    at,
+                    name,
+                    msg("{name} alone: it is a switch", name),
+                    word,
+                    msg("write {name}, or remove it", name),
+                )
             return ()
         if explicit is not None:
             return explicit
@@ -191,7 +229,9 @@ class _Splitter:
         else:
             values = self._values(option.nargs)
         if not values and option.nargs != "?":
-            self._refuse(at, name, f"a value after {name}", "nothing", f"write {name} VALUE")
+            self._refuse(
+                at, name, msg("a value after {name}", name), msg("nothing"), msg("write {name} VALUE", name)
+            )
         return values
 
     def _values(self, nargs: str | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.plan.records import ServerCommand
 from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, catalogue, is_older, nearest, versions
@@ -18,32 +19,32 @@ _API_SERVER = "vllm.entrypoints.openai"
 """The older way to start it, which takes --model as it stands."""
 MAX_FINDINGS = 12
 GONE = {
-    "--swap-space": "remove it: vLLM has no swap space any more",
-    "--disable-log-requests": "remove it: requests are not logged by default",
-    "--rope-scaling": """write --hf-overrides '{"rope_scaling": …}'""",
-    "--rope-theta": """write --hf-overrides '{"rope_theta": …}'""",
-    "--task": "remove it for a chat model; --runner and --convert replace it",
-    "--device": "remove it: the platform is found by itself",
-    "--enable-reasoning": "remove it: --reasoning-parser alone is enough",
-    "--worker-use-ray": "write --distributed-executor-backend ray",
-    "--engine-use-ray": "remove it",
-    "--guided-decoding-backend": """write --structured-outputs-config '{"backend": …}'""",
-    "--speculative-model": """write --speculative-config '{"model": …, "num_speculative_tokens": …}'""",
-    "--num-speculative-tokens": """write --speculative-config '{"num_speculative_tokens": …}'""",
-    "--num-scheduler-steps": "remove it: there is no multi-step scheduling any more",
-    "--multi-step-stream-outputs": "remove it: there is no multi-step scheduling any more",
-    "--use-v2-block-manager": "remove it: there is no other one any more",
-    "--preemption-mode": "remove it",
-    "--max-seq-len-to-capture": "write --max-cudagraph-capture-size, or remove it",
-    "--max-context-len-to-capture": "write --max-cudagraph-capture-size, or remove it",
-    "--cuda-graph-sizes": "write --cudagraph-capture-sizes",
-    "--disable-async-output-proc": "remove it",
-    "--disable-mm-preprocessor-cache": "write --mm-processor-cache-gb 0",
-    "--enable-prompt-adapter": "remove it: prompt adapters are gone",
-    "--num-lookahead-slots": "remove it",
-    "--lora-extra-vocab-size": "remove it",
-    "--override-pooler-config": "write --pooler-config",
-    "--full-cuda-graph": """write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'""",
+    "--swap-space": msg("remove it: vLLM has no swap space any more"),
+    "--disable-log-requests": msg("remove it: requests are not logged by default"),
+    "--rope-scaling": msg("""write --hf-overrides '{"rope_scaling": …}'"""),
+    "--rope-theta": msg("""write --hf-overrides '{"rope_theta": …}'"""),
+    "--task": msg("remove it for a chat model; --runner and --convert replace it"),
+    "--device": msg("remove it: the platform is found by itself"),
+    "--enable-reasoning": msg("remove it: --reasoning-parser alone is enough"),
+    "--worker-use-ray": msg("write --distributed-executor-backend ray"),
+    "--engine-use-ray": msg("remove it"),
+    "--guided-decoding-backend": msg("""write --structured-outputs-config '{"backend": …}'"""),
+    "--speculative-model": msg("""write --speculative-config '{"model": …, "num_speculative_tokens": …}'"""),
+    "--num-speculative-tokens": msg("""write --speculative-config '{"num_speculative_tokens": …}'"""),
+    "--num-scheduler-steps": msg("remove it: there is no multi-step scheduling any more"),
+    "--multi-step-stream-outputs": msg("remove it: there is no multi-step scheduling any more"),
+    "--use-v2-block-manager": msg("remove it: there is no other one any more"),
+    "--preemption-mode": msg("remove it"),
+    "--max-seq-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+    "--max-context-len-to-capture": msg("write --max-cudagraph-capture-size, or remove it"),
+    "--cuda-graph-sizes": msg("write --cudagraph-capture-sizes"),
+    "--disable-async-output-proc": msg("remove it"),
+    "--disable-mm-preprocessor-cache": msg("write --mm-processor-cache-gb 0"),
+    "--enable-prompt-adapter": msg("remove it: prompt adapters are gone"),
+    "--num-lookahead-slots": msg("remove it"),
+    "--lora-extra-vocab-size": msg("remove it"),
+    "--override-pooler-config": msg("write --pooler-config"),
+    "--full-cuda-graph": msg("""write --compilation-config '{"cudagraph_mode": "FULL_DECODE_ONLY"}'"""),
 }
 """Options of vLLM releases before those in the catalogues, and what to write today."""
 
@@ -68,7 +69,7 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
     for problem in problems[:MAX_FINDINGS]:
         takers = [each for each, refused in elsewhere.items() if each in possible and problem.at not in refused]
         if is_older(vllm) and problem.unknown and _base(problem) in GONE:
-            takers.append(f"{vllm}, which is not catalogued, perhaps")
+            takers.append(msg("{vllm}, which is not catalogued, perhaps", vllm))
         yield _finding(problem, server, chosen, takers)
     yield from _unread(parsed, server)
     yield from _repetitions(parsed, server)
@@ -76,7 +77,9 @@ def judge_flags(server: ServerCommand, stack: str) -> Findings:
     newer = sorted(set().union(*elsewhere.values()) - {problem.at for problem in problems})
     for at in newer[:MAX_FINDINGS]:
         refusing = spans([version for version, refused in elsewhere.items() if at in refused], versions())
-        yield note(f"{argv[at]} is an argument that vLLM {refusing} refuses", where=server.where)
+        yield note(
+            msg("{argv} is an argument that vLLM {refusing} refuses", argv[at], refusing), where=server.where
+        )
 
 
 def _read(argv: tuple[str, ...], release: Catalogue) -> tuple[Parsed, list[Problem]]:
@@ -98,10 +101,15 @@ def _second_model(server: ServerCommand, parsed: Parsed) -> Iterator[Problem]:
         yield Problem(
             at=option.at,
             flag=MODEL,
-            expected="the model once",
-            seen=f"{parsed.model[:80]} and {MODEL} {' '.join(option.values)[:80]}: vLLM serves the second one, and "
-            "ends with “unrecognized arguments” for the first",
-            fix=f"take {MODEL} and its value out",
+            expected=msg("the model once"),
+            seen=msg(
+                "{model} and {model2} {values}: vLLM serves the second one, and ends with “unrecognized "
+                "arguments” for the first",
+                parsed.model[:80],
+                MODEL,
+                " ".join(option.values)[:80],
+            ),
+            fix=msg("take {model} and its value out", MODEL),
         )
 
 
@@ -121,10 +129,10 @@ def whole_argv(server: ServerCommand, chosen: Catalogue) -> tuple[str, ...]:
 
 def _finding(problem: Problem, server: ServerCommand, chosen: Catalogue, takers: list[str]) -> Finding:
     gone = GONE.get(_base(problem), "") if problem.unknown else ""
-    seen = problem.seen + (" (from the --config file)" if problem.at >= len(server.argv) else "")
+    seen = problem.seen + (msg(" (from the --config file)") if problem.at >= len(server.argv) else "")
     evidence: dict[str, JsonValue] = {"flag": problem.flag, "vllm": chosen.vllm, "taken_by": list(takers)}
     if takers:
-        seen += f"; vLLM {_named(takers)} takes it, and which release the service has is not documented"
+        seen += msg("; vLLM {named} takes it, and which release the service has is not documented", _named(takers))
     say, fix = warn if takers else fail, gone or problem.fix
     return say(expected=problem.expected, seen=seen, fix=fix, where=server.place, evidence=evidence)
 
@@ -142,9 +150,9 @@ def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for argument in filter(is_too_long, parsed.arguments):
         length = max(map(len, argument.values))
         yield unsettled(
-            expected=f"{argument.flag} of at most {MAX_CHARACTERS} characters",
-            seen=f"{argument.flag} with a value of {length} characters, which is not judged",
-            fix="keep the keys that differ from vLLM's defaults",
+            expected=msg("{flag} of at most {max_characters} characters", argument.flag, MAX_CHARACTERS),
+            seen=msg("{flag} with a value of {length} characters, which is not judged", argument.flag, length),
+            fix=msg("keep the keys that differ from vLLM's defaults"),
             where=server.place,
         )
 
@@ -152,9 +160,9 @@ def _unread(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
 def _repetitions(parsed: Parsed, server: ServerCommand) -> Iterator[Finding]:
     for before, after in repeated(parsed.arguments):
         yield warn(
-            expected=f"{after.option.name} once",
-            seen=f"{before.text}, and then {after.text}: vLLM takes the last one",
-            fix=f"keep one {after.option.name}",
+            expected=msg("{name} once", after.option.name),
+            seen=msg("{text}, and then {text2}: vLLM takes the last one", before.text, after.text),
+            fix=msg("keep one {name}", after.option.name),
             where=server.place,
         )
 
@@ -169,8 +177,12 @@ def _abbreviations(parsed: Parsed, server: ServerCommand, others: list[Catalogue
         ]
         if unsure:
             yield warn(
-                expected=f"{argument.flag}, spelled out",
-                seen=f"{argument.written}, which may be more than one option in vLLM {spans(unsure, versions())}",
-                fix=f"write {argument.flag}",
+                expected=msg("{flag}, spelled out", argument.flag),
+                seen=msg(
+                    "{written}, which may be more than one option in vLLM {spans}",
+                    argument.written,
+                    spans(unsure, versions()),
+                ),
+                fix=msg("write {flag}", argument.flag),
                 where=server.place,
             )

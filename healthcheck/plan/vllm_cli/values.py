@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck import stacks
+from healthcheck.messages import msg
 from healthcheck.plan.vllm_cli.catalogue import Catalogue, Kind, Option, limits
 from healthcheck.plan.vllm_cli.grammar import Argument, Parsed, Problem
 
@@ -48,7 +49,7 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
                 at=argument.at,
                 flag=argument.written,
                 expected=expected,
-                seen=f"{argument.written} {shown}"[:MAX_SHOWN],
+                seen=msg("{written} {shown}", argument.written, shown)[:MAX_SHOWN],
                 fix=fix,
             )
     for switch, needed in NEEDS:
@@ -57,9 +58,9 @@ def judge(parsed: Parsed, catalogue: Catalogue) -> Iterator[Problem]:
             yield Problem(
                 at=given.at,
                 flag=switch,
-                expected=f"{needed} beside {switch}",
-                seen=f"{switch} alone",
-                fix=f"add {needed}, or take {switch} out",
+                expected=msg("{needed} beside {switch}", needed, switch),
+                seen=msg("{switch} alone", switch),
+                fix=msg("add {needed}, or take {switch} out", needed, switch),
             )
     yield from _small_batch(parsed)
 
@@ -77,13 +78,13 @@ def _small_batch(parsed: Parsed) -> Iterator[Problem]:
     for other in ("--max-num-seqs", *(("--max-model-len",) if whole else ())):
         least = _whole(parsed, other)
         if batch and tokens is not None and least is not None and tokens < least:
-            prompts = " where prompts are not cut into chunks" if other == "--max-model-len" else ""
+            prompts = msg(" where prompts are not cut into chunks") if other == "--max-model-len" else ""
             yield Problem(
                 at=batch.at,
                 flag=BATCH,
-                expected=f"{BATCH} of at least {other}{prompts}",
-                seen=f"{BATCH} {tokens}, {other} {least}",
-                fix=f"write {BATCH} {least}",
+                expected=msg("{batch} of at least {other}{prompts}", BATCH, other, prompts),
+                seen=msg("{batch} {tokens}, {other} {least}", BATCH, tokens, other, least),
+                fix=msg("write {batch} {least}", BATCH, least),
             )
 
 
@@ -211,5 +212,5 @@ def _unknown_name(argument: Argument, parsed: Parsed, catalogue: Catalogue) -> R
     if name == "--tool-call-parser" and parsed.last("--enable-auto-tool-choice") is None:
         return None
     near = difflib.get_close_matches(value, known, n=1, cutoff=0.6)
-    meant = f"did you mean {near[0]}?" if near else f"take {name} out, or write one of these"
-    return f"{name} as one of {', '.join(known)}", meant
+    meant = msg("did you mean {near}?", near[0]) if near else msg("take {name} out, or write one of these", name)
+    return msg("{name} as one of {known}", name, ", ".join(known)), meant

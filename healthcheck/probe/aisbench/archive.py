@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from healthcheck.errors import UsageError
+from healthcheck.errors import UsageError, reason_of
 from healthcheck.files import Sparing
+from healthcheck.messages import joined, msg
 
 FOLDERS = ("configs", "logs", "predictions", "results", "summary")
-EXPECTED = (
-    f"expected is the zip file that the service offers, or the folder it was unpacked to, with {FOLDERS[2]}/ in it"
+EXPECTED = msg(
+    "expected is the zip file that the service offers, or the folder it was unpacked to, with {folders}/ in it",
+    FOLDERS[2],
 )
 MAX_FILES = 5_000
 MAX_ENTRIES = 100_000
@@ -63,15 +65,15 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
     elif path.is_file():
         entries = _of_zip(path)
     else:
-        found = "it is neither a folder nor a file" if path.exists() else "there is nothing of that name"
-        raise UsageError(f"{path}: {found}; {EXPECTED}")
+        found = msg("it is neither a folder nor a file") if path.exists() else msg("there is nothing of that name")
+        raise UsageError(msg("{path}: {found}; {expected}", path, found, EXPECTED))
     by_root: dict[str, dict[str, bytes]] = {}
     passed_over, total, lines = list[str](), 0, 0
     for name, data, why_not in entries:
         place = _place(name)
         if why_not or place is None:
             if why_not:
-                passed_over.append(f"{name!r}: {why_not}")
+                passed_over.append(msg("{name}: {why_not}", repr(name), why_not))
             continue
         root, below = place
         total += len(data)
@@ -79,12 +81,27 @@ def open_reports(path: Path) -> tuple[ReportFiles, ...]:
         files = by_root.setdefault(root, {})
         files[below] = data.removeprefix(codecs.BOM_UTF8)  # what editors put there
         if total > MAX_TOTAL_BYTES or len(files) > MAX_FILES:
-            raise UsageError(f"{path} holds more than {MAX_TOTAL_BYTES} bytes or {MAX_FILES} files: no such report")
+            raise UsageError(
+                msg(
+                    "{path} holds more than {max_total_bytes} bytes or {max_files} files: no such report",
+                    path,
+                    MAX_TOTAL_BYTES,
+                    MAX_FILES,
+                )
+            )
         if lines > MAX_LINES:
-            raise UsageError(f"{path} holds more than {MAX_LINES} lines: no such report")
+            raise UsageError(msg("{path} holds more than {max_lines} lines: no such report", path, MAX_LINES))
     if not by_root:
-        seen = f"; passed over: {'; '.join(passed_over[:3])}" if passed_over else ""
-        raise UsageError(f"{path} has none of a report's folders ({', '.join(FOLDERS)}){seen}; {EXPECTED}")
+        seen = msg("; passed over: {passed_over}", joined("; ", passed_over[:3])) if passed_over else ""
+        raise UsageError(
+            msg(
+                "{path} has none of a report's folders ({folders}){seen}; {expected}",
+                path,
+                ", ".join(FOLDERS),
+                seen,
+                EXPECTED,
+            )
+        )
     return tuple(
         ReportFiles(root=root, files=files, passed_over=tuple(passed_over))
         for root, files in sorted(by_root.items())
@@ -109,7 +126,13 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes, str]]:
             relative = path.relative_to(folder).as_posix()
             count += 1
             if count > MAX_ENTRIES:
-                raise UsageError(f"{folder} has more than {MAX_ENTRIES} files: name the report's own folder")
+                raise UsageError(
+                    msg(
+                        "{folder} has more than {max_entries} files: name the report's own folder",
+                        folder,
+                        MAX_ENTRIES,
+                    )
+                )
             if _place(relative) is None:
                 continue
             data, why_not = _regular_file(path, left)
@@ -127,21 +150,29 @@ def _regular_file(path: Path, limit: int) -> tuple[bytes, str]:
             return b"", "no regular file"
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise UsageError(f"{path} and what lies beside it is more than {MAX_TOTAL_BYTES} bytes: no such report")
+        raise UsageError(
+            msg(
+                "{path} and what lies beside it is more than {max_total_bytes} bytes: no such report",
+                path,
+                MAX_TOTAL_BYTES,
+            )
+        )
     return data, ""
 
 
 def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
     left = MAX_TOTAL_BYTES
     if not path.stat().st_size:
-        raise UsageError(f"{path} is an empty file: download it again")
+        raise UsageError(msg("{path} is an empty file: download it again", path))
     if not _begins_like_a_zip(path):
-        raise UsageError(f"{path} is not a zip file; {EXPECTED}")
+        raise UsageError(msg("{path} is not a zip file; {expected}", path, EXPECTED))
     try:
         with Sparing(path, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
-                raise UsageError(f"{path} has more than {MAX_ENTRIES} entries: no such report")
+                raise UsageError(
+                    msg("{path} has more than {max_entries} entries: no such report", path, MAX_ENTRIES)
+                )
             for entry in entries:
                 why_not = _unsafe(entry)
                 data = b""
@@ -150,7 +181,9 @@ def _of_zip(path: Path) -> Iterator[tuple[str, bytes, str]]:
                     left -= len(data)
                 yield entry.filename, data, why_not
     except (zipfile.BadZipFile, NotImplementedError, OSError, OverflowError, ValueError) as error:
-        raise UsageError(f"{path} is not a complete zip file ({error}): download it again") from error
+        raise UsageError(
+            msg("{path} is not a complete zip file ({error}): download it again", path, error)
+        ) from error
 
 
 def _begins_like_a_zip(path: Path) -> bool:
@@ -158,7 +191,7 @@ def _begins_like_a_zip(path: Path) -> bool:
         with path.open("rb") as file:
             return b"PK".startswith(file.read(2))
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(msg("cannot read {path}: {reason}", path, reason_of(error))) from error
 
 
 def _unsafe(entry: zipfile.ZipInfo) -> str:
@@ -190,7 +223,13 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> tup
     ) as error:
         return b"", f"damaged ({error})"
     if len(data) > limit:
-        raise UsageError(f"{archive.filename} unpacks to more than {MAX_TOTAL_BYTES} bytes: no such report")
+        raise UsageError(
+            msg(
+                "{filename} unpacks to more than {max_total_bytes} bytes: no such report",
+                archive.filename,
+                MAX_TOTAL_BYTES,
+            )
+        )
     return data, ""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 
 MAX_ID = 100_000
 MAX_LINE_BYTES = 4 * 2**20
@@ -88,8 +89,12 @@ def _document(data: bytes) -> Iterator[Record]:
         return
     if len(data) > MAX_DOCUMENT_BYTES:
         raise UsageError(
-            f"predictions in one JSON document of {len(data)} bytes: only those with a record on each line may "
-            f"have more than {MAX_DOCUMENT_BYTES}"
+            msg(
+                "predictions in one JSON document of {data} bytes: only those with a record on each line may "
+                "have more than {max_document_bytes}",
+                len(data),
+                MAX_DOCUMENT_BYTES,
+            )
         )
     for shape in (list[Written], dict[str, Written]):
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.aisbench.grader import NO_ANSWER, client_gold, client_grade
 from healthcheck.probe.aisbench.metrics import client_results, printed, true_matrix
 from healthcheck.probe.aisbench.task import MAX_REPEATS, Answered, ClientTask
@@ -102,8 +103,9 @@ def read_tasks(tasks: Iterable[ClientTask]) -> tuple[Reading, ...]:
     tasks = tuple(tasks)
     samples = sum(problems * repeats for problems, repeats in map(_size, tasks))
     if samples > MAX_SAMPLES:
-        raise UsageError(f"the largest number (id) of a problem and the samples of each make {samples} samples; "
-                         f"a report has at most {MAX_SAMPLES}")  # fmt: skip
+        raise UsageError(msg(
+"the largest number (id) of a problem and the samples of each make {samples} samples; a "
+"report has at most {max_samples}", samples, MAX_SAMPLES))  # fmt: skip
     return tuple(map(read_task, tasks))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck.check import fail, note, warn
 from healthcheck.detectors import flags
+from healthcheck.messages import joined, msg
 from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
@@ -50,65 +51,88 @@ def remarks(reading: Reading) -> tuple[Finding, ...]:
 def _failures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if not task.answered:
-        asked = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
+        asked = joined(
+            "; ", (msg("{count} × {text}", count, text) for text, count in _common(r.error for r in task.failed))
+        )
         lost = bool(task.results) or any(text != "-" for text in task.printed.values())
         yield fail(
-            expected="predictions to recompute the figures from",
-            seen=f"there are none{': ' + asked if asked else ''}"
-            + ("; the summary has “-”: every request failed" if "-" in task.printed.values() else "")
-            + (", though the report's own figures were made from some" if lost else ""),
-            fix="download the report again"
+            expected=msg("predictions to recompute the figures from"),
+            seen=msg("there are none{asked}", ": " + asked if asked else "")
+            + (msg("; the summary has “-”: every request failed") if "-" in task.printed.values() else "")
+            + (msg(", though the report's own figures were made from some") if lost else ""),
+            fix=msg("download the report again")
             if lost
-            else "look into logs/infer for the first error, and run `npu-adapter verify` on the repository",
+            else msg("look into logs/infer for the first error, and run `npu-adapter verify` on the repository"),
         )
     if reading.grid and reading.unanswered:
         total = len(reading.grid) * reading.repeats
         hurt = [i for i, row in enumerate(reading.grid) if any(sample.answered is None for sample in row)]
-        reasons = "; ".join(f"{count} × {text}" for text, count in _common(r.error for r in task.failed))
+        reasons = joined(
+            "; ", (msg("{count} × {text}", count, text) for text, count in _common(r.error for r in task.failed))
+        )
         yield fail(
-            expected=f"{total} predictions ({len(reading.grid)} problems × {reading.repeats})",
-            seen=f"{reading.unanswered} are missing, of problems {_some(hurt)}; {_counted_as(reading)}"
-            f"{'; errors: ' + reasons if reasons else ''}",
-            fix="download the report again; until then trust the column “answered requests only”"
+            expected=msg(
+                "{total} predictions ({grid} problems × {repeats})", total, len(reading.grid), reading.repeats
+            ),
+            seen=msg(
+                "{unanswered} are missing, of problems {some}; {counted_as}{reasons}",
+                reading.unanswered,
+                _some(hurt),
+                _counted_as(reading),
+                msg("; errors: ") + reasons if reasons else "",
+            ),
+            fix=msg("download the report again; until then trust the column “answered requests only”")
             if task.damaged_lines or reading.problems_implied is None
-            else "find out why the server did not answer; the column “answered requests only” is without them",
+            else msg("find out why the server did not answer; the column “answered requests only” is without them"),
             evidence={"missing": reading.unanswered, "problems": [*hurt[:100]]},
         )
     elif reading.grid and task.failed:
-        yield note(f"{len(task.failed)} requests failed first and were answered when the run was resumed")
+        yield note(
+            msg("{failed} requests failed first and were answered when the run was resumed", len(task.failed))
+        )
 
 
 def _counted_as(reading: Reading) -> str:
     """What became of the requests without a prediction, as far as the report shows it."""
     if reading.task.damaged_lines:
-        return f"{reading.task.damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong"
+        return msg(
+            "{damaged_lines} lines of the file cannot be read; “true” counts missing ones as wrong",
+            reading.task.damaged_lines,
+        )
     if reading.problems_implied is None:
-        return "the printed figures were made with other predictions than these; “true” counts them as wrong"
-    return "AISBench counted them as wrong answers and shows no failures"
+        return msg("the printed figures were made with other predictions than these; “true” counts them as wrong")
+    return msg("AISBench counted them as wrong answers and shows no failures")
 
 
 def _figures(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if reading.problems_implied is None:
         yield warn(
-            expected="figures that follow from the predictions",
-            seen=f"printed {_row(task.printed)}, but its predictions give {_row(reading.emulated or {})}",
-            fix="the results are older than the predictions, or files are missing: evaluate again (--mode eval)",
+            expected=msg("figures that follow from the predictions"),
+            seen=msg(
+                "printed {row}, but its predictions give {row2}", _row(task.printed), _row(reading.emulated or {})
+            ),
+            fix=msg(
+                "the results are older than the predictions, or files are missing: evaluate again (--mode eval)"
+            ),
         )
     elif reading.problems_implied:
         yield warn(
-            expected="a prediction of every problem",
-            seen=f"the printed figures come out only with {reading.problems_implied} more problem(s) at the end, "
-            "none of which was answered",
-            fix="find out why the server did not answer them",
+            expected=msg("a prediction of every problem"),
+            seen=msg(
+                "the printed figures come out only with {problems_implied} more problem(s) at the end, none "
+                "of which was answered",
+                reading.problems_implied,
+            ),
+            fix=msg("find out why the server did not answer them"),
         )
     written = {name: f"{figure:.2f}" for name, figure in (task.results or {}).items()}
     stale = {name for name in written.keys() & task.printed.keys() if written[name] != task.printed[name]}
     if stale:
         yield warn(
-            expected="a summary of the results file",
-            seen=f"{', '.join(sorted(stale))} differ between the newest summary and results",
-            fix="trust the results file, or better the predictions",
+            expected=msg("a summary of the results file"),
+            seen=msg("{stale} differ between the newest summary and results", ", ".join(sorted(stale))),
+            fix=msg("trust the results file, or better the predictions"),
         )
     yield from _laws(reading)
 
@@ -119,11 +143,13 @@ def _laws(reading: Reading) -> Iterator[Finding]:
         return
     avg, passed, cons = figures
     for law in feasible(avg, passed, cons, reading.repeats, HALF_OF_A_PRINTED_DIGIT):
-        yield warn(expected=law, seen=f"printed {_row(reading.task.printed)}", fix="do not use these figures")
+        yield warn(
+            expected=law, seen=msg("printed {row}", _row(reading.task.printed)), fix=msg("do not use these figures")
+        )
     if not reading.grid:
         least = fewest_problems(avg, passed, cons, reading.repeats)
         if least:
-            yield note(f"such figures need at least {least} problems (or a multiple of it)")
+            yield note(msg("such figures need at least {least} problems (or a multiple of it)", least))
 
 
 def _grouping(reading: Reading) -> Iterator[Finding]:
@@ -135,13 +161,19 @@ def _grouping(reading: Reading) -> Iterator[Finding]:
     for name in (f"pass@{n}", f"cons@{n}"):
         true = reading.truth.estimate(name)
         if true and f"{100 * true.value:.2f}" != reading.emulated[name]:
-            wrong.append(f"{name} {reading.emulated[name]} instead of {100 * true.value:.2f}")
+            wrong.append(
+                msg("{name} {emulated} instead of {value:.2f}", name, reading.emulated[name], 100 * true.value)
+            )
     if wrong:
         yield warn(
-            expected="samples grouped by problem",
-            seen=f"groups of samples of different problems, AISBench's own error (its first group has problems "
-            f"{_some(members)}): {'; '.join(wrong)}",
-            fix="use the true figures; average and accuracy are not affected",
+            expected=msg("samples grouped by problem"),
+            seen=msg(
+                "groups of samples of different problems, AISBench's own error (its first group has problems "
+                "{some}): {wrong}",
+                _some(members),
+                joined("; ", wrong),
+            ),
+            fix=msg("use the true figures; average and accuracy are not affected"),
         )
 
 
@@ -156,14 +188,21 @@ def _reasoning(reading: Reading) -> Iterator[Finding]:
     if cut:
         sure = "" if opened else "probably "
         yield warn(
-            expected="an answer after the reasoning",
-            seen=f"{sure}{len(cut)} of {len(samples)} answers are reasoning that was cut off{where}; AISBench "
-            f"graded the last number in it ({sum(s.client for s in cut)} of them counted as right)",
-            fix="a shorter chain of thought, or more room for tokens: this is not the model's accuracy",
+            expected=msg("an answer after the reasoning"),
+            seen=msg(
+                "{sure}{cut} of {samples} answers are reasoning that was cut off{where}; AISBench graded the "
+                "last number in it ({client} of them counted as right)",
+                sure,
+                len(cut),
+                len(samples),
+                where,
+                sum(s.client for s in cut),
+            ),
+            fix=msg("a shorter chain of thought, or more room for tokens: this is not the model's accuracy"),
             evidence={"cut_off": len(cut), "sure": bool(opened)},
         )
     elif isinstance(limit, int) and limit <= _STOCK_MAX_TOKENS and closed:
-        yield note(f"the model thinks, and had only {limit} tokens for thought and answer")
+        yield note(msg("the model thinks, and had only {limit} tokens for thought and answer", limit))
 
 
 def _texts(reading: Reading) -> Iterator[Finding]:
@@ -171,27 +210,41 @@ def _texts(reading: Reading) -> Iterator[Finding]:
     empty = sum(not answer.text.strip() for answer in texts)
     if empty:
         yield warn(
-            expected="a text from every answered request",
-            seen=f"{empty} of {len(texts)} predictions are empty though they count as successes: an error event "
-            "inside a 200 stream looks like this, and so does a first token that ends the answer",
-            fix="look into the server's log; check the chat template and the end-of-text token",
+            expected=msg("a text from every answered request"),
+            seen=msg(
+                "{empty} of {texts} predictions are empty though they count as successes: an error event "
+                "inside a 200 stream looks like this, and so does a first token that ends the answer",
+                empty,
+                len(texts),
+            ),
+            fix=msg("look into the server's log; check the chat template and the end-of-text token"),
         )
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
     broken = Counter(_LOOKS[flag] for answer in looked_at for flag in flags(answer.text) if flag in _LOOKS)
     if broken:
         yield warn(
-            expected="text that a person could have written",
-            seen="; ".join(f"{count} of {len(looked_at)} answers {name}" for name, count in broken.most_common()),
-            fix="this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try",
+            expected=msg("text that a person could have written"),
+            seen=joined(
+                "; ",
+                (
+                    msg("{count} of {looked_at} answers {name}", count, len(looked_at), name)
+                    for name, count in broken.most_common()
+                ),
+            ),
+            fix=msg("this is how a broken deployment looks: npu-adapter explain probe/degenerate says what to try"),
         )
     doubled = [answer for answer in texts if _starts_twice(answer.text)]
     if doubled:
         start = doubled[0].text[:60]
         yield warn(
-            expected="one answer in each prediction",
-            seen=f"{len(doubled)} predictions begin twice ({start!r}): AISBench keeps what came before a "
-            "broken connection and adds the second try to it",
-            fix="find out why the server broke the connection",
+            expected=msg("one answer in each prediction"),
+            seen=msg(
+                "{doubled} predictions begin twice ({start}): AISBench keeps what came before a broken "
+                "connection and adds the second try to it",
+                len(doubled),
+                repr(start),
+            ),
+            fix=msg("find out why the server broke the connection"),
         )
 
 
@@ -204,33 +257,37 @@ def _grading(reading: Reading) -> Iterator[Finding]:
         return
     if reading.task.without_gold:
         yield warn(
-            expected="the right answer beside every prediction",
-            seen=f"{reading.task.without_gold} predictions have none (gold), and count as wrong",
-            fix="download the report again",
+            expected=msg("the right answer beside every prediction"),
+            seen=msg("{without_gold} predictions have none (gold), and count as wrong", reading.task.without_gold),
+            fix=msg("download the report again"),
         )
     if robbed:
         yield warn(
-            expected="right answers counted as right",
-            seen=f"{len(robbed)} right answers were graded wrong: {_misread(robbed)}",
-            fix="the client compares references as they are written: nothing in the submission can change that"
+            expected=msg("right answers counted as right"),
+            seen=msg("{robbed} right answers were graded wrong: {misread}", len(robbed), _misread(robbed)),
+            fix=msg("the client compares references as they are written: nothing in the submission can change that")
             if any(s.answered and s.answered.references for s in robbed)
-            else "tell the model to write the bare number last, without separators and units",
+            else msg("tell the model to write the bare number last, without separators and units"),
             evidence={"right_but_graded_wrong": len(robbed)},
         )
     if gifted:
-        yield note(f"{len(gifted)} answers were graded right that do not seem so: {_misread(gifted)}")
+        yield note(
+            msg("{gifted} answers were graded right that do not seem so: {misread}", len(gifted), _misread(gifted))
+        )
 
 
 def _ungraded(reading: Reading) -> Finding:
     """Why nothing could be recomputed from the predictions that are there."""
     if reading.task.without_gold == len(reading.task.answered):
         return warn(
-            expected="the right answer beside every prediction",
-            seen="no prediction has one (gold): nothing can be recomputed from them",
-            fix="download the report again",
+            expected=msg("the right answer beside every prediction"),
+            seen=msg("no prediction has one (gold): nothing can be recomputed from them"),
+            fix=msg("download the report again"),
         )
-    grader = reading.task.evaluator or "unknown here"
-    return note(f"the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked")
+    grader = reading.task.evaluator or msg("unknown here")
+    return note(
+        msg("the client's grader for this data set ({grader}) is not emulated: its figures stand unchecked", grader)
+    )
 
 
 def _repeats(reading: Reading) -> Iterator[Finding]:
@@ -242,46 +299,66 @@ def _repeats(reading: Reading) -> Iterator[Finding]:
     same = sum(len(set(row)) == 1 for row in rows)
     temperature = reading.task.setting("generation_kwargs", "temperature")
     cold = isinstance(temperature, (int, float)) and temperature <= _COLD
-    why = f" (temperature {temperature})" if temperature is not None else ""
+    why = msg(" (temperature {temperature})", temperature) if temperature is not None else ""
     if same > 0.9 * len(rows):
         yield warn(
-            expected=f"{n} independent samples of each problem",
-            seen=f"the same text in all samples on {same} of {len(rows)} problems{why}: pass@{n} and cons@{n} then "
-            "say no more than the average",
-            fix="nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed",
+            expected=msg("{n} independent samples of each problem", n),
+            seen=msg(
+                "the same text in all samples on {same} of {rows} problems{why}: pass@{n} and cons@{n} then "
+                "say no more than the average",
+                same,
+                len(rows),
+                why,
+                n,
+            ),
+            fix=msg(
+                "nothing in the submission, if the temperature is the client's; otherwise look for a pinned seed"
+            ),
         )
     elif cold:
-        yield note(f"the temperature was {temperature}: repeated samples are near copies of each other")
+        yield note(
+            msg("the temperature was {temperature}: repeated samples are near copies of each other", temperature)
+        )
 
 
 def _damage(reading: Reading) -> Iterator[Finding]:
     task = reading.task
     if task.damaged_lines:
         yield warn(
-            expected="whole lines of JSON",
-            seen=f"{task.damaged_lines} lines of predictions are damaged and were passed over",
-            fix="download the report again",
+            expected=msg("whole lines of JSON"),
+            seen=msg("{damaged_lines} lines of predictions are damaged and were passed over", task.damaged_lines),
+            fix=msg("download the report again"),
         )
     if task.doubled_lines:
-        yield note(f"{task.doubled_lines} lines of predictions are there twice, and count once")
+        yield note(msg("{doubled_lines} lines of predictions are there twice, and count once", task.doubled_lines))
     surplus = len(task.answered) - len(reading.samples) if reading.grid else 0
     if surplus:
-        yield note(f"{surplus} predictions are more than {reading.repeats} of a problem: the first count")
+        yield note(
+            msg(
+                "{surplus} predictions are more than {repeats} of a problem: the first count",
+                surplus,
+                reading.repeats,
+            )
+        )
     if task.missing_folders and "-" not in task.printed.values():
         yield warn(
-            expected="configs, predictions, results, summary",
-            seen=f"missing or empty: {', '.join(task.missing_folders)}",
-            fix="download the report again",
+            expected=msg("configs, predictions, results, summary"),
+            seen=msg("missing or empty: {missing_folders}", ", ".join(task.missing_folders)),
+            fix=msg("download the report again"),
         )
     for text in task.passed_over[:5]:
-        yield warn(expected="plain files", seen=f"passed over {text}", fix="download the report again")
+        yield warn(
+            expected=msg("plain files"), seen=msg("passed over {text}", text), fix=msg("download the report again")
+        )
     if task.summaries > 1:
-        yield note(f"{task.summaries} summaries: the run was resumed or evaluated again; the newest counts")
+        yield note(
+            msg("{summaries} summaries: the run was resumed or evaluated again; the newest counts", task.summaries)
+        )
 
 
 def _meaning(reading: Reading) -> Iterator[Finding]:
     if reading.task.version in KNOWN:
-        yield note(f"version {reading.task.version}: {KNOWN[reading.task.version]}")
+        yield note(msg("version {version}: {known}", reading.task.version, KNOWN[reading.task.version]))
     n, truth = reading.repeats, reading.truth
     names = ("pass", "avg", "cons") if truth and n > 1 else ()
     found = [estimate for name in names if truth and (estimate := truth.estimate(f"{name}@{n}"))]
@@ -292,11 +369,18 @@ def _meaning(reading: Reading) -> Iterator[Finding]:
     passed, avg, cons = (estimate.value for estimate in found)
     row = profile(passed, avg, cons, agreement)
     if row and settled(found):
-        yield note(f"by its true figures: {row.situation}: {row.next_steps}")
+        yield note(msg("by its true figures: {situation}: {next_steps}", row.situation, row.next_steps))
     elif row:
-        between = ", ".join(f"{e.name} {100 * e.low:.1f} to {100 * e.high:.1f} %" for e in found)
+        between = joined(
+            ", ", (msg("{name} {low:.1f} to {high:.1f} %", e.name, 100 * e.low, 100 * e.high) for e in found)
+        )
         yield note(
-            f"its true figures look {row.situation}, but {found[0].problems} problems do not settle it: {between}"
+            msg(
+                "its true figures look {situation}, but {problems} problems do not settle it: {between}",
+                row.situation,
+                found[0].problems,
+                between,
+            )
         )
 
 
@@ -322,8 +406,8 @@ def _misread(samples: Sequence[Graded]) -> str:
     for sample in samples[:3]:
         assert sample.answered
         tail = sample.answered.text.strip()[-60:]
-        shown.append(f"from {tail!r} it read {sample.client_read}")
-    return "; ".join(shown)
+        shown.append(msg("from {tail} it read {client_read}", repr(tail), sample.client_read))
+    return joined("; ", shown)
 
 
 def _common(texts: Iterator[str]) -> list[tuple[str, int]]:
@@ -332,8 +416,12 @@ def _common(texts: Iterator[str]) -> list[tuple[str, int]]:
 
 def _some(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:8]))
-    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"
+    return shown if len(numbers) <= 8 else msg("{shown} and {numbers} more", shown, len(numbers) - 8)
 
 
 def _row(figures: object) -> str:
-    return ", ".join(f"{name} {value}" for name, value in figures.items()) if isinstance(figures, dict) else ""
+    return (
+        joined(", ", (msg("{name} {value}", name, value) for name, value in figures.items()))
+        if isinstance(figures, dict)
+        else ""
+    )

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from healthcheck import json_text
 from healthcheck.errors import UsageError
 from healthcheck.json_text import JsonError
+from healthcheck.messages import msg
 from healthcheck.probe.aisbench import lines
 from healthcheck.probe.aisbench.archive import ReportFiles
 from healthcheck.probe.aisbench.config_text import parse
@@ -148,7 +149,9 @@ def tasks_of(report: ReportFiles) -> tuple[ClientTask, ...]:
     printed = _printed(newest)
     pairs |= {key for key in printed if key[1] not in {dataset for _, dataset in pairs}}
     if len(pairs) > MAX_TASKS:
-        raise UsageError(f"{len(pairs)} data sets and models in one report; it has at most {MAX_TASKS}")
+        raise UsageError(
+            msg("{pairs} data sets and models in one report; it has at most {max_tasks}", len(pairs), MAX_TASKS)
+        )
     told = _Told(
         printed=printed,
         summaries=summaries,
@@ -236,7 +239,12 @@ def _answered(records: list[Record]) -> tuple[Answered, ...]:
 def _golds(written: set[bytes]) -> dict[bytes, tuple[str, tuple[Reference, ...]]]:
     """Of right answers as they are written the text, or several persons' answers; once for all samples."""
     if sum(map(len, written)) > MAX_GOLDS_BYTES:
-        raise UsageError(f"the right answers (gold) of the predictions have more than {MAX_GOLDS_BYTES} bytes")
+        raise UsageError(
+            msg(
+                "the right answers (gold) of the predictions have more than {max_golds_bytes} bytes",
+                MAX_GOLDS_BYTES,
+            )
+        )
     values = {gold: json_text.load(gold) if gold else "" for gold in written}
     return {gold: (value if isinstance(value, str) else "", _references(value)) for gold, value in values.items()}
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 
 _ROOT = "ais_bench.benchmark.openicl"
@@ -32,8 +33,8 @@ class Release(enum.Enum):
 
 
 KNOWN = {
-    "0ba9da": "the stock 4-shot GSM8K chat prompt, AISBench up to March 2026",
-    "f588a9": "the stock 4-shot GSM8K chat prompt, AISBench from April 2026",
+    "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
+    "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
 }
 
 

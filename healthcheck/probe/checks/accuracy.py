@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from healthcheck import __version__, contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.messages import joined, msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
@@ -24,7 +25,7 @@ FLOORS = ("most frequent answer", "keyword")
 """Baselines that do not read the question. A sound model is above them."""
 GUESSED = 0.05
 """Numbers at random, or an echo of the question, reach some percent where the right answers are all different."""
-DEGRADED = (
+DEGRADED = msg(
     "measure again with another --dtype, without quantisation, with --tensor-parallel-size 1; "
     "check the chat template"
 )
@@ -70,27 +71,41 @@ def accuracy(run: ProbeRun) -> Findings:
     """
     chosen = figures.grid(run)
     if not chosen.rows:
-        raise NotApplicable("no sample of the first round is complete")
+        raise NotApplicable(msg("no sample of the first round is complete"))
     summary = figures.overall(run)
     reached = summary.estimate(accuracy_name(summary.repeats))
     assert reached
-    tiers = "".join(f"; {tier.tier} {100 * tier.correct / tier.samples:.1f} %" for tier in figures.tiers(run))
-    asked = f"{many(summary.problems, 'problem')}, {many(summary.samples, 'sample')}"
-    yield note(f"{_said(reached)}: {asked}{tiers}")
+    tiers = joined(
+        "",
+        (
+            msg("; {tier} {correct:.1f} %", tier.tier, 100 * tier.correct / tier.samples)
+            for tier in figures.tiers(run)
+        ),
+    )
+    asked = msg("{many}, {many2}", many(summary.problems, msg("problem")), many(summary.samples, msg("sample")))
+    yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         yield note(
-            f"the problems are a random sample of the {run.drawn_from} in {run.settings.dataset} "
-            f"(--seed {run.settings.seed})"
+            msg(
+                "the problems are a random sample of the {drawn_from} in {dataset} (--seed {seed})",
+                run.drawn_from,
+                run.settings.dataset,
+                run.settings.seed,
+            )
         )
     if saved := saving(run):
         yield note(saved.told)
     elif len(chosen.flat) < len(run.samples):
         yield note(
-            f"{len(run.samples) - len(chosen.flat)} more of the {len(run.samples)} samples count in no figure: "
-            "their round is not complete, or earlier requests were still unanswered at the end"
+            msg(
+                "{samples} more of the {samples2} samples count in no figure: their round is not complete, "
+                "or earlier requests were still unanswered at the end",
+                len(run.samples) - len(chosen.flat),
+                len(run.samples),
+            )
         )
     if run.stopped:
-        yield note(f"the run ended early ({run.stopped}): {_leaning(run.ended_by)}")
+        yield note(msg("the run ended early ({stopped}): {leaning}", run.stopped, _leaning(run.ended_by)))
     yield from _baselines(run)
     yield from _graders(run)
     yield from _second_opinion(run)
@@ -108,11 +123,11 @@ def _leaning(ended_by: EndedBy | None) -> str:
     """How the end of a run biases its figures: an end that the answers decided does."""
     match ended_by:
         case EndedBy.EVIDENCE:
-            return "its figures lean to what ended it; --full takes every sample"
+            return msg("its figures lean to what ended it; --full takes every sample")
         case EndedBy.FAILURES:
-            return "its figures lean to what ended it"
+            return msg("its figures lean to what ended it")
         case EndedBy.INTERRUPT | EndedBy.KILL | None:
-            return "its figures are of what was answered by then"
+            return msg("its figures are of what was answered by then")
 
 
 def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
@@ -124,29 +139,36 @@ def _unjudged(run: ProbeRun, reached: Estimate) -> Findings:
     shares = _without_model(run)
     floor, name = max(((shares[name], name) for name in FLOORS if name in shares), default=(0.0, ""))
     if not said or (reached.high >= max(floor, GUESSED) and reached.value):
-        yield note("measured, not judged: neither --reference nor --threshold says what would be enough")
+        yield note(msg("measured, not judged: neither --reference nor --threshold says what would be enough"))
         return
     below = (
-        f"less than {name!r} reaches without any model ({100 * floor:.1f} %)"
+        msg("less than {name} reaches without any model ({floor:.1f} %)", repr(name), 100 * floor)
         if reached.high < floor
-        else f"surely less than {100 * GUESSED:.0f} %, which guesses can reach"
+        else msg("surely less than {guessed:.0f} %, which guesses can reach", 100 * GUESSED)
         if reached.value
-        else "none right"
+        else msg("none right")
     )
     yield unsettled(
-        expected="more right answers than a program gives that does not read the question",
-        seen=f"{_said(reached)} on these problems: {below}; the first answer is {excerpt(client_text(said[0]))}",
-        fix="read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
-        "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems",
+        expected=msg("more right answers than a program gives that does not read the question"),
+        seen=msg(
+            "{said} on these problems: {below}; the first answer is {client_text}",
+            _said(reached),
+            below,
+            excerpt(client_text(said[0])),
+        ),
+        fix=msg(
+            "read the answers in predictions/: a wrong chat template or broken weights look like this; for a weak "
+            "model give --reference with a run of the same weights elsewhere, --threshold, or easier problems"
+        ),
         evidence={"high": reached.high, "without_model": floor},
     )
 
 
 def _baselines(run: ProbeRun) -> Findings:
     shares = _without_model(run)
-    told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
+    told = joined(", ", (msg("{name} {share:.1f} %", name, 100 * share) for name, share in shares.items()))
     if told:
-        yield note(f"without any model, on the same problems: {told}")
+        yield note(msg("without any model, on the same problems: {told}", told))
 
 
 def _without_model(run: ProbeRun) -> Mapping[str, float]:
@@ -157,8 +179,16 @@ def _graders(run: ProbeRun) -> Findings:
     """Who judged the answers, where it was not the kit alone."""
     counts = Counter(grade.by for grade in run.grades if grade.by)
     if counts:
-        told = "; ".join(f"{name} for {count}" for name, count in sorted(counts.items()))
-        yield note(f"graded by {THE_KIT} {__version__}; {told} of {len(run.samples)} answers")
+        told = joined("; ", (msg("{name} for {count}", name, count) for name, count in sorted(counts.items())))
+        yield note(
+            msg(
+                "graded by {the_kit} {version}; {told} of {samples} answers",
+                THE_KIT,
+                __version__,
+                told,
+                len(run.samples),
+            )
+        )
 
 
 def _second_opinion(run: ProbeRun) -> Findings:
@@ -167,20 +197,37 @@ def _second_opinion(run: ProbeRun) -> Findings:
     gifts = [answer for answer in differing if not answer.right]
     if gifts:
         yield note(
-            f"{len(gifts)} of {len(run.samples)} answers are wrong, but the evaluation client will call them "
-            f"right: it reads {gifts[0].read!r} (right: {gifts[0].expected}) from …{excerpt(gifts[0].text[-60:])}"
+            msg(
+                "{gifts} of {samples} answers are wrong, but the evaluation client will call them right: it "
+                "reads {read} (right: {expected}) from …{text}",
+                len(gifts),
+                len(run.samples),
+                repr(gifts[0].read),
+                gifts[0].expected,
+                excerpt(gifts[0].text[-60:]),
+            )
         )
     if not lost:
         return
-    told = f"{len(lost)} of {len(run.samples)} answers are right, but the evaluation client will not see it: "
-    seen = f"{told}it reads {lost[0].read!r} (right: {lost[0].expected}) from …{excerpt(lost[0].text[-60:])}"
+    told = msg(
+        "{lost} of {samples} answers are right, but the evaluation client will not see it: ",
+        len(lost),
+        len(run.samples),
+    )
+    seen = msg(
+        "{told}it reads {read} (right: {expected}) from …{text}",
+        told,
+        repr(lost[0].read),
+        lost[0].expected,
+        excerpt(lost[0].text[-60:]),
+    )
     if len(lost) < MISREAD * len(run.samples):
         yield note(seen)
         return
     yield warn(
-        expected="answers that end in their number, written without thousands separators",
+        expected=msg("answers that end in their number, written without thousands separators"),
         seen=seen,
-        fix="state the final number last and plainly (a system prompt in the chat template can ask for it)",
+        fix=msg("state the final number last and plainly (a system prompt in the chat template can ask for it)"),
         rule=contract.CLIENT_IS_AISBENCH,
         evidence={"misread": len(lost)},
     )
@@ -189,37 +236,53 @@ def _second_opinion(run: ProbeRun) -> Findings:
 def _against_reference(run: ProbeRun) -> Findings:
     judged = verdict.judge(run)
     if judged is None:
-        asked = f"{len(run.problems)} problems × {run.settings.samples}"
+        asked = msg("{problems} problems × {samples}", len(run.problems), run.settings.samples)
         yield unsettled(
-            expected=f"a reference that {asked} samples can tell from half of it, and above the margin",
-            seen=f"the reference is {run.settings.references.get(ALL, 0.0):.2f}",
-            fix="ask for more problems (--problems), and for easier ones where the reference is below 0.65",
+            expected=msg("a reference that {asked} samples can tell from half of it, and above the margin", asked),
+            seen=msg("the reference is {get:.2f}", run.settings.references.get(ALL, 0.0)),
+            fix=msg("ask for more problems (--problems), and for easier ones where the reference is below 0.65"),
         )
         return
     question, evidence, last = judged.plan.question, judged.evidence, judged.last
-    margin, error = f"{100 * question.margin:.1f} points", f"an error of {100 * question.error:g} %"
-    measured = f"; change {_bounds(last)}" if last else ""
-    seen = f"{judged.right:g} of {judged.samples} samples right, reference {question.accuracy:.3f}{measured}"
+    margin, error = (
+        msg("{margin:.1f} points", 100 * question.margin),
+        msg("an error of {error:g} %", 100 * question.error),
+    )
+    measured = msg("; change {bounds}", _bounds(last)) if last else ""
+    seen = msg(
+        "{right:g} of {samples} samples right, reference {accuracy:.3f}{measured}",
+        judged.right,
+        judged.samples,
+        question.accuracy,
+        measured,
+    )
     data: dict[str, JsonValue] = {
         "healthy_log10_e": evidence.healthy_e, "degraded_log10_e": evidence.degraded_e, "margin": question.margin,
     }  # fmt: skip
     if judged.decision is Decision.HEALTHY:
         yield note(
-            f"healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
+            msg(
+                "healthy: a loss of {margin} or more is excluded at {error}, a smaller one is not: {seen}",
+                margin,
+                error,
+                seen,
+            ),
             evidence=data,
         )
     elif judged.decision is Decision.DEGRADED:
-        lost = f"a loss of more than {100 * question.slack:.1f} points" if question.slack else "a loss"
+        lost = (
+            msg("a loss of more than {slack:.1f} points", 100 * question.slack) if question.slack else msg("a loss")
+        )
         yield fail(
-            expected=f"an accuracy no worse than the reference of {question.accuracy:.3f}",
-            seen=f"degraded: {lost} is shown at {error}: {seen}",
+            expected=msg("an accuracy no worse than the reference of {accuracy:.3f}", question.accuracy),
+            seen=msg("degraded: {lost} is shown at {error}: {seen}", lost, error, seen),
             fix=DEGRADED,
             evidence=data,
         )
     else:
         yield unsettled(
-            expected=f"a loss shown, or a loss of {margin} excluded, at {error}",
-            seen=f"not settled after {judged.samples} samples: {seen}",
+            expected=msg("a loss shown, or a loss of {margin} excluded, at {error}", margin, error),
+            seen=msg("not settled after {samples} samples: {seen}", judged.samples, seen),
             fix=_more(judged),
             evidence=data,
         )
@@ -227,38 +290,45 @@ def _against_reference(run: ProbeRun) -> Findings:
 
 def _bounds(last: Look) -> str:
     low, value, high = (100 * share for share in (last.low, last.change, last.high))
-    return f"{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})"
+    return msg("{value:+.1f} points (bounds {low:+.1f} and {high:+.1f})", value, low, high)
 
 
 def _more(judged: Judgement) -> str:
     question = judged.plan.question
     if judged.more is None:
-        return "ask for more problems (--problems), or take all samples (--resume)"
+        return msg("ask for more problems (--problems), or take all samples (--resume)")
     problems = question.problems + judged.more // question.repeats
-    where = " in the reference run and here" if question.before else ""
-    return (
-        f"about {judged.more} more samples would settle it if the change is as measured: "
-        f"--problems {problems}{where}; or a wider --margin"
+    where = msg(" in the reference run and here") if question.before else ""
+    return msg(
+        "about {more} more samples would settle it if the change is as measured: --problems "
+        "{problems}{where}; or a wider --margin",
+        judged.more,
+        problems,
+        where,
     )
 
 
 def _against_threshold(reached: Estimate, threshold: float) -> Findings:
     if reached.high < threshold:
         yield fail(
-            expected=f"an accuracy of at least {threshold:.2f}",
+            expected=msg("an accuracy of at least {threshold:.2f}", threshold),
             seen=_said(reached),
             fix=DEGRADED,
         )
     elif reached.low < threshold:
         yield unsettled(
-            expected=f"an interval on one side of {threshold:.2f}",
+            expected=msg("an interval on one side of {threshold:.2f}", threshold),
             seen=_said(reached),
-            fix="ask for more problems (--problems): the interval narrows with their number",
+            fix=msg("ask for more problems (--problems): the interval narrows with their number"),
         )
 
 
 def _said(estimate: Estimate) -> str:
-    return (
-        f"{estimate.name} {100 * estimate.value:.2f} % "
-        f"({100 * estimate.level:.0f} % interval {100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+    return msg(
+        "{name} {value:.2f} % ({level:.0f} % interval {low:.1f} to {high:.1f})",
+        estimate.name,
+        100 * estimate.value,
+        100 * estimate.level,
+        100 * estimate.low,
+        100 * estimate.high,
     )

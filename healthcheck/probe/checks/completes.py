@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, unsettled, warn
+from healthcheck.messages import joined, msg
 from healthcheck.probe.records import EndedBy, ProbeRun
 from healthcheck.records import Stage
 
@@ -52,38 +53,46 @@ def completes(run: ProbeRun) -> Findings:
     failed, answered = run.failed, len(run.samples) - len(run.failed)
     if failed:
         yield fail(
-            expected=f"an answer to each of {len(run.samples)} requests",
-            seen=f"{len(failed)} failed: {_counted(sample.error for sample in failed)}",
-            fix="find the failure in the server's log; the first failed request is in logs/samples.jsonl",
+            expected=msg("an answer to each of {samples} requests", len(run.samples)),
+            seen=msg("{failed} failed: {counted}", len(failed), _counted(sample.error for sample in failed)),
+            fix=msg("find the failure in the server's log; the first failed request is in logs/samples.jsonl"),
             evidence={"failed": len(failed), "answered": answered, "first": failed[0].error},
         )
     told = run.ended_by is EndedBy.EVIDENCE or (failed and run.ended_by is EndedBy.FAILURES)
     if run.stopped and not told:
         yield unsettled(
-            expected=f"{run.planned} samples",
-            seen=f"{len(run.samples)} were taken: {run.stopped}",
-            fix=f"while the server runs: {run.again}",
+            expected=msg("{planned} samples", run.planned),
+            seen=msg("{samples} were taken: {stopped}", len(run.samples), run.stopped),
+            fix=msg("while the server runs: {again}", run.again),
         )
     retried = [sample for sample in run.samples if sample.retried and not sample.error]
     if retried:
         yield warn(
-            expected="an answer to the first try",
-            seen=f"{len(retried)} of {len(run.samples)} requests needed more than one: "
-            f"{_counted(error for sample in retried for error in sample.retried)}",
-            fix="let the server queue requests rather than refuse them; the evaluation client does not retry",
+            expected=msg("an answer to the first try"),
+            seen=msg(
+                "{retried} of {samples} requests needed more than one: {counted}",
+                len(retried),
+                len(run.samples),
+                _counted(error for sample in retried for error in sample.retried),
+            ),
+            fix=msg("let the server queue requests rather than refuse them; the evaluation client does not retry"),
             evidence={"retried": len(retried)},
         )
     faulty = [sample for sample in run.samples if sample.faults]
     if faulty:
         yield warn(
-            expected="streams that the evaluation client reads without loss",
-            seen=f"{len(faulty)} of {len(run.samples)} streams: "
-            f"{_counted(fault for sample in faulty for fault in sample.faults)}",
-            fix="see endpoint/stream-framing and endpoint/stream-finish",
+            expected=msg("streams that the evaluation client reads without loss"),
+            seen=msg(
+                "{faulty} of {samples} streams: {counted}",
+                len(faulty),
+                len(run.samples),
+                _counted(fault for sample in faulty for fault in sample.faults),
+            ),
+            fix=msg("see endpoint/stream-framing and endpoint/stream-finish"),
         )
 
 
 def _counted(texts: Iterator[str]) -> str:
     """The most frequent of some texts with their numbers."""
     common = Counter(text[:200] for text in texts).most_common(3)
-    return "; ".join(f"{count} × {text}" for text, count in common)
+    return joined("; ", (msg("{count} × {text}", count, text) for text, count in common))

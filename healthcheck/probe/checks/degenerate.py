@@ -8,6 +8,7 @@ from statistics import median
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.detectors import breaks_off, dominant_script, flags
+from healthcheck.messages import joined, msg
 from healthcheck.probe import figures
 from healthcheck.probe.grading.statements import STRICT_TIERS
 from healthcheck.probe.problems import prompt
@@ -39,11 +40,13 @@ _REFUSAL = re.compile(
     r"as an AI)\b|抱歉|对不起|對不起|无法|無法|不能|不知道",
     re.IGNORECASE,
 )
-_GARBAGE = (
+_GARBAGE = msg(
     "try --dtype bfloat16, no quantisation, --enforce-eager, --tensor-parallel-size 1, in this order; "
     "npu-adapter explain probe/degenerate says why"
 )
-_ALL_REASONING = "their text is all in the reasoning field: remove --reasoning-parser, or choose the one that fits"
+_ALL_REASONING = msg(
+    "their text is all in the reasoning field: remove --reasoning-parser, or choose the one that fits"
+)
 
 
 @check(
@@ -94,7 +97,7 @@ def degenerate(run: ProbeRun) -> Findings:
     """
     answered = [(sample, place) for place, sample in enumerate(run.samples) if not sample.error]
     if not answered:
-        raise NotApplicable("no request was answered")
+        raise NotApplicable(msg("no request was answered"))
     seen: dict[str, list[Sample]] = {}
     for sample, place in answered:
         for name in flags(sample.text, cut=sample.finish_reason == "length"):
@@ -120,8 +123,13 @@ def _signs(seen: dict[str, list[Sample]], answered: Sequence[Sample]) -> Iterato
     if surely(garbage.values(), answered) > MOST and not any(finding.level is Level.FAIL for finding in found):
         text = next(iter(garbage.values())).text
         yield fail(
-            expected="answers that are text",
-            seen=f"{len(garbage)} of {len(answered)} answers have one of these signs, such as {excerpt(text)}",
+            expected=msg("answers that are text"),
+            seen=msg(
+                "{garbage} of {answered} answers have one of these signs, such as {text}",
+                len(garbage),
+                len(answered),
+                excerpt(text),
+            ),
             fix=_GARBAGE,
             evidence={"samples": len(garbage), "of": len(answered)},
         )
@@ -137,8 +145,14 @@ def _sign(name: str, samples: list[Sample], answered: Sequence[Sample]) -> Findi
         elif low > LEFT_OPEN:
             told = unsettled
     return told(
-        expected="answers that are text",
-        seen=f"{name}: {len(samples)} of {len(answered)} answers, such as {excerpt(samples[0].text)}",
+        expected=msg("answers that are text"),
+        seen=msg(
+            "{name}: {samples} of {answered} answers, such as {text}",
+            name,
+            len(samples),
+            len(answered),
+            excerpt(samples[0].text),
+        ),
         fix=_ALL_REASONING if all_reasoning else _GARBAGE,
         evidence={"detector": name, "samples": len(samples), "of": len(answered), "low": low},
     )
@@ -166,11 +180,18 @@ def _cut_short(run: ProbeRun) -> Iterator[Finding]:
     able = sum(grade.correct for _, grade in answered) >= LEFT_OPEN * len(cut)
     told = fail if low > CUT_OFTEN and able else warn
     yield told(
-        expected="answers that end where a sentence does",
-        seen=f"{len(cut)} of {len(answered)} answers break off in a sentence, although finish_reason is “stop”, "
-        f"and only about one break in four shows; one ends in {excerpt(cut[0].text.rstrip()[-60:])}",
-        fix="compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
-        "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding",
+        expected=msg("answers that end where a sentence does"),
+        seen=msg(
+            "{cut} of {answered} answers break off in a sentence, although finish_reason is “stop”, and "
+            "only about one break in four shows; one ends in {rstrip}",
+            len(cut),
+            len(answered),
+            excerpt(cut[0].text.rstrip()[-60:]),
+        ),
+        fix=msg(
+            "compare eos_token_id and stop strings in generation_config.json with the end-of-turn token of the "
+            "chat template; then look for what loses the end of a stream: a proxy, a plugin, speculative decoding"
+        ),
         evidence={"samples": len(cut), "of": len(answered), "low": low},
     )
 
@@ -189,9 +210,11 @@ def _deaf(run: ProbeRun) -> Iterator[Finding]:
         own_way = bool(_REFUSAL.search(text)) or any(run.problems[problem].letters for problem in same)
         told = fail if low > DEAF and not own_way else warn
         yield told(
-            expected="answers that depend on the question",
-            seen=f"{len(same)} problems got the same text: {excerpt(text)}",
-            fix="look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front",
+            expected=msg("answers that depend on the question"),
+            seen=msg("{same} problems got the same text: {text}", len(same), excerpt(text)),
+            fix=msg(
+                "look whether the prompt reaches the model: chat template, tokenizer, a cache or a stub in front"
+            ),
             evidence={"problems": len(same), "low": low},
         )
 
@@ -207,10 +230,18 @@ def _languages(run: ProbeRun) -> Iterator[Finding]:
     if other and surely([sample for sample, _ in other], answered) > TOLERATED:
         sample, script = other[0]
         yield warn(
-            expected="answers in the script of the question",
-            seen=f"{len(other)} of {len(said)} are in another ({script}), such as {excerpt(sample.text)}",
-            fix="if the model knows the question's language, check that the tokenizer and the chat template are "
-            "those of the weights",
+            expected=msg("answers in the script of the question"),
+            seen=msg(
+                "{other} of {said} are in another ({script}), such as {text}",
+                len(other),
+                len(said),
+                script,
+                excerpt(sample.text),
+            ),
+            fix=msg(
+                "if the model knows the question's language, check that the tokenizer and the chat template are "
+                "those of the weights"
+            ),
         )
 
 
@@ -223,10 +254,12 @@ def _copies(run: ProbeRun) -> Iterator[Finding]:
     long = [row for row in texts if max(map(len, row)) >= _LONG_CHARACTERS]
     if run.settings.temperature >= 0.3 and len(long) >= 10 and all(len(row) == 1 for row in texts):
         yield warn(
-            expected=f"answers that vary at temperature {run.settings.temperature:g}",
-            seen=f"all {len(rows[0])} answers to each of {len(rows)} problems are the same text",
-            fix="see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
-            "makes pass@n equal avg@n",
+            expected=msg("answers that vary at temperature {temperature:g}", run.settings.temperature),
+            seen=msg("all {rows} answers to each of {rows2} problems are the same text", len(rows[0]), len(rows)),
+            fix=msg(
+                "see endpoint/sampling: a pinned seed, an ignored temperature or top_k 1 in generation_config.json "
+                "makes pass@n equal avg@n"
+            ),
         )
 
 
@@ -239,19 +272,31 @@ def _flips(run: ProbeRun) -> Iterator[Finding]:
     interval = clopper_pearson(len(flipped), len(rows))
     if not flipped:
         yield note(
-            f"no answer of {len(rows)} problems differs at temperature 0 (at most {100 * interval.high:.1f} %)"
+            msg(
+                "no answer of {rows} problems differs at temperature 0 (at most {high:.1f} %)",
+                len(rows),
+                100 * interval.high,
+            )
         )
         return
-    answers = " and ".join(sorted({run.grades[place].extracted or "none" for place in flipped[0]})[:3])
+    answers = joined(" and ", sorted({run.grades[place].extracted or msg("none") for place in flipped[0]})[:3])
     alike = median(_common_start([run.samples[place] for place in row]) for row in flipped)
     told = fail if interval.low > MOST and alike < NO_PREFIX_CHARACTERS else warn
     yield told(
-        expected="the same final answer every time at temperature 0",
-        seen=f"{len(flipped)} of {len(rows)} problems got different ones "
-        f"({run.problems[run.samples[flipped[0][0]].problem].id}: {answers}); "
-        f"the texts are alike in their first {alike:g} characters",
-        fix="if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
-        "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1",
+        expected=msg("the same final answer every time at temperature 0"),
+        seen=msg(
+            "{flipped} of {rows} problems got different ones ({id}: {answers}); the texts are alike in "
+            "their first {alike:g} characters",
+            len(flipped),
+            len(rows),
+            run.problems[run.samples[flipped[0][0]].problem].id,
+            answers,
+            alike,
+        ),
+        fix=msg(
+            "if it matters, ask for batch-invariant kernels; where texts part at once, look for a race between "
+            "streams: try --max-num-seqs 1, --enforce-eager, --tensor-parallel-size 1"
+        ),
         evidence={"flipped": len(flipped), "of": len(rows), "low": interval.low, "alike_characters": alike},
     )
 

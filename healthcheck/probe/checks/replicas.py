@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import joined, msg
 from healthcheck.probe.by_server import ERROR, Share, shares
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.server import differences
@@ -12,7 +13,7 @@ from healthcheck.records import JsonValue, Stage
 
 SURE = 0.1
 """The part of the error at which a difference is a failure, and not a warning."""
-LOOK = (
+LOOK = msg(
     "take it out and probe again without it; on its machine compare weights, image, options and environment with "
     "the others', and run npu-adapter runner there and npu-adapter numerics with its URL"
 )
@@ -54,28 +55,37 @@ def replicas(run: ProbeRun) -> Findings:
     """
     different, counts = differences(run.server), {share.server: share for share in shares(run)}
     if len(counts) < 2 and not run.lost and not different:
-        raise NotApplicable("one server gave all answers")
+        raise NotApplicable(msg("one server gave all answers"))
     for difference in different:
         yield warn(
-            expected="servers of one deployment",
-            seen=f"they differ in their {difference}",
-            fix="start the same image with the same options and weights on each machine",
+            expected=msg("servers of one deployment"),
+            seen=msg("they differ in their {difference}", difference),
+            fix=msg("start the same image with the same options and weights on each machine"),
         )
     for lost in run.lost:
         share = counts.get(lost.url)
         yield warn(
-            expected="servers that answer to the end",
-            seen=f"{lost.url} was taken out of the run after {share.samples if share else 0} answers: {lost.why}",
-            fix="read its log at that time; continue with --resume, or measure again, once it answers",
+            expected=msg("servers that answer to the end"),
+            seen=msg(
+                "{url} was taken out of the run after {samples} answers: {why}",
+                lost.url,
+                share.samples if share else 0,
+                lost.why,
+            ),
+            fix=msg("read its log at that time; continue with --resume, or measure again, once it answers"),
         )
     yield note(
-        "right answers by server: " + "; ".join(map(_told, counts.values())), evidence=_evidence(counts.values())
+        msg("right answers by server: ") + joined("; ", map(_told, counts.values())),
+        evidence=_evidence(counts.values()),
     )
     for share in counts.values():
         yield from _worse(share, ERROR / len(counts))
     if reach := [share.detectable for share in counts.values() if share.detectable]:
         yield note(
-            f"a server that is worse by {100 * max(reach):.1f} points is found in at least four of five such runs"
+            msg(
+                "a server that is worse by {reach:.1f} points is found in at least four of five such runs",
+                100 * max(reach),
+            )
         )
 
 
@@ -83,12 +93,18 @@ def _worse(share: Share, error: float) -> Findings:
     if share.p > error:
         return
     found = fail if share.p <= SURE * error else warn
-    theirs = f"{100 * share.others_right / share.others:.1f} % of {share.others}"
+    theirs = msg("{others_right:.1f} % of {others}", 100 * share.others_right / share.others, share.others)
     yield found(
-        expected="servers that answer the same problems equally well",
-        seen=f"{share.server} is worse than the others: {100 * share.right / share.samples:.1f} % of "
-        f"{share.samples} samples right, theirs {theirs}; servers that are alike differ so much with a probability "
-        f"of {share.p:.1g}",
+        expected=msg("servers that answer the same problems equally well"),
+        seen=msg(
+            "{server} is worse than the others: {right:.1f} % of {samples} samples right, theirs "
+            "{theirs}; servers that are alike differ so much with a probability of {p:.1g}",
+            share.server,
+            100 * share.right / share.samples,
+            share.samples,
+            theirs,
+            share.p,
+        ),
         fix=LOOK,
         evidence={"server": share.server, "p": share.p},
     )

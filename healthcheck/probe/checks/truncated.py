@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from healthcheck.check import Findings, NotApplicable, check, fail, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.probe import runaway
 from healthcheck.probe.records import ProbeRun, Sample
 from healthcheck.probe.shares import surely
@@ -51,7 +52,7 @@ def truncated(run: ProbeRun) -> Findings:
     """
     answered = [sample for sample in run.samples if not sample.error]
     if not answered:
-        raise NotApplicable("no request was answered")
+        raise NotApplicable(msg("no request was answered"))
     cut = [sample for sample in answered if sample.finish_reason == "length"]
     if not cut:
         return
@@ -70,11 +71,17 @@ def truncated(run: ProbeRun) -> Findings:
     last = filled[0].text[-60:]
     told = fail if surely(endless, answered) > NEVER_ENDS else undecided
     yield told(
-        expected="answers that end before max_tokens",
-        seen=f"{len(filled)} of {len(answered)} were cut at max_tokens={most}"
-        f"{f', {len(reasoned)} of them while reasoning' if reasoned else ''}"
-        f"{f', {len(endless)} going on without end' if endless else ''}; one ends in {excerpt(last)}",
-        fix="give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token",
+        expected=msg("answers that end before max_tokens"),
+        seen=msg(
+            "{filled} of {answered} were cut at max_tokens={most}{value}{value2}; one ends in {last}",
+            len(filled),
+            len(answered),
+            most,
+            msg(", {reasoned} of them while reasoning", len(reasoned)) if reasoned else "",
+            msg(", {endless} going on without end", len(endless)) if endless else "",
+            excerpt(last),
+        ),
+        fix=msg("give reasoning more room (--max-tokens, --max-model-len), or repair the end-of-turn token"),
         evidence={"cut": len(filled), "of": len(answered), "reasoning": len(reasoned), "endless": len(endless)},
     )
 
@@ -87,10 +94,18 @@ def _said_length(told: Callable[..., Finding], early: Sequence[Sample], answered
     """Answers that say "length", though max_tokens did not cut them."""
     first = early[0]
     return told(
-        expected=f'finish_reason "length" only for answers of max_tokens={max_tokens}',
-        seen=f'{len(early)} of {answered} have finish_reason "length" after fewer tokens; one after '
-        f"{first.completion_tokens}, ending in {excerpt(first.text[-60:])}",
-        fix='if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
-        "length, or the limit that the server itself has",
+        expected=msg('finish_reason "length" only for answers of max_tokens={max_tokens}', max_tokens),
+        seen=msg(
+            '{early} of {answered} have finish_reason "length" after fewer tokens; one after '
+            "{completion_tokens}, ending in {text}",
+            len(early),
+            answered,
+            first.completion_tokens,
+            excerpt(first.text[-60:]),
+        ),
+        fix=msg(
+            'if they ended by themselves, report "stop" (endpoint/max-tokens); if they were cut, raise the context '
+            "length, or the limit that the server itself has"
+        ),
         evidence={"early": len(early), "of": answered},
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from healthcheck import extras, programs
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.grading import math_child
 
 PACKAGE = "math-verify"
@@ -63,7 +64,11 @@ def compare(gold: str, answer: str) -> Verdict:
     """
     if not installed():
         raise UsageError(
-            f"expressions are judged by {PACKAGE}, which is not installed: {extras.install_command(PACKAGE)}"
+            msg(
+                "expressions are judged by {package}, which is not installed: {install_command}",
+                PACKAGE,
+                extras.install_command(PACKAGE),
+            )
         )
     if max(len(gold), len(answer)) > MAX_CHARS or "__" in gold + answer:
         return Verdict.TOO_LONG
@@ -115,7 +120,11 @@ class Child:
         if _exchange(process, b"", START_S) != math_child.READY:
             self._end()
             raise UsageError(
-                f"{PACKAGE} is installed, but does not start: reinstall it ({extras.install_command(PACKAGE)})"
+                msg(
+                    "{package} is installed, but does not start: reinstall it ({install_command})",
+                    PACKAGE,
+                    extras.install_command(PACKAGE),
+                )
             )
         return process
 

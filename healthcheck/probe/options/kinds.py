@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from healthcheck import toml_text
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue
 from healthcheck.toml_text import TomlError
 
@@ -46,7 +47,7 @@ class Whole:
 
     @property
     def words(self) -> str:
-        return f"a whole number{_range(self.low, self.high)}"
+        return msg("a whole number{range}", _range(self.low, self.high))
 
     def taken(self, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or _outside(value, self.low, self.high):
@@ -71,8 +72,8 @@ class Number:
     @property
     def words(self) -> str:
         if self.positive:
-            return "a number above 0" + (f", at most {self.high:g}" if self.high is not None else "")
-        return f"a number{_range(self.low, self.high)}"
+            return msg("a number above 0") + (msg(", at most {high:g}", self.high) if self.high is not None else "")
+        return msg("a number{range}", _range(self.low, self.high))
 
     def taken(self, value: object) -> float:
         if not isinstance(value, (int, float)) or isinstance(value, bool) or _outside(value, self.low, self.high):
@@ -92,7 +93,7 @@ class Number:
 class Points:
     """Points of accuracy from 1 to 99; a percent sign may follow. A share is refused: 0.5 could be half a point."""
 
-    words: str = "points of accuracy from 1 to 99, such as 5 or 5%"
+    words: str = msg("points of accuracy from 1 to 99, such as 5 or 5%")
 
     def taken(self, value: object) -> float:
         if isinstance(value, str):
@@ -113,7 +114,7 @@ class Points:
 class Text:
     """Text that is not empty, where `holds` says so with certain words in it."""
 
-    words: str = "a text"
+    words: str = msg("a text")
     holds: str = ""
 
     def taken(self, value: object) -> str:
@@ -129,7 +130,7 @@ class Text:
 class Flag:
     """True or false."""
 
-    words: str = "true or false"
+    words: str = msg("true or false")
 
     def taken(self, value: object) -> bool:
         if value is not True and value is not False:
@@ -144,7 +145,7 @@ class Flag:
 class Texts:
     """A text, or a list of them."""
 
-    words: str = "a text or a list of texts"
+    words: str = msg("a text or a list of texts")
 
     def taken(self, value: object) -> tuple[str, ...]:
         listed = [value] if isinstance(value, str) else value
@@ -161,7 +162,7 @@ class Texts:
 class Table:
     """Names with any values that JSON has; `fit` may refuse some of them."""
 
-    words: str = "a table"
+    words: str = msg("a table")
     fit: Callable[[Mapping[str, JsonValue]], None] = lambda _: None
 
     def taken(self, value: object) -> dict[str, JsonValue]:
@@ -179,7 +180,7 @@ class Table:
 class Names:
     """Names, each with a text; `fit` may refuse some of them."""
 
-    words: str = "a table of texts"
+    words: str = msg("a table of texts")
     fit: Callable[[Mapping[str, str]], None] = lambda _: None
 
     def taken(self, value: object) -> dict[str, str]:
@@ -221,7 +222,7 @@ def written(text: str) -> object:
     from healthcheck.json_text import JsonError, load  # noqa: PLC0415 - --help reads no value
 
     try:
-        found = toml_text.load(f"value = {text}", "value")
+        found = toml_text.load(msg("value = {text}", text), "value")
     except TomlError:
         found = {}
     if len(found) == 1:
@@ -248,7 +249,9 @@ def _json(value: object, deepest: int) -> JsonValue:
         return [_json(item, deepest - 1) for item in value]
     if isinstance(value, str) or (isinstance(value, (int, float)) and abs(value) < _LARGEST):
         return value
-    raise ValueError("values that JSON and TOML both have: texts, finite numbers, true or false, lists and tables")
+    raise ValueError(
+        msg("values that JSON and TOML both have: texts, finite numbers, true or false, lists and tables")
+    )
 
 
 def _outside(value: float, low: float | None, high: float | None) -> bool:
@@ -259,5 +262,11 @@ def _outside(value: float, low: float | None, high: float | None) -> bool:
 
 def _range(low: float | None, high: float | None) -> str:
     if low is not None and high is not None:
-        return f" from {low} to {high}"
-    return f", at least {low}" if low is not None else f", at most {high}" if high is not None else ""
+        return msg(" from {low} to {high}", low, high)
+    return (
+        msg(", at least {low}", low)
+        if low is not None
+        else msg(", at most {high}", high)
+        if high is not None
+        else ""
+    )

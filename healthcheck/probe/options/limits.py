@@ -6,18 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Text, Whole, written
 from healthcheck.probe.records import COLUMNS, DataSet
 from healthcheck.records import JsonValue
 
 _OWN_FIELDS = {
-    "messages": "prompt or system",
+    "messages": msg("prompt or system"),
     "model": "model",
     "stream": "",
     "stream_options": "",
-    "n": "samples",
-    "num_return_sequences": "samples",
+    "n": msg("samples"),
+    "num_return_sequences": msg("samples"),
     "temperature": "temperature",
     "max_tokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
@@ -90,7 +91,14 @@ class DataSets:
             raise ValueError(self.words)
         unknown = next((name for name in value if name not in _OF_A_DATA_SET), "")
         if unknown:
-            raise ValueError(f"{self.words}, and {unknown!r:.80} is none of these{hint(unknown, _OF_A_DATA_SET)}")
+            raise ValueError(
+                msg(
+                    "{words}, and {unknown:.80} is none of these{hint}",
+                    self.words,
+                    repr(unknown),
+                    hint(unknown, _OF_A_DATA_SET),
+                )
+            )
         problems = Whole(1).taken(value["problems"]) if "problems" in value else None
         columns = Names("columns of texts", refuse_columns).taken(value.get("columns", {}))
         return DataSet(file=Text("a file's path").taken(value["file"]), problems=problems, columns=columns)
@@ -105,7 +113,14 @@ def refuse_columns(names: Mapping[str, str]) -> None:
     for name in names:
         if name not in COLUMNS:
             near = hint(name, COLUMNS)
-            raise ValueError(f"columns that the kit knows ({', '.join(COLUMNS)}), and {name!r:.80} is none{near}")
+            raise ValueError(
+                msg(
+                    "columns that the kit knows ({columns}), and {name:.80} is none{near}",
+                    ", ".join(COLUMNS),
+                    repr(name),
+                    near,
+                )
+            )
 
 
 def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
@@ -117,13 +132,20 @@ def refuse_own_fields(extra: Mapping[str, JsonValue]) -> None:
     """
     for name in extra:
         if name in _OWN_FIELDS:
-            instead = f"use the option {_OWN_FIELDS[name]}" if _OWN_FIELDS[name] else "the kit needs its own value"
-            raise ValueError(f"further fields, and {name} is none of them: {instead}")
+            instead = (
+                msg("use the option {own_fields}", _OWN_FIELDS[name])
+                if _OWN_FIELDS[name]
+                else msg("the kit needs its own value")
+            )
+            raise ValueError(msg("further fields, and {name} is none of them: {instead}", name, instead))
     for name, value in extra.items():
         if _looks_secret(name, value):
             raise SecretError(
-                f"{name!r:.80} looks like a secret, and the run folder keeps further fields; a key that the "
-                "server wants goes into an environment variable, which api_key_env or headers_env names"
+                msg(
+                    "{name:.80} looks like a secret, and the run folder keeps further fields; a key that the "
+                    "server wants goes into an environment variable, which api_key_env or headers_env names",
+                    repr(name),
+                )
             )
 
 
@@ -135,9 +157,11 @@ def refuse_header_names(headers: Mapping[str, str]) -> None:
     """
     for name in headers:
         if not _HEADER.fullmatch(name):
-            raise ValueError(f"names of headers, and {name!r:.80} is none")
+            raise ValueError(msg("names of headers, and {name:.80} is none", repr(name)))
         if name.lower() in _OWN_HEADERS:
-            raise ValueError(f"headers that the HTTP client does not set itself, and {name} is one of those")
+            raise ValueError(
+                msg("headers that the HTTP client does not set itself, and {name} is one of those", name)
+            )
 
 
 def refuse_headers(headers: Mapping[str, str]) -> None:
@@ -150,11 +174,14 @@ def refuse_headers(headers: Mapping[str, str]) -> None:
     refuse_header_names(headers)
     for name, value in headers.items():
         if not _VALUE.fullmatch(value):
-            raise ValueError(f"headers of ASCII without line ends, and {name} has other characters")
+            raise ValueError(msg("headers of ASCII without line ends, and {name} has other characters", name))
         if _SECRET_HEADER.fullmatch(name) or _looks_secret(name, value):
             raise SecretError(
-                f"{name} looks like a secret, and the run folder keeps headers; put its value into an environment "
-                "variable, and name that with headers_env (or api_key_env)"
+                msg(
+                    "{name} looks like a secret, and the run folder keeps headers; put its value into an "
+                    "environment variable, and name that with headers_env (or api_key_env)",
+                    name,
+                )
             )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from healthcheck import toml_text
-from healthcheck.errors import KitFailure, UsageError
+from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
+from healthcheck.messages import msg
 from healthcheck.nearest import hint
 from healthcheck.probe.options.kinds import Names, Table, quoted, written
 from healthcheck.probe.options.limits import SecretError
@@ -35,7 +36,9 @@ def from_file(path: Path) -> ProbeOptions:
         text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
         found = toml_text.load(text, str(path))
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UsageError(
+            msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
+        ) from error
     return _record((name, _where(path, text, name), value) for name, value in found.items())
 
 
@@ -53,13 +56,15 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
         key, equals, text = setting.partition("=")
         name, dot, inner = key.strip().partition(".")
         if not equals or not name:
-            raise UsageError(f"--set {setting!r} has no '=': write --set KEY=VALUE")
+            raise UsageError(msg("--set {setting} has no '=': write --set KEY=VALUE", repr(setting)))
         where = f"--set {key.strip()}"
         option = known.get(name) or _unknown(where, name)
         if dot:
             before = values.get(name, getattr(asked, name)) or {}
             if not isinstance(option.kind, (Table, Names)) or not isinstance(before, Mapping) or not inner:
-                raise UsageError(f"{where}: {name} is {option.kind.words}, without names in it")
+                raise UsageError(
+                    msg("{where}: {name} is {words}, without names in it", where, name, option.kind.words)
+                )
             single = text if isinstance(option.kind, Names) else written(text)
             values[name] = _taken(option, where, {**before, inner: single})
         else:
@@ -81,7 +86,7 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
     try:
         write_atomically(folder / FILE, (_HEAD + as_toml(asked)).encode())
     except OSError as error:
-        raise KitFailure(f"cannot write {folder / FILE}: {error.strerror}") from error
+        raise KitFailure(msg("cannot write {folder}: {reason}", folder / FILE, reason_of(error))) from error
 
 
 def _record(found: Iterable[tuple[str, str, object]]) -> ProbeOptions:
@@ -97,10 +102,13 @@ def _unknown(where: str, name: str) -> Option:
     names = [option.name for option in options()]
     if name.lower().replace("-", "_") in {"api_key", "apikey", "token", "key"}:
         raise UsageError(
-            f"{where} is refused: a key does not belong into a file or a command line; put it into an environment "
-            "variable, and name that with api_key_env"
+            msg(
+                "{where} is refused: a key does not belong into a file or a command line; put it into an "
+                "environment variable, and name that with api_key_env",
+                where,
+            )
         )
-    raise UsageError(f"{where}: there is no option {name!r:.80}{hint(name, names)}")
+    raise UsageError(msg("{where}: there is no option {name:.80}{hint}", where, repr(name), hint(name, names)))
 
 
 def _taken(option: Option, where: str, value: object) -> object:
@@ -127,10 +135,17 @@ def _refused(option: Option, where: str, value: object, error: ValueError) -> Us
     A colon behind the name of a secret would have the next word taken for its value, and removed.
     """
     if isinstance(error, SecretError):
-        return UsageError(f"{where} is refused: {error}")
+        return UsageError(msg("{where} is refused: {error}", where, error))
     private = isinstance(option.kind, (Names, Table)) or option.name == "api_key_env"
     told = str(error).endswith("?")
-    return UsageError(f"{where}: expected {error}{'' if private or told else f', not {quoted(value)}'}")
+    return UsageError(
+        msg(
+            "{where}: expected {error}{value}",
+            where,
+            error,
+            "" if private or told else msg(", not {value}", quoted(value)),
+        )
+    )
 
 
 def _encodable(value: object) -> None:
@@ -139,7 +154,7 @@ def _encodable(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise ValueError("UTF-8 text") from error
+            raise ValueError(msg("UTF-8 text")) from error
 
 
 def _where(path: Path, text: str, name: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.options.record import ProbeOptions, given
 from healthcheck.probe.records import ProbeSettings, ReferenceRun, RequestOptions
 
@@ -31,7 +32,7 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
     request = {name: said.pop(name) for name in [*said] if name in _REQUEST}
     patience = {_PATIENCE[name]: said.pop(name) for name in [*said] if name in _PATIENCE}
     if asked.dataset is not None and asked.datasets is not None:
-        raise UsageError("dataset and datasets both name files: give one of them")
+        raise UsageError(msg("dataset and datasets both name files: give one of them"))
     if asked.dataset is not None:
         said["datasets"] = ()
     if asked.datasets is not None:
@@ -44,12 +45,16 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
         base, **said, request=replace(base.request, **request), patience=replace(base.patience, **patience)
     )
     if chosen.margin is not None and not chosen.references:
-        raise UsageError("--margin is the loss against a reference: give --reference too")
+        raise UsageError(msg("--margin is the loss against a reference: give --reference too"))
     known = chosen.references.get("all")
     if chosen.margin is not None and known is not None and chosen.margin >= known:
         raise UsageError(
-            f"a margin of {100 * chosen.margin:g} points calls no server worse, as the reference is right in "
-            f"{100 * known:.1f} %: give a smaller one"
+            msg(
+                "a margin of {margin:g} points calls no server worse, as the reference is right in "
+                "{known:.1f} %: give a smaller one",
+                100 * chosen.margin,
+                100 * known,
+            )
         )
     return chosen
 
@@ -57,7 +62,7 @@ def settings_of(asked: ProbeOptions, base: ProbeSettings) -> ProbeSettings:
 def _distance(asked: ProbeOptions) -> dict[str, float | tuple[float, float, float] | None]:
     """A margin in place of a gate, or a gate in place of a margin."""
     if asked.margin is not None and asked.gate is not None:
-        raise UsageError("margin and gate both say which loss matters: give one of them")
+        raise UsageError(msg("margin and gate both say which loss matters: give one of them"))
     if asked.margin is not None:
         return {"margin": asked.margin / 100, "gate": None}
     return {"gate": asked.gate, "margin": None} if asked.gate is not None else {}
@@ -70,7 +75,7 @@ def _reference(text: str) -> dict[str, Mapping[str, float] | ReferenceRun | None
     except ValueError:
         return _run_of(Path(text))
     if not 0 < value < 1:
-        raise UsageError(f"a reference accuracy lies between 0 and 1, not at {text}")
+        raise UsageError(msg("a reference accuracy lies between 0 and 1, not at {text}", text))
     return {"references": {"all": value}, "reference_run": None}
 
 

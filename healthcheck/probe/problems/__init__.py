@@ -11,6 +11,7 @@ from itertools import islice
 
 from healthcheck.contract import Task
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.problems.arithmetic import arithmetic
 from healthcheck.probe.problems.chinese import arithmetic_zh
 from healthcheck.probe.problems.choice import choice
@@ -78,17 +79,27 @@ def generate(family: str, tier: str, seed: int, count: int) -> tuple[Problem, ..
     """
     if family not in FAMILIES or tier not in TIERS:
         raise UsageError(
-            f"no problems {family}/{tier}: families are {', '.join(FAMILIES)}; tiers {', '.join(TIERS)}"
+            msg(
+                "no problems {family}/{tier}: families are {families}; tiers {tiers}",
+                family,
+                tier,
+                ", ".join(FAMILIES),
+                ", ".join(TIERS),
+            )
         )
     if count > LARGEST_BANK:
-        raise UsageError(f"a bank holds at most {LARGEST_BANK} problems, and {count} were asked for")
+        raise UsageError(
+            msg("a bank holds at most {largest_bank} problems, and {count} were asked for", LARGEST_BANK, count)
+        )
     found: dict[tuple[str, tuple[bytes, ...]], Problem] = {}
     for problem in islice(FAMILIES[family](tier, seed), 1000 + count * _DRAWS_PER_PROBLEM):
         if len(found) >= count:
             break
         found.setdefault((problem.question, problem.images), problem)
     if len(found) < count:
-        raise UsageError(f"{family}/{tier} has no {count} different problems, only {len(found)}")
+        raise UsageError(
+            msg("{family}/{tier} has no {count} different problems, only {found}", family, tier, count, len(found))
+        )
     return tuple(found.values())
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.messages import msg
 from healthcheck.probe.problems.pictures import media_type
 
 MAX_PICTURE_BYTES = 20 * 2**20
@@ -36,8 +37,16 @@ def renamed(row: Mapping[str, object], names: Mapping[str, str], where: str) -> 
     """
     for own, theirs in names.items():
         if theirs not in row:
-            there = ", ".join(map(str, row)) or "nothing"
-            raise UsageError(f"{where}: no {theirs!r}, the column for {own}, in this row (it has {there[:200]})")
+            there = ", ".join(map(str, row)) or msg("nothing")
+            raise UsageError(
+                msg(
+                    "{where}: no {theirs}, the column for {own}, in this row (it has {there})",
+                    where,
+                    repr(theirs),
+                    own,
+                    there[:200],
+                )
+            )
     left = {name: value for name, value in row.items() if name not in names and name not in names.values()}
     return {**left, **{own: row[theirs] for own, theirs in names.items()}}
 
@@ -54,9 +63,23 @@ def tier(row: Mapping[str, object], where: str) -> str:
         return ""
     text = " ".join(str(value).split())
     if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not 0 < len(text) <= MAX_TIER_CHARS:
-        raise UsageError(f"{where}: its {name!r} is not a text of at most {MAX_TIER_CHARS} characters")
+        raise UsageError(
+            msg(
+                "{where}: its {name} is not a text of at most {max_tier_chars} characters",
+                where,
+                repr(name),
+                MAX_TIER_CHARS,
+            )
+        )
     if text == _RESERVED:
-        raise UsageError(f"{where}: its {name!r} is {_RESERVED!r}, as reports call all problems: name it otherwise")
+        raise UsageError(
+            msg(
+                "{where}: its {name} is {reserved}, as reports call all problems: name it otherwise",
+                where,
+                repr(name),
+                repr(_RESERVED),
+            )
+        )
     return text
 
 
@@ -68,14 +91,29 @@ def images(row: Mapping[str, object], where: str) -> tuple[str, ...]:
     """
     for name in _UNREAD:
         if row.get(name):
-            raise UsageError(f"{where}: the column {name!r} is not read: put pictures into the column 'image'")
+            raise UsageError(
+                msg(
+                    "{where}: the column {name} is not read: put pictures into the column 'image'",
+                    where,
+                    repr(name),
+                )
+            )
     name = next((name for name in _IMAGE if row.get(name)), "")
     value = row.get(name) if name else []
     named = [value] if isinstance(value, str) else value
     if not isinstance(named, list) or not all(isinstance(one, str) and one.strip() for one in named):
-        raise UsageError(f"{where}: its {name!r} is neither a path, nor a data URL, nor a list of them")
+        raise UsageError(
+            msg("{where}: its {name} is neither a path, nor a data URL, nor a list of them", where, repr(name))
+        )
     if len(named) > MAX_PICTURES:
-        raise UsageError(f"{where}: {len(named)} pictures in one row, where at most {MAX_PICTURES} are sent")
+        raise UsageError(
+            msg(
+                "{where}: {named} pictures in one row, where at most {max_pictures} are sent",
+                where,
+                len(named),
+                MAX_PICTURES,
+            )
+        )
     return tuple(one.strip() for one in named)
 
 
@@ -97,29 +135,49 @@ class Pictures:
     def _one(self, named: str, where: str) -> bytes:
         picture = _decoded(named, where) if named.startswith("data:") else self._file(named, where)
         if not media_type(picture):
-            raise UsageError(f"{where}: {named[:80]!r} is not a PNG, JPEG, GIF or WebP picture")
+            raise UsageError(
+                msg("{where}: {named} is not a PNG, JPEG, GIF or WebP picture", where, repr(named[:80]))
+            )
         self._left -= len(picture)
         if self._left < 0:
-            raise UsageError(f"{where}: with this one the pictures have more than {MAX_BYTES >> 20} MiB")
+            raise UsageError(
+                msg("{where}: with this one the pictures have more than {max_bytes} MiB", where, MAX_BYTES >> 20)
+            )
         return picture
 
     def _file(self, named: str, where: str) -> bytes:
         if "://" in named:
-            raise UsageError(f"{where}: {named[:80]!r} is an address: nothing is downloaded; save the picture")
+            raise UsageError(
+                msg(
+                    "{where}: {named} is an address: nothing is downloaded; save the picture",
+                    where,
+                    repr(named[:80]),
+                )
+            )
         try:
             path = (self._folder / named).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise UsageError(f"{where}: there is no picture {named[:80]!r} beside the data set") from error
+            raise UsageError(
+                msg("{where}: there is no picture {named} beside the data set", where, repr(named[:80]))
+            ) from error
         if not path.is_relative_to(self._folder):
-            raise UsageError(f"{where}: the picture {named[:80]!r} lies outside the data set's folder")
+            raise UsageError(
+                msg("{where}: the picture {named} lies outside the data set's folder", where, repr(named[:80]))
+            )
         return read_bounded(path, MAX_PICTURE_BYTES)
 
 
 def _decoded(address: str, where: str) -> bytes:
     head, _, data = address.partition(",")
     if not head.endswith(";base64") or len(data) > MAX_PICTURE_BYTES * 4 // 3 + 4:
-        raise UsageError(f"{where}: a data URL is data:image/…;base64,… of at most {MAX_PICTURE_BYTES >> 20} MiB")
+        raise UsageError(
+            msg(
+                "{where}: a data URL is data:image/…;base64,… of at most {max_picture_bytes} MiB",
+                where,
+                MAX_PICTURE_BYTES >> 20,
+            )
+        )
     try:
         return base64.b64decode(data, validate=True)
     except binascii.Error as error:
-        raise UsageError(f"{where}: the data URL is not base64 ({error})") from error
+        raise UsageError(msg("{where}: the data URL is not base64 ({error})", where, error)) from error

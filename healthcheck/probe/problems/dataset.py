@@ -17,6 +17,7 @@ from pathlib import Path
 from healthcheck import extras
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
+from healthcheck.messages import msg
 from healthcheck.probe.grading import expressions, golds, grade, judge
 from healthcheck.probe.problems import columns, listed, requested
 from healthcheck.probe.problems.problem import AnswerKind, Dice, Problem
@@ -57,7 +58,9 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
     try:
         text = read_bounded(path, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise UsageError(
+            msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
+        ) from error
     found: dict[tuple[str, tuple[str, ...]], _Row] = {}
     places = list[int]()
     again = list[tuple[_Row, _Row]]()
@@ -69,7 +72,7 @@ def draw(path: Path, count: int, seed: int, names: Mapping[str, str] | None = No
         again += [(first, row)] if first is not row else []
     listed.refuse_counted_from_one(path, places)
     if not found:
-        raise UsageError(f"{path} has no problems")
+        raise UsageError(msg("{path} has no problems", path))
     _refuse_without_judge(path, found.values())
     _refuse_contradictions(path, again)
     rows = _all_with_tiers(found.values())
@@ -88,8 +91,13 @@ def _illustrated(path: Path, row: _Row, pictures: columns.Pictures) -> Problem:
     """
     if row.problem.kind is AnswerKind.EXPRESSION and not expressions.readable(row.problem.answer):
         raise UsageError(
-            f"{path}:{row.place}: {judge.PACKAGE} does not read the answer {row.problem.answer[:80]!r}: "
-            "write it as LaTeX, or in plain words"
+            msg(
+                "{path}:{place}: {package} does not read the answer {answer}: write it as LaTeX, or in plain words",
+                path,
+                row.place,
+                judge.PACKAGE,
+                repr(row.problem.answer[:80]),
+            )
         )
     if not row.images:
         return row.problem
@@ -110,7 +118,7 @@ def _row(path: Path, place: int, row: Mapping[str, object]) -> _Row:
 
 
 def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
-    question, answer = _text(where, row, "question"), _text(where, row, "answer")
+    question, answer = _text(where, row, "question"), _text(where, row, msg("answer"))
     letters = listed.letters_of(row)
     if letters and answer.strip().upper() in set(letters):
         options = "\n".join(f"{letter}. {row[letter]}" for letter in letters)
@@ -119,10 +127,12 @@ def _problem(where: str, identity: str, row: Mapping[str, object]) -> Problem:
             answer=answer.strip().upper(), letters=letters, language=_language(question),
         )  # fmt: skip
     if letters:
-        raise UsageError(f"{where}: the answer {answer[:80]!r} is none of the letters {letters}")
+        raise UsageError(
+            msg("{where}: the answer {answer} is none of the letters {letters}", where, repr(answer[:80]), letters)
+        )
     _, mark, final = answer.rpartition(_GOLD)
     if mark and not final.strip():
-        raise UsageError(f"{where}: nothing follows the last {_GOLD} of the answer")
+        raise UsageError(msg("{where}: nothing follows the last {gold} of the answer", where, _GOLD))
     gold = (final if mark else answer).strip()
     return Problem(
         id=identity, family="gsm8k" if mark else "qa", tier="", question=question, answer=gold,
@@ -139,10 +149,20 @@ def _refuse_ungradable(where: str, problem: Problem) -> None:
     for form in (problem.answer, requested(problem)):
         graded = grade(problem, form)
         if not graded.correct:
-            seen = f"{graded.extracted[:80]!r} is read from it" if graded.extracted else "no answer is found in it"
+            seen = (
+                msg("{extracted} is read from it", repr(graded.extracted[:80]))
+                if graded.extracted
+                else msg("no answer is found in it")
+            )
             raise UsageError(
-                f"{where}: the answer {problem.answer[:80]!r} would not be graded right when a model gives it as "
-                f"{form[:120]!r}: {seen}. Write it as a number, as LaTeX or in plain words"
+                msg(
+                    "{where}: the answer {answer} would not be graded right when a model gives it as {form}: "
+                    "{seen}. Write it as a number, as LaTeX or in plain words",
+                    where,
+                    repr(problem.answer[:80]),
+                    repr(form[:120]),
+                    seen,
+                )
             )
 
 
@@ -151,8 +171,15 @@ def _refuse_without_judge(path: Path, rows: Iterable[_Row]) -> None:
     if places and not judge.installed():
         named = ", ".join(map(str, places[:_MOST_NAMED])) + (" …" if len(places) > _MOST_NAMED else "")
         raise UsageError(
-            f"{path}: the answers of {len(places)} rows are expressions ({named}), which {judge.PACKAGE} judges: "
-            f"{extras.install_command(judge.PACKAGE)}"
+            msg(
+                "{path}: the answers of {places} rows are expressions ({named}), which {package} judges: "
+                "{install_command}",
+                path,
+                len(places),
+                named,
+                judge.PACKAGE,
+                extras.install_command(judge.PACKAGE),
+            )
         )
 
 
@@ -162,8 +189,15 @@ def _refuse_contradictions(path: Path, again: Iterable[tuple[_Row, _Row]]) -> No
         before, now = first.problem.answer, second.problem.answer
         if now != before and not grade(first.problem, now).correct:
             raise UsageError(
-                f"{path}:{second.place}: the question of row {first.place} again, but its answer is {now[:80]!r}, "
-                f"and {before[:80]!r} there: correct one of them, or remove both rows"
+                msg(
+                    "{path}:{place}: the question of row {place2} again, but its answer is {now}, and {before} "
+                    "there: correct one of them, or remove both rows",
+                    path,
+                    second.place,
+                    first.place,
+                    repr(now[:80]),
+                    repr(before[:80]),
+                )
             )
 
 
@@ -182,9 +216,17 @@ def _text(where: str, row: Mapping[str, object], name: str) -> str:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool) and str(value).strip():
         return str(value)
     if value is None or not str(value).strip():
-        there = ", ".join(map(str, row)) or "nothing"
-        empty = f"{name!r} is empty" if name in row else f"no {name!r}"
+        there = ", ".join(map(str, row)) or msg("nothing")
+        empty = msg("{name} is empty", repr(name)) if name in row else msg("no {name}", repr(name))
         raise UsageError(
-            f"{where}: {empty} in this row (it has {there[:200]}); --set columns.{name}=NAME names another column"
+            msg(
+                "{where}: {empty} in this row (it has {there}); --set columns.{name}=NAME names another column",
+                where,
+                empty,
+                there[:200],
+                name,
+            )
         )
-    raise UsageError(f"{where}: {name!r} is {str(value)[:80]!r}, and not one text or number")
+    raise UsageError(
+        msg("{where}: {name} is {value}, and not one text or number", where, repr(name), repr(str(value)[:80]))
+    )

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from healthcheck.errors import UsageError
+from healthcheck.messages import msg
 from healthcheck.probe.records import LETTERS
 
 COLUMNS = ("choices", "options")
@@ -35,12 +36,14 @@ def lettered(row: Mapping[str, object], where: str) -> Mapping[str, object]:
     if not name:
         return row
     if letters_of(row):
-        raise UsageError(f"{where}: it has choices under {name!r} and under letters: leave one of them away")
-    texts, labels = _lists(row[name], f"{where}: its {name!r}")
+        raise UsageError(
+            msg("{where}: it has choices under {name} and under letters: leave one of them away", where, repr(name))
+        )
+    texts, labels = _lists(row[name], msg("{where}: its {name}", where, repr(name)))
     answer = row.get("answer")
     found = {place for place in _readings(answer, texts, labels) if place < len(texts)}
     if len(found) != 1:
-        raise UsageError(f"{where}: {_unclear(answer, found, len(texts))}")
+        raise UsageError(msg("{where}: {unclear}", where, _unclear(answer, found, len(texts))))
     options = dict(zip(LETTERS, texts, strict=False))
     return {**row, **options, "answer": LETTERS[found.pop()]}
 
@@ -59,8 +62,12 @@ def refuse_counted_from_one(path: Path, places: Sequence[int]) -> None:
     """
     if len(places) >= _MANY and 0 not in places:
         raise UsageError(
-            f"{path}: none of its {len(places)} answers is 0, the place of the first choice: are they counted from "
-            "1? Write letters in their place"
+            msg(
+                "{path}: none of its {places} answers is 0, the place of the first choice: are they counted "
+                "from 1? Write letters in their place",
+                path,
+                len(places),
+            )
         )
 
 
@@ -74,13 +81,17 @@ def _lists(value: object, what: str) -> tuple[list[object], list[str]]:
     if isinstance(value, Mapping):
         labels, value = value.get("label"), value.get("text")
     if not isinstance(value, list) or not all(_is_text(choice) for choice in value):
-        raise UsageError(f"{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)")
+        raise UsageError(
+            msg("{what} is not a list of texts (a CSV file has a column for each choice: A, B, …)", what)
+        )
     if not 2 <= len(value) <= len(LETTERS):
-        raise UsageError(f"{what} has {len(value)} choices, where 2 to {len(LETTERS)} are asked")
+        raise UsageError(
+            msg("{what} has {value} choices, where 2 to {letters} are asked", what, len(value), len(LETTERS))
+        )
     if labels is None:
         return value, list(LETTERS[: len(value)])
     if not isinstance(labels, list) or len(labels) != len(value) or len(set(map(str, labels))) < len(labels):
-        raise UsageError(f"{what} has no label of its own for each text")
+        raise UsageError(msg("{what} has no label of its own for each text", what))
     return value, [str(label) for label in labels]
 
 
@@ -103,9 +114,13 @@ def _readings(answer: object, texts: Sequence[object], labels: Sequence[str]) ->
 def _unclear(answer: object, found: set[int], count: int) -> str:
     letters = LETTERS[0] + " to " + LETTERS[count - 1]
     if not found:
-        return (
-            f"the answer {str(answer)[:80]!r} is none of its {count} choices: it is to be a letter from {letters}, "
-            f"a place from 0 to {count - 1}, or the text of a choice"
+        return msg(
+            "the answer {answer} is none of its {count} choices: it is to be a letter from {letters}, a "
+            "place from 0 to {count2}, or the text of a choice",
+            repr(str(answer)[:80]),
+            count,
+            letters,
+            count - 1,
         )
     named = " or ".join(LETTERS[place] for place in sorted(found))
-    return f"the answer {str(answer)[:80]!r} can mean choice {named}: write the letter"
+    return msg("the answer {answer} can mean choice {named}: write the letter", repr(str(answer)[:80]), named)

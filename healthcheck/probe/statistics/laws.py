@@ -9,6 +9,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from healthcheck.messages import msg
+
 HIGH = 0.8
 LOW = 0.5
 HALF_OF_A_PRINTED_DIGIT = 0.5e-4
@@ -31,10 +33,12 @@ class Profile:
     next_steps: str
 
 
-UNSTABLE = Profile(situation="strong but unstable", next_steps="improve consistency: lower temperature, voting")
-EVEN = Profile(situation="even, neither good nor bad", next_steps="broad improvement: data, prompt")
+UNSTABLE = Profile(
+    situation=msg("strong but unstable"), next_steps="improve consistency: lower temperature, voting"
+)
+EVEN = Profile(situation=msg("even, neither good nor bad"), next_steps="broad improvement: data, prompt")
 BIASED = Profile(
-    situation="systematic error: the samples agree on a wrong answer",
+    situation=msg("systematic error: the samples agree on a wrong answer"),
     next_steps="look at the answer format, the prompt, the chat template, then the model",
 )
 FAILING = Profile(situation="failing", next_steps="look for a broken deployment before you blame the model")

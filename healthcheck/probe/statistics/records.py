@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LIKE_THESE = "problems like these"
+from healthcheck.messages import msg
+
+LIKE_THESE = msg("problems like these")
 """The question of an interval whose unit is the problem: what would other problems of this kind give?"""
-THIS_BANK = "this bank again"
+THIS_BANK = msg("this bank again")
 """The question of an interval for these very problems: what would the same problems, sampled again, give?"""
 
 

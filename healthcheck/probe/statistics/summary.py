@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from healthcheck.messages import msg
 from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, stratified, wilson
 from healthcheck.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
@@ -118,7 +119,7 @@ def summarize_votes(
     voting = ks if max(len(row) for row in matrix) <= MOST_VOTERS else ()
     figures = [(f"maj@{k}", [maj_at_k(said, right, k) for said, right in pairs]) for k in voting]
     figures += [(f"agreement@{k}", [agreement_at_k(said, k) for said, _ in pairs]) for k in voting]
-    figures.append(("wrong consensus", [float(wrong_consensus(said, right)) for said, right in pairs]))
+    figures.append((msg("wrong consensus"), [float(wrong_consensus(said, right)) for said, right in pairs]))
     if ranks is not None:
         ranked = list(zip(ranks, matrix, strict=True))
         figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]

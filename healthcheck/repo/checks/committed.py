@@ -6,6 +6,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Submission, Uncommitted
 
@@ -41,26 +42,31 @@ def committed(submission: Submission) -> Findings:
     """
     if submission.uncommitted is Uncommitted.NO_COMMIT:
         yield warn(
-            expected="a commit, which the service clones",
-            seen=f"{submission.uncommitted.value}; the files of the folder were verified instead",
-            fix='git add -A && git commit -m "First version"',
+            expected=msg("a commit, which the service clones"),
+            seen=msg("{value}; the files of the folder were verified instead", submission.uncommitted.value),
+            fix=msg('git add -A && git commit -m "First version"'),
         )
     elif submission.uncommitted:
-        yield note(f"{submission.uncommitted.value}: its files were verified as they are")
+        yield note(msg("{value}: its files were verified as they are", submission.uncommitted.value))
     if submission.changed:
         yield warn(
-            expected=f"the working copy as in commit {submission.commit[:12]}, which the service sees",
-            seen=f"changed, not committed: {_some(submission.changed)}",
-            fix="git commit -a, or git stash changes that are not for the service",
+            expected=msg("the working copy as in commit {commit}, which the service sees", submission.commit[:12]),
+            seen=msg("changed, not committed: {some}", _some(submission.changed)),
+            fix=msg("git commit -a, or git stash changes that are not for the service"),
             evidence={"changed": list(submission.changed)},
         )
     needed = _named_in_deploy_sh(submission)
     if needed:
         yield warn(
-            expected=f"every file that {NAME} names in the commit",
-            seen=f"{NAME} names {_some(needed)}, which is in the working copy but not in the commit",
-            fix=f"git add {'-f ' if set(needed) & set(submission.ignored) else ''}{shlex.join(needed[:MAX_NAMED])} "
-            "&& git commit",
+            expected=msg("every file that {name} names in the commit", NAME),
+            seen=msg(
+                "{name} names {some}, which is in the working copy but not in the commit", NAME, _some(needed)
+            ),
+            fix=msg(
+                "git add {value}{needed} && git commit",
+                "-f " if set(needed) & set(submission.ignored) else "",
+                shlex.join(needed[:MAX_NAMED]),
+            ),
         )
 
 
@@ -76,4 +82,4 @@ def _named_in_deploy_sh(submission: Submission) -> tuple[str, ...]:
 
 def _some(paths: tuple[str, ...]) -> str:
     more = len(paths) - MAX_NAMED
-    return ", ".join(paths[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(paths[:MAX_NAMED]) + (msg(" and {more} more", more) if more > 0 else "")

@@ -7,6 +7,7 @@ import shlex
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Kind, Submission
 
@@ -39,7 +40,7 @@ def deploy_sh_present(submission: Submission) -> Findings:
     exec vllm serve "$MODEL_PATH" --port {port}
     ```
     """
-    kind, expected = submission.deploy_sh_kind, f"a file {NAME} at the root of the repository"
+    kind, expected = submission.deploy_sh_kind, msg("a file {name} at the root of the repository", NAME)
     if kind is Kind.MISSING:
         yield from _missing(submission, expected)
     elif kind is Kind.FOLDER:
@@ -47,30 +48,45 @@ def deploy_sh_present(submission: Submission) -> Findings:
             (path for path in submission.paths if path.startswith(f"{NAME}/") and path.endswith(".sh")), ""
         )
         rest = shlex.quote(f"scripts/{inside.partition('/')[2]}")
-        move = f"git mv {NAME} scripts && git mv {rest} {NAME}" if inside else ""
+        move = msg("git mv {name} scripts && git mv {rest} {name}", NAME, rest) if inside else ""
         yield fail(
-            expected=expected, seen=f"{NAME} is a folder", fix=move or f"replace the folder with a script {NAME}"
+            expected=expected,
+            seen=msg("{name} is a folder", NAME),
+            fix=move or msg("replace the folder with a script {name}", NAME),
         )
     elif kind is Kind.LINK_OUT:
         yield fail(
             expected=expected,
-            seen=f"{NAME} is a link to {submission.deploy_sh_link!r}, which the repository does not hold",
-            fix=f"rm {NAME}, copy the script itself to {NAME}, and commit it: git add {NAME} && git commit",
+            seen=msg(
+                "{name} is a link to {deploy_sh_link}, which the repository does not hold",
+                NAME,
+                repr(submission.deploy_sh_link),
+            ),
+            fix=msg(
+                "rm {name}, copy the script itself to {name}, and commit it: git add {name} && git commit", NAME
+            ),
         )
     elif kind is Kind.OTHER:
-        yield fail(expected=expected, seen=f"{NAME} is not a regular file", fix=f"replace it with a script {NAME}")
+        yield fail(
+            expected=expected,
+            seen=msg("{name} is not a regular file", NAME),
+            fix=msg("replace it with a script {name}", NAME),
+        )
     elif not (submission.deploy_sh or b"").strip():
         yield fail(
-            expected="a script that starts the server",
-            seen=f"{NAME} is empty",
-            fix=f"write the launch command into it, such as: {contract.LAUNCH}",
+            expected=msg("a script that starts the server"),
+            seen=msg("{name} is empty", NAME),
+            fix=msg("write the launch command into it, such as: {launch}", contract.LAUNCH),
             rule=contract.STARTS_THE_SERVICE,
         )
     elif (submission.deploy_sh or b"").startswith(LFS_POINTER):
         yield fail(
-            expected=f"{expected}, which every clone has",
-            seen=f"{NAME} is a Git LFS pointer: a clone without Git LFS gets these three lines",
-            fix=f"remove it from the patterns in .gitattributes, then: git add --renormalize {NAME} && git commit",
+            expected=msg("{expected}, which every clone has", expected),
+            seen=msg("{name} is a Git LFS pointer: a clone without Git LFS gets these three lines", NAME),
+            fix=msg(
+                "remove it from the patterns in .gitattributes, then: git add --renormalize {name} && git commit",
+                NAME,
+            ),
             where=f"{NAME}:1",
         )
 
@@ -78,26 +94,34 @@ def deploy_sh_present(submission: Submission) -> Findings:
 def _missing(submission: Submission, expected: str) -> Findings:
     if submission.commit and os.path.lexists(submission.root / NAME) and NAME in os.listdir(submission.root):
         ignored = NAME in submission.ignored
-        seen = f"{NAME} is in the working copy but not in commit {submission.commit[:12]}"
+        seen = msg("{name} is in the working copy but not in commit {commit}", NAME, submission.commit[:12])
         yield fail(
-            expected=f"{expected}, committed",
-            seen=f"{seen}: .gitignore names it" if ignored else seen,
-            fix=f'git add {"-f " if ignored else ""}{NAME} && git commit -m "Add {NAME}"',
+            expected=msg("{expected}, committed", expected),
+            seen=msg("{seen}: .gitignore names it", seen) if ignored else seen,
+            fix=msg('git add {value}{name} && git commit -m "Add {name}"', "-f " if ignored else "", NAME),
         )
     elif submission.deploy_sh_elsewhere:
         found = submission.deploy_sh_elsewhere[0]
         more = submission.deploy_sh_elsewhere[1:]
-        move = "git mv" if submission.commit else "mv"
+        move = msg("git mv") if submission.commit else "mv"
         yield fail(
             expected=expected,
-            seen=f"{found}{f' (and {len(more)} more of that name)' if more else ''}, but no {NAME} at the root",
-            fix=f"{move} {shlex.quote(found)} {NAME}"
-            + (", and make its relative paths start from the root" if "/" in found else ""),
+            seen=msg(
+                "{found}{value}, but no {name} at the root",
+                found,
+                msg(" (and {more} more of that name)", len(more)) if more else "",
+                NAME,
+            ),
+            fix=msg("{move} {found} {name}", move, shlex.quote(found), NAME)
+            + (msg(", and make its relative paths start from the root") if "/" in found else ""),
             where=found,
         )
     else:
         yield fail(
             expected=expected,
-            seen=f"no {NAME} among {len(submission.paths)} files",
-            fix=f"`npu-adapter new` makes a repository with one; or write a script that ends in: {contract.LAUNCH}",
+            seen=msg("no {name} among {paths} files", NAME, len(submission.paths)),
+            fix=msg(
+                "`npu-adapter new` makes a repository with one; or write a script that ends in: {launch}",
+                contract.LAUNCH,
+            ),
         )

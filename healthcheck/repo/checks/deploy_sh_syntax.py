@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 from healthcheck.repo import bashisms, shell, shells
 from healthcheck.repo.facts import Submission
@@ -47,7 +47,7 @@ class _Text:
 
     def quoted(self, line: int) -> str:
         lines = self.script.text.split("\n")
-        return f"“{quote(lines[line - 1].strip()[:120])}”" if 0 < line <= len(lines) else ""
+        return f"“{lines[line - 1].strip()[:120]}”" if 0 < line <= len(lines) else ""
 
 
 @check(
@@ -91,15 +91,15 @@ def deploy_sh_syntax(submission: Submission) -> Findings:
     """
     data = submission.deploy_sh
     if not data:
-        raise NotApplicable(f"there is no {NAME} to read")
+        raise NotApplicable(msg("there is no {name} to read", NAME))
     yield from _bytes(data)
     if b"\0" in data or data.startswith(WIDE_MARKS):
         return
     if len(data) > shells.MAX_SCRIPT_BYTES:
         yield warn(
-            expected=f"a script of at most {shells.MAX_SCRIPT_BYTES // 1024} KiB",
-            seen=f"{NAME} is longer; its syntax was not read",
-            fix=f"keep only the launch in {NAME}, and put data into other files",
+            expected=msg("a script of at most {max_script_bytes} KiB", shells.MAX_SCRIPT_BYTES // 1024),
+            seen=msg("{name} is longer; its syntax was not read", NAME),
+            fix=msg("keep only the launch in {name}, and put data into other files", NAME),
         )
         return
     text = _text(submission, data)
@@ -120,24 +120,26 @@ def _text(submission: Submission, data: bytes) -> _Text:
 def _bytes(data: bytes) -> Findings:
     if data.startswith(WIDE_MARKS) or (b"\0" in data and data.count(b"\0") > len(data) // 4):
         yield fail(
-            expected="a script in UTF-8 without byte order mark",
-            seen=f"{NAME} is UTF-16: it begins with the bytes {data[:4].hex(' ')}",
-            fix=f"iconv -f UTF-16 -t UTF-8 {NAME} > d && mv d {NAME} && chmod +x {NAME}",
+            expected=msg("a script in UTF-8 without byte order mark"),
+            seen=msg("{name} is UTF-16: it begins with the bytes {hex}", NAME, data[:4].hex(" ")),
+            fix=msg("iconv -f UTF-16 -t UTF-8 {name} > d && mv d {name} && chmod +x {name}", NAME),
             where=f"{NAME}:1",
         )
     elif b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         yield fail(
-            expected="a text file",
-            seen=f"{NAME} has a NUL byte: it is binary, or damaged",
-            fix="write it as a text file",
+            expected=msg("a text file"),
+            seen=msg("{name} has a NUL byte: it is binary, or damaged", NAME),
+            fix=msg("write it as a text file"),
             where=f"{NAME}:{line}",
         )
     elif data.startswith(BOM):
         yield fail(
-            expected="“#!” as the first two bytes",
-            seen="a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
-            "first line as a command",
+            expected=msg("“#!” as the first two bytes"),
+            seen=msg(
+                "a byte order mark (ef bb bf) before them: the kernel finds no interpreter, and a shell runs the "
+                "first line as a command"
+            ),
             fix=f"sed -i '1s/^\\xef\\xbb\\xbf//' {NAME}",
             where=f"{NAME}:1",
         )
@@ -148,17 +150,20 @@ def _line_ends(text: _Text) -> Findings:
     if b"\r" not in data:
         if text.submission.copy_has_crlf:
             yield warn(
-                expected="lines that end in LF, in the working copy and in the commit",
-                seen=f"{NAME} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
-                "does not run",
+                expected=msg("lines that end in LF, in the working copy and in the commit"),
+                seen=msg(
+                    "{name} has LF in the commit and CRLF in the working copy: a copied or mounted working copy "
+                    "does not run",
+                    NAME,
+                ),
                 fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes",
                 where=NAME,
             )
         return
     if b"\n" not in data:
         yield fail(
-            expected="lines that end in LF",
-            seen="lines that end in a single carriage return: a shell reads one line",
+            expected=msg("lines that end in LF"),
+            seen=msg("lines that end in a single carriage return: a shell reads one line"),
             fix=f"tr '\\r' '\\n' < {NAME} > d && mv d {NAME} && chmod +x {NAME}",
             where=f"{NAME}:1",
         )
@@ -167,10 +172,10 @@ def _line_ends(text: _Text) -> Findings:
     lines = [number for number, _ in ending]
     harmful = [number for number, line in ending if number == 1 or not _only_comment(line)]
     if harmful:
-        git = f" && git add {NAME} .gitattributes && git commit -m 'End lines in LF'"
+        git = msg(" && git add {name} .gitattributes && git commit -m 'End lines in LF'", NAME)
         commit = git if text.submission.commit else ""
         yield fail(
-            expected="lines that end in LF",
+            expected=msg("lines that end in LF"),
             seen=f"{len(lines)} lines end in CRLF: the carriage return becomes part of the last word of each line, "
             "and “#!/bin/sh\\r” names no program",
             fix=f"sed -i 's/\\r$//' {NAME} && echo '*.sh text eol=lf' >> .gitattributes{commit}",
@@ -178,8 +183,8 @@ def _line_ends(text: _Text) -> Findings:
         )
     elif lines:
         yield warn(
-            expected="lines that end in LF",
-            seen="comment lines that end in CRLF",
+            expected=msg("lines that end in LF"),
+            seen=msg("comment lines that end in CRLF"),
             fix=f"sed -i 's/\\r$//' {NAME}",
             where=f"{NAME}:{lines[0]}",
         )
@@ -194,35 +199,40 @@ def _first_line(text: _Text) -> Findings:
     if not first.startswith("#!"):
         stray = "#!" in text.script.text[:200] and bool(re.match(r"\s*(#[^!].*\s*)*#!", text.script.text))
         yield warn(
-            expected="a first line that names the shell, such as #!/bin/bash",
-            seen="“#!” is below the first line, where it is a comment"
+            expected=msg("a first line that names the shell, such as #!/bin/bash"),
+            seen=msg("“#!” is below the first line, where it is a comment")
             if stray
-            else f"the first line is “{quote(first[:80])}”",
-            fix="make #!/bin/bash (or #!/bin/sh) the very first line",
+            else msg("the first line is “{first}”", first[:80]),
+            fix=msg("make #!/bin/bash (or #!/bin/sh) the very first line"),
             where=f"{NAME}:1",
         )
     elif text.interpreter in OTHER_SHELLS:
         yield warn(
-            expected="sh or bash",
-            seen=f"“{first[:80]}”: the image may lack {text.interpreter}, and `bash {NAME}` would not use it",
-            fix="write the script for bash, with the first line #!/bin/bash",
+            expected=msg("sh or bash"),
+            seen=msg(
+                "“{first}”: the image may lack {interpreter}, and `bash {name}` would not use it",
+                first[:80],
+                text.interpreter,
+                NAME,
+            ),
+            fix=msg("write the script for bash, with the first line #!/bin/bash"),
             where=f"{NAME}:1",
         )
     elif text.interpreter not in POSIX_SHELLS | BASH:
         yield fail(
-            expected="a shell script",
+            expected=msg("a shell script"),
             seen=f"“{first[:80]}”",
-            fix="make the first line #!/bin/bash"
+            fix=msg("make the first line #!/bin/bash")
             if _ALMOST_A_SHELL.match(first)
-            else f"make {NAME} a shell script that starts the other program: exec python3 launch.py",
+            else msg("make {name} a shell script that starts the other program: exec python3 launch.py", NAME),
             where=f"{NAME}:1",
             rule=contract.WEIGHTS_FROM_MODEL_PATH,
         )
     elif re.match(r"#![ \t]*\S*/env[ \t]+[^\s-]\S*[ \t]+\S", first):
         yield warn(
-            expected="one word after env, which reads the rest of the line as one name",
+            expected=msg("one word after env, which reads the rest of the line as one name"),
             seen=f"“{first[:80]}”",
-            fix="write #!/bin/bash, and put the options into a “set” line below",
+            fix=msg("write #!/bin/bash, and put the options into a “set” line below"),
             where=f"{NAME}:1",
         )
 
@@ -231,13 +241,15 @@ def _mode(text: _Text) -> Findings:
     mode = text.submission.deploy_sh_mode
     if mode is not None and not mode & 0o111:
         file = posixpath.normpath(text.submission.deploy_sh_link or NAME)
-        chmod = f"chmod +x {shlex.quote(file)}"
+        chmod = msg("chmod +x {file}", shlex.quote(file))
         # The index too, for a file system without the bit; it alone would be undone by the next git commit -a.
-        git = f"git update-index --chmod=+x {shlex.quote(file)} && git commit -m 'Make {NAME} executable'"
+        git = msg(
+            "git update-index --chmod=+x {file} && git commit -m 'Make {name} executable'", shlex.quote(file), NAME
+        )
         yield warn(
-            expected="the executable bit, which ./deploy.sh needs",
-            seen=f"mode {mode:o}",
-            fix=f"{chmod} && {git}" if text.submission.commit else chmod,
+            expected=msg("the executable bit, which ./deploy.sh needs"),
+            seen=msg("mode {mode:o}", mode),
+            fix=msg("{chmod} && {git}", chmod, git) if text.submission.commit else chmod,
             where=file,
         )
 
@@ -249,26 +261,26 @@ def _parsers(text: _Text) -> Findings:
     if any(parse.accepted is None for parse in answers.values()):
         broken = next(parse for parse in answers.values() if parse.accepted is None)
         yield unsettled(
-            expected="an answer from the shell's parser",
+            expected=msg("an answer from the shell's parser"),
             seen=f"{broken.shell} -n {NAME} {broken.message}",
-            fix="simplify the script",
+            fix=msg("simplify the script"),
         )
     parse = answers.get(own) or next(iter(answers.values()), None)
     if parse is None or text.interpreter not in POSIX_SHELLS | BASH | {""}:
         return
     if parse.accepted is False and not (own == "dash" and bashisms.runs_itself_in_bash(text.script)):
         yield fail(
-            expected=f"a script that {own} can read",
-            seen=f"{parse.shell} says: {quote(parse.message)} {text.quoted(parse.line)}".rstrip(),
+            expected=msg("a script that {own} can read", own),
+            seen=f"{parse.shell} says: {parse.message} {text.quoted(parse.line)}".rstrip(),
             fix=_parser_fix(answers, own),
             where=text.where(parse.line),
         )
     heredoc = answers.get("bash")
     if heredoc and heredoc.accepted and "here-document" in heredoc.message:
         yield warn(
-            expected="a terminator for every here-document",
-            seen=f"bash says: {quote(heredoc.message)}; everything below is text, not commands",
-            fix="put the terminator on its own line, without blanks",
+            expected=msg("a terminator for every here-document"),
+            seen=msg("bash says: {message}; everything below is text, not commands", heredoc.message),
+            fix=msg("put the terminator on its own line, without blanks"),
             where=text.where(heredoc.line),
         )
 
@@ -276,8 +288,8 @@ def _parsers(text: _Text) -> Findings:
 def _parser_fix(answers: dict[str, shells.Parse], own: str) -> str:
     bash = answers.get("bash")
     if own == "dash" and bash and bash.accepted:
-        return "make the first line #!/bin/bash: bash reads this script"
-    return f"fix that line until `{own} -n {NAME}` prints nothing"
+        return msg("make the first line #!/bin/bash: bash reads this script")
+    return msg("fix that line until `{own} -n {name}` prints nothing", own, NAME)
 
 
 def _constructs(text: _Text) -> Findings:
@@ -290,24 +302,28 @@ def _constructs(text: _Text) -> Findings:
     news = refused and not (bash and bash.accepted is False) and (text.bash or not text.interpreter)
     if not (found or news) or text.interpreter in OTHER_SHELLS:
         return
-    listed = "; ".join(f"line {each.line}: {each.what}" for each in found[:MAX_LISTED])
+    listed = joined("; ", (msg("line {line}: {what}", each.line, each.what) for each in found[:MAX_LISTED]))
     if news and dash:
-        listed += f"{'; ' if listed else ''}dash says: {quote(dash.message)} (line {dash.line})"
+        listed += msg("{value}dash says: {message} (line {line})", "; " if listed else "", dash.message, dash.line)
     line = min((each.line for each in found), default=dash.line if dash else 0)
     if text.interpreter in POSIX_SHELLS and _ends_at_pipefail(text):
         yield fail(
-            expected="options that sh knows: the first line names it",
-            seen=f"{listed}. This machine's dash ends the script at “set -o pipefail” with “Illegal option”",
-            fix="make the first line #!/bin/bash, or remove pipefail",
+            expected=msg("options that sh knows: the first line names it"),
+            seen=msg(
+                "{listed}. This machine's dash ends the script at “set -o pipefail” with “Illegal option”", listed
+            ),
+            fix=msg("make the first line #!/bin/bash, or remove pipefail"),
             where=text.where(line),
         )
         return
     yield warn(
-        expected="a script that reads the same under sh and bash: which one the service uses is not documented",
+        expected=msg(
+            "a script that reads the same under sh and bash: which one the service uses is not documented"
+        ),
         seen=listed,
-        fix=f"make the second line: {IN_BASH}"
+        fix=msg("make the second line: {in_bash}", IN_BASH)
         if text.bash
-        else "make the first line #!/bin/bash, or write it for sh",
+        else msg("make the first line #!/bin/bash, or write it for sh"),
         where=text.where(line),
     )
 
@@ -331,8 +347,10 @@ def _continuations(text: _Text) -> Findings:
         line = script.line(found.start())
         tell = warn if _only_prints(script, found.start()) else fail
         yield tell(
-            expected="nothing after the backslash that continues a line",
-            seen=f"a blank after it: {text.quoted(line)}; the command ends there, without the lines below",
+            expected=msg("nothing after the backslash that continues a line"),
+            seen=msg(
+                "a blank after it: {line}; the command ends there, without the lines below", text.quoted(line)
+            ),
             fix=f"sed -i 's/\\\\[ \\t]*$/\\\\/' {NAME}",
             where=text.where(line),
         )
@@ -342,15 +360,15 @@ def _continuations(text: _Text) -> Findings:
         if re.match(r"--?[A-Za-z]", first.text):
             line = script.line(first.start)
             yield fail(
-                expected="options on the line of their command, or after a line that ends in a backslash",
-                seen=f"{text.quoted(line)} is a separate command: the line above does not continue",
-                fix="end the line above in a backslash, and remove comments and blank lines from the command",
+                expected=msg("options on the line of their command, or after a line that ends in a backslash"),
+                seen=msg("{line} is a separate command: the line above does not continue", text.quoted(line)),
+                fix=msg("end the line above in a backslash, and remove comments and blank lines from the command"),
                 where=text.where(line),
             )
             return
     if script.text.rstrip("\n").endswith("\\") and not script.text.endswith("\n\n"):
         yield note(
-            "the last line ends in a backslash", where=text.where(script.line(len(script.text.rstrip()) - 1))
+            msg("the last line ends in a backslash"), where=text.where(script.line(len(script.text.rstrip()) - 1))
         )
 
 
@@ -362,9 +380,11 @@ def _typography(text: _Text) -> Findings:
         if found:
             line = script.line(word.start)
             yield warn(
-                expected="plain \" ' - and blanks, which a shell understands",
-                seen=f"U+{ord(found.group()):04X} in {text.quoted(line)}: the shell reads it as a letter",
-                fix="retype the character in a plain text editor",
+                expected=msg("plain \" ' - and blanks, which a shell understands"),
+                seen=msg(
+                    "U+{ord:04X} in {line}: the shell reads it as a letter", ord(found.group()), text.quoted(line)
+                ),
+                fix=msg("retype the character in a plain text editor"),
                 where=text.where(line),
             )
             return

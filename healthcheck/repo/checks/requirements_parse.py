@@ -9,6 +9,7 @@ from itertools import islice
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.repo import requirements
 from healthcheck.repo.facts import Kind, Submission
@@ -53,9 +54,9 @@ def requirements_parse(submission: Submission) -> Findings:
     kind = submission.requirements_kind
     if kind in {Kind.FOLDER, Kind.LINK_OUT, Kind.OTHER}:
         yield fail(
-            expected=f"a file {NAME}, or none",
-            seen=f"{NAME} is a {kind.value}",
-            fix=f"replace it with a file {NAME}, or remove it",
+            expected=msg("a file {name}, or none", NAME),
+            seen=msg("{name} is a {value}", NAME, kind.value),
+            fix=msg("replace it with a file {name}, or remove it", NAME),
             rule=contract.ROOT_FILES,
         )
         return
@@ -71,16 +72,16 @@ def _problems(submission: Submission) -> Iterator[Finding]:
         text = submission.text(file.path)
         if file.problem or (text and text.truncated):
             yield fail(
-                expected="a text file in UTF-8 of at most 1 MiB",
-                seen=file.problem or "it is longer than 1 MiB",
-                fix=f"rewrite {file.path} in UTF-8, with one requirement per line",
+                expected=msg("a text file in UTF-8 of at most 1 MiB"),
+                seen=file.problem or msg("it is longer than 1 MiB"),
+                fix=msg("rewrite {path} in UTF-8, with one requirement per line", file.path),
                 where=file.path,
             )
         if file.remark:
             yield warn(
-                expected="UTF-8, which every installer reads",
-                seen=f"{file.remark}: pip reads it, other installers do not",
-                fix=f"iconv -f UTF-16 -t UTF-8 {file.path} > r && mv r {file.path}",
+                expected=msg("UTF-8, which every installer reads"),
+                seen=msg("{remark}: pip reads it, other installers do not", file.remark),
+                fix=msg("iconv -f UTF-16 -t UTF-8 {path} > r && mv r {path}", file.path),
                 where=file.path,
             )
         for entry in file.entries:
@@ -96,21 +97,21 @@ def _absent(submission: Submission) -> Findings:
     meant = next((path for path in at_root if near and path.lower() == near[0]), "")
     if meant and meant.encode() not in (submission.deploy_sh or b""):
         yield warn(
-            expected=f"the name {NAME}, exactly",
-            seen=f"{meant}, which is not installed",
-            fix=f"git mv {meant} {NAME}",
+            expected=msg("the name {name}, exactly", NAME),
+            seen=msg("{meant}, which is not installed", meant),
+            fix=msg("git mv {meant} {name}", meant, NAME),
             where=meant,
         )
     else:
-        yield note(f"there is no {NAME}, and it is optional")
+        yield note(msg("there is no {name}, and it is optional", NAME))
 
 
 def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
     if entry.problem:
         yield fail(
-            expected="a requirement that pip can read, such as numpy==1.26.4",
-            seen=f"“{entry.quoted}”: {entry.problem}",
-            fix="write name==version, or remove the line",
+            expected=msg("a requirement that pip can read, such as numpy==1.26.4"),
+            seen=msg("“{quoted}”: {problem}", entry.quoted, entry.problem),
+            fix=msg("write name==version, or remove the line"),
             where=entry.where,
         )
     elif entry.form in {Form.INCLUDE, Form.CONSTRAINT}:
@@ -119,9 +120,11 @@ def _line(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield from _direct(submission, entry)
     if entry.ignored:
         yield warn(
-            expected="options on their own line",
-            seen=f"“{entry.quoted}”: pip ignores {', '.join(entry.ignored)} after a requirement",
-            fix=f"move {entry.ignored[0]} to its own line",
+            expected=msg("options on their own line"),
+            seen=msg(
+                "“{quoted}”: pip ignores {ignored} after a requirement", entry.quoted, ", ".join(entry.ignored)
+            ),
+            fix=msg("move {ignored} to its own line", entry.ignored[0]),
             where=entry.where,
         )
 
@@ -132,16 +135,16 @@ def _include(submission: Submission, entry: Entry) -> Iterator[Finding]:
         yield from _needs_network(entry)
     elif path is None:
         yield fail(
-            expected="a file of the repository",
-            seen=f"“{entry.quoted}” leads out of the repository: the service has only the repository",
-            fix=f"copy the needed lines into {NAME}",
+            expected=msg("a file of the repository"),
+            seen=msg("“{quoted}” leads out of the repository: the service has only the repository", entry.quoted),
+            fix=msg("copy the needed lines into {name}", NAME),
             where=entry.where,
         )
     elif submission.text(path) is None and not requirements.VARIABLE.search(entry.target):
         yield fail(
-            expected="a file of the repository",
-            seen=f"“{entry.quoted}”: the repository has no readable file {path}",
-            fix=f"commit {path}, or remove the line",
+            expected=msg("a file of the repository"),
+            seen=msg("“{quoted}”: the repository has no readable file {path}", entry.quoted, path),
+            fix=msg("commit {path}, or remove the line", path),
             where=entry.where,
         )
 
@@ -155,9 +158,9 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     outside = target.startswith(("file:", "/", "~")) or path == ".." or path.startswith("../")
     if outside:
         yield fail(
-            expected="a package index, or a file of the repository",
-            seen=f"“{entry.quoted}” is a path on the author's machine",
-            fix=f"write {entry.name or 'name'}==version instead",
+            expected=msg("a package index, or a file of the repository"),
+            seen=msg("“{quoted}” is a path on the author's machine", entry.quoted),
+            fix=msg("write {name}==version instead", entry.name or "name"),
             where=entry.where,
         )
         return
@@ -165,18 +168,22 @@ def _direct(submission: Submission, entry: Entry) -> Iterator[Finding]:
     is_project = any(f"{inside}{name}" in submission.paths for name in NO_PROJECT)
     if path not in submission.paths and not is_project:
         yield fail(
-            expected="a file of the repository, or a folder with a pyproject.toml or setup.py",
-            seen=f"“{entry.quoted}”: the repository has neither at {path}",
-            fix=f"commit {'a pyproject.toml' if path == '.' else path}, or write {entry.name or 'name'}==version",
+            expected=msg("a file of the repository, or a folder with a pyproject.toml or setup.py"),
+            seen=msg("“{quoted}”: the repository has neither at {path}", entry.quoted, path),
+            fix=msg(
+                "commit {path}, or write {name}==version",
+                "a pyproject.toml" if path == "." else path,
+                entry.name or "name",
+            ),
             where=entry.where,
         )
 
 
 def _needs_network(entry: Entry) -> Iterator[Finding]:
     yield warn(
-        expected="packages from an index: other hosts may not be reachable from the service",
-        seen=f"“{entry.quoted}” is fetched from another host",
-        fix="write name==version, or ship the package in the repository and name its path",
+        expected=msg("packages from an index: other hosts may not be reachable from the service"),
+        seen=msg("“{quoted}” is fetched from another host", entry.quoted),
+        fix=msg("write name==version, or ship the package in the repository and name its path"),
         where=entry.where,
     )
 
@@ -192,9 +199,9 @@ def _cycles(known: dict[str, File]) -> Iterator[Finding]:
         if path in trail:
             circle = [*trail[trail.index(path) :], path]
             yield fail(
-                expected="files that do not include themselves",
+                expected=msg("files that do not include themselves"),
                 seen=" includes ".join(circle),
-                fix=f"remove the -r line from {circle[-2]}",
+                fix=msg("remove the -r line from {circle}", circle[-2]),
                 where=circle[-2],
             )
         done |= set(trail)
@@ -223,9 +230,11 @@ def _hashes(found: tuple[File, ...]) -> Iterator[Finding]:
         )
         if not entry.hashes or not pinned:
             yield fail(
-                expected="a hash and an exact version for every requirement, once one of them has a hash",
-                seen=f"“{entry.quoted}” has {'no exact version' if entry.hashes else 'none'}",
-                fix="pip-compile --generate-hashes, or remove the hashes",
+                expected=msg("a hash and an exact version for every requirement, once one of them has a hash"),
+                seen=msg(
+                    "“{quoted}” has {value}", entry.quoted, msg("no exact version") if entry.hashes else msg("none")
+                ),
+                fix=msg("pip-compile --generate-hashes, or remove the hashes"),
                 where=entry.where,
             )
             return
@@ -243,9 +252,14 @@ def _contradictions(submission: Submission) -> Iterator[Finding]:
             other = next((each for each in lines if not in_range(pin, _specifier(each))), None)
             if other is not None:
                 yield fail(
-                    expected=f"one version of {name}",
-                    seen=f"“{other.quoted}” ({other.where}) excludes “{entry.quoted}”: pip installs neither",
-                    fix=f"keep one of the two lines for {name}",
+                    expected=msg("one version of {name}", name),
+                    seen=msg(
+                        "“{quoted}” ({where}) excludes “{quoted2}”: pip installs neither",
+                        other.quoted,
+                        other.where,
+                        entry.quoted,
+                    ),
+                    fix=msg("keep one of the two lines for {name}", name),
                     where=entry.where,
                 )
                 break

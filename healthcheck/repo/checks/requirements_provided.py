@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import entries
@@ -44,12 +45,12 @@ def requirements_provided(submission: Submission) -> Findings:
     """
     installed = tuple(installed_by((submission.deploy_sh or b"").decode("utf-8", "replace")))
     if submission.requirements is None and not installed:
-        raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
+        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
     for line, text, name in installed:
         yield warn(
-            expected=f"no installation of {name}, which the environment provides",
-            seen=f"pip install {text}",
-            fix=f"remove {text} from the command",
+            expected=msg("no installation of {name}, which the environment provides", name),
+            seen=msg("pip install {text}", text),
+            fix=msg("remove {text} from the command", text),
             where=f"{contract.ENTRY_POINT}:{line}",
             evidence={"package": name},
         )
@@ -57,25 +58,32 @@ def requirements_provided(submission: Submission) -> Findings:
         provided = provided_part(entry.name)
         if provided:
             yield fail(
-                expected=f"no line for {provided}, which the environment provides",
+                expected=msg("no line for {provided}, which the environment provides", provided),
                 seen=f"“{entry.quoted}”",
-                fix=f"remove line {entry.line} from {entry.file}: `npu-adapter verify --fix` does it",
+                fix=msg(
+                    "remove line {line} from {file}: `npu-adapter verify --fix` does it", entry.line, entry.file
+                ),
                 where=entry.where,
                 evidence={"package": entry.name},
             )
         elif entry.name in IMAGE:
             yield warn(
-                expected=f"no line for {entry.name}: {IMAGE[entry.name]}",
+                expected=msg("no line for {name}: {image}", entry.name, IMAGE[entry.name]),
                 seen=f"“{entry.quoted}”",
-                fix=f"remove line {entry.line} from {entry.file}, and use the image's {entry.name}",
+                fix=msg(
+                    "remove line {line} from {file}, and use the image's {name}", entry.line, entry.file, entry.name
+                ),
                 where=entry.where,
                 evidence={"package": entry.name},
             )
         elif is_standard(entry.name) and entry.form is Form.PACKAGE:
             yield warn(
-                expected="packages from an index",
-                seen=f"“{entry.quoted}”, a module of Python itself: pip finds no such package, or an unrelated one",
-                fix=f"remove line {entry.line} from {entry.file}",
+                expected=msg("packages from an index"),
+                seen=msg(
+                    "“{quoted}”, a module of Python itself: pip finds no such package, or an unrelated one",
+                    entry.quoted,
+                ),
+                fix=msg("remove line {line} from {file}", entry.line, entry.file),
                 where=entry.where,
                 evidence={"package": entry.name},
             )

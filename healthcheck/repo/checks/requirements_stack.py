@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract, stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.repo.facts import Submission
 from healthcheck.repo.installs import PINNING, constrained, entries, exact_versions
@@ -50,14 +51,14 @@ def requirements_stack(submission: Submission) -> Findings:
     lines = [entry for entry in entries(submission) if entry.name and not provided_part(entry.name)]
     row, declared = _row(lines, submission.stack)
     if not lines:
-        yield note("no package beyond the image is required")
+        yield note(msg("no package beyond the image is required"))
     for entry in [entry for entry in lines if entry.name not in IMAGE][:MAX_FINDINGS]:
         yield from _conflict(entry, row, declared)
         if needs_cuda(entry.name):
             yield warn(
-                expected="packages that work on an NPU",
-                seen=f"“{entry.quoted}” needs CUDA: it fails to build or to load",
-                fix="remove the line",
+                expected=msg("packages that work on an NPU"),
+                seen=msg("“{quoted}” needs CUDA: it fails to build or to load", entry.quoted),
+                fix=msg("remove the line"),
                 where=entry.where,
             )
     yield from _unpinned(lines, constrained(submission))
@@ -65,7 +66,7 @@ def requirements_stack(submission: Submission) -> Findings:
 
 def _needs_requirements(submission: Submission) -> None:
     if submission.requirements is None:
-        raise NotApplicable(f"there is no {contract.REQUIREMENTS}")
+        raise NotApplicable(msg("there is no {requirements}", contract.REQUIREMENTS))
 
 
 def _row(lines: list[Entry], stack: str) -> tuple[stacks.Row, Entry | None]:
@@ -90,8 +91,10 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     if against is None:
         return
     fitting = [each.vllm_ascend for each in stacks.rows() if _fits(entry.name, asked, each)]
-    expected = f"{entry.name}{against.specifier}, which {against.by} requires"
-    fix = f"remove the line: the image provides {entry.name}; or write {entry.name}{agreed[0].specifier}"
+    expected = msg("{name}{specifier}, which {by} requires", entry.name, against.specifier, against.by)
+    fix = msg(
+        "remove the line: the image provides {name}; or write {name}{specifier}", entry.name, agreed[0].specifier
+    )
     evidence: dict[str, JsonValue] = {
         "package": entry.name,
         "asked": asked,
@@ -101,14 +104,19 @@ def _conflict(entry: Entry, row: stacks.Row, declared: Entry | None) -> Iterator
     if declared is not None and against.by.split()[0] == declared.name and entry.name != "ray":
         yield fail(
             expected=expected,
-            seen=f"“{entry.quoted}” beside “{declared.quoted}” ({declared.where}): no installation has both",
+            seen=msg(
+                "“{quoted}” beside “{quoted2}” ({where}): no installation has both",
+                entry.quoted,
+                declared.quoted,
+                declared.where,
+            ),
             fix=fix,
             where=entry.where,
             rule=contract.PROVIDED,
             evidence=evidence,
         )
         return
-    other = f"; it fits {', '.join(fitting[:4])}" if fitting else "; it fits no row of the matrix"
+    other = msg("; it fits {fitting}", ", ".join(fitting[:4])) if fitting else msg("; it fits no row of the matrix")
     yield warn(expected=expected, seen=f"“{entry.quoted}”{other}", fix=fix, where=entry.where, evidence=evidence)
 
 
@@ -126,12 +134,12 @@ def _unpinned(lines: list[Entry], elsewhere: frozenset[str]) -> Iterator[Finding
         if entry.form is Form.PACKAGE and not _pinned(entry)
     ]
     if loose:
-        more = f" and {len(loose) - 8} more" if len(loose) > 8 else ""
+        more = msg(" and {loose} more", len(loose) - 8) if len(loose) > 8 else ""
         names = ", ".join(entry.text.split(";")[0].strip() for entry in loose[:8])
         yield warn(
-            expected="a version for every package: name==version",
-            seen=f"{names}{more}: the newest version is installed",
-            fix="pin the tested versions, which pip freeze prints",
+            expected=msg("a version for every package: name==version"),
+            seen=msg("{names}{more}: the newest version is installed", names, more),
+            fix=msg("pin the tested versions, which pip freeze prints"),
             where=loose[0].where,
             evidence={"packages": [entry.name for entry in loose]},
         )

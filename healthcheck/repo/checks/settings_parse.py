@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.processes import shortened
-from healthcheck.quoting import quote
 from healthcheck.records import Stage
 from healthcheck.repo.facts import Submission
 
-_UNKNOWN = "what the file sets, such as task, stack, npu and skip, is unknown, and was not taken"
+_UNKNOWN = msg("what the file sets, such as task, stack, npu and skip, is unknown, and was not taken")
 
 
 @check(
@@ -43,15 +43,17 @@ def settings_parse(submission: Submission) -> Findings:
     ```
     """
     for found in submission.unread_settings:
-        text = quote(shortened(found.text))
+        text = shortened(found.text)
         yield fail(
-            expected="a file that is TOML",
-            seen=f"a conflict of a merge begins there: {text}; {_UNKNOWN}"
+            expected=msg("a file that is TOML"),
+            seen=msg("a conflict of a merge begins there: {text}; {unknown}", text, _UNKNOWN)
             if found.conflict
-            else f"{found.reason}: {text}; {_UNKNOWN}",
-            fix="keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
-            "and with ======="
+            else msg("{reason}: {text}; {unknown}", found.reason, text, _UNKNOWN),
+            fix=msg(
+                "keep one of the versions between <<<<<<< and >>>>>>>, and delete the lines that begin with these "
+                "and with ======="
+            )
             if found.conflict
-            else f"correct line {found.line} of {found.file}",
+            else msg("correct line {line} of {file}", found.line, found.file),
             where=f"{found.file}:{found.line}",
         )

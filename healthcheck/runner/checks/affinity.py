@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.topology import Neighbours
@@ -51,22 +52,25 @@ def affinity(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     processors = facts.surroundings.processors
     if not processors.allowed:
-        raise NotApplicable("the processors that this process may use are not known")
+        raise NotApplicable(msg("the processors that this process may use are not known"))
     devices = max(len(facts.in_use), 1)
     say_warn = processors.machine.startswith(_BOUND)
     if len(processors.allowed) < PROCESSORS_EACH * devices:
-        seen = f"{len(processors.allowed)} processors for {devices} devices"
+        seen = msg("{allowed} processors for {devices} devices", len(processors.allowed), devices)
         yield _said(
-            seen, expected=f"{PROCESSORS_EACH} processors a device", where="/proc/self/status", binds=say_warn
+            seen,
+            expected=msg("{processors_each} processors a device", PROCESSORS_EACH),
+            where="/proc/self/status",
+            binds=say_warn,
         )
     shown = _used(facts)
     if not shown:
-        yield note("npu-smi does not say which processors are near: nothing is compared")
+        yield note(msg("npu-smi does not say which processors are near: nothing is compared"))
     far = [each.name for each in shown if each.processors and not each.processors & processors.allowed]
     if far:
         yield _said(
-            f"none for {listed(far)}",
-            expected="a processor near each device",
+            msg("none for {far}", listed(far)),
+            expected=msg("a processor near each device"),
             where=f"{facts.smi.command} info -t topo",
             binds=say_warn,
         )
@@ -76,8 +80,8 @@ def affinity(facts: RunnerFacts) -> Findings:
 
 def _said(seen: str, *, expected: str, where: str, binds: bool) -> Finding:
     if not binds:
-        return note(f"expected {expected}: {seen}; vllm-ascend binds on ARM alone", where=where)
-    fix = "docker run without --cpuset-cpus, or with the processors of `npu-smi info -t topo`"
+        return note(msg("expected {expected}: {seen}; vllm-ascend binds on ARM alone", expected, seen), where=where)
+    fix = msg("docker run without --cpuset-cpus, or with the processors of `npu-smi info -t topo`")
     return warn(expected=expected, seen=seen, fix=fix, where=where)
 
 
@@ -93,4 +97,4 @@ def _nodes(facts: RunnerFacts, shown: tuple[Neighbours, ...]) -> Iterator[Findin
     near = frozenset[int]().union(*(each.processors for each in shown))
     nodes = facts.surroundings.processors.node_of(near)
     if nodes:
-        yield note(f"{len(shown)} devices, near NUMA node {listed(list(map(str, nodes)))}")
+        yield note(msg("{shown} devices, near NUMA node {map}", len(shown), listed(list(map(str, nodes)))))

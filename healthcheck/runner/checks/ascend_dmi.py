@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import joined, msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.dmi import LEFT_OUT, MILD, RESULTS, WELL, Diagnosis, Item
@@ -61,30 +61,34 @@ def ascend_dmi(facts: RunnerFacts) -> Findings:
     seen = facts.diagnosed
     if seen is None or not seen.scenes:
         needs_depth(facts, Depth.MINUTES)
-        raise NotApplicable((seen.trouble if seen else facts.stopped) or "it was not run")
+        raise NotApplicable((seen.trouble if seen else facts.stopped) or msg("it was not run"))
     if all(diagnosis.trouble for diagnosis in seen.scenes):
-        raise NotApplicable("; ".join(f"{each.scene.value}: {each.trouble}" for each in seen.scenes))
+        raise NotApplicable(
+            joined("; ", (msg("{value}: {trouble}", each.scene.value, each.trouble) for each in seen.scenes))
+        )
     for diagnosis in seen.scenes:
         if diagnosis.trouble:
-            yield note(f"{diagnosis.scene.value} gave no result: {diagnosis.trouble}")
+            yield note(msg("{value} gave no result: {trouble}", diagnosis.scene.value, diagnosis.trouble))
             continue
         for item in diagnosis.items:
             if item.result not in WELL:
                 yield _finding(facts, diagnosis, item)
         well = [item.name for item in diagnosis.items if item.result in WELL]
-        yield note(f"{diagnosis.scene.value}: {listed(well, 20) or 'nothing'} passed")
+        yield note(msg("{value}: {well} passed", diagnosis.scene.value, listed(well, 20) or msg("nothing")))
 
 
 def _finding(facts: RunnerFacts, diagnosis: Diagnosis, item: Item) -> Finding:
-    said = f"{item.name}: {item.result}" + (f" ({quote(item.said[:300])})" if item.said else "")
+    said = msg("{name}: {result}", item.name, item.result) + (f" ({item.said[:300]})" if item.said else "")
     if item.result in LEFT_OUT or any(words in item.said.lower() for words in _NOT_JUDGED):
-        return note(f"not judged by ascend-dmi: {said}")
+        return note(msg("not judged by ascend-dmi: {said}", said))
     unread = item.result == "FAIL" and item.name.lower() in _ALSO_UNREAD and facts.computed
     mild = item.result in MILD or item.result not in RESULTS or _DISTURBED in item.said or unread
     say = warn if mild or item.name.lower() not in HARDWARE else fail
     return say(
-        expected="PASS or HEALTH",
+        expected=msg("PASS or HEALTH"),
         seen=said,
-        fix=f"run it alone: ascend-dmi --dg -i {item.name} -q; then reset the chip or restart the machine",
+        fix=msg(
+            "run it alone: ascend-dmi --dg -i {name} -q; then reset the chip or restart the machine", item.name
+        ),
         where=f"ascend-dmi --dg --se {diagnosis.scene.value}",
     )

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -50,30 +50,38 @@ def bandwidth(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.transfers
     if seen is None:
-        raise NotApplicable(facts.stopped or "it takes devices that compute right")
+        raise NotApplicable(facts.stopped or msg("it takes devices that compute right"))
     if seen.output.trouble == NOT_RECORDED:
         raise NotApplicable(NOT_RECORDED)
     for each in seen.each:
         if each.wrong:
             yield fail(
-                expected="the bytes that were copied",
-                seen=f"device {each.device}: {each.wrong} of {each.moved_bytes} bytes differ {each.way}",
-                fix=f"exclude device {each.device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked",
+                expected=msg("the bytes that were copied"),
+                seen=msg(
+                    "device {device}: {wrong} of {moved_bytes} bytes differ {way}",
+                    each.device,
+                    each.wrong,
+                    each.moved_bytes,
+                    each.way,
+                ),
+                fix=msg(
+                    "exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked", each.device
+                ),
             )
     for way in dict.fromkeys(each.way for each in seen.each):
         yield from _compared([each for each in seen.each if each.way == way], way)
     for error in seen.errors[:4]:
         yield fail(
-            expected="copies without errors",
-            seen=quote(error.text[:400]),
-            fix="look the code up in the log of the runtime (~/ascend/log)",
+            expected=msg("copies without errors"),
+            seen=error.text[:400],
+            fix=msg("look the code up in the log of the runtime (~/ascend/log)"),
             where=error.at,
         )
     if not seen.at_end and not seen.errors:
         yield unsettled(
-            expected="copies on every device",
-            seen=seen.output.trouble or f"the program ended with status {seen.output.status}",
-            fix="run it again while nothing else runs",
+            expected=msg("copies on every device"),
+            seen=seen.output.trouble or msg("the program ended with status {status}", seen.output.status),
+            fix=msg("run it again while nothing else runs"),
         )
 
 
@@ -83,9 +91,11 @@ def _compared(each: list[Transfer], way: str) -> Iterator[Finding]:
     for transfer in each:
         if middles[transfer.device] < SHARE * middle:
             yield warn(
-                expected=f"at least {SHARE:.0%} of the median {way}, {middle / 1e9:.3g} GB/s",
-                seen=f"device {transfer.device}: {spread(transfer.rates)}",
-                fix="look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs",
+                expected=msg(
+                    "at least {share:.0%} of the median {way}, {middle:.3g} GB/s", SHARE, way, middle / 1000000000.0
+                ),
+                seen=msg("device {device}: {spread}", transfer.device, spread(transfer.rates)),
+                fix=msg("look at the card's slot (lspci -vv, LnkSta) and run it again while nothing else runs"),
                 evidence={"device": transfer.device, "bytes_per_s": round(middles[transfer.device])},
             )
-    yield note(f"{way}: {spread(tuple(middles.values()))} over {len(each)} devices")
+    yield note(msg("{way}: {spread} over {each} devices", way, spread(tuple(middles.values())), len(each)))

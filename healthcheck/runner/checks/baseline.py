@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.inventory import inventory
 from healthcheck.runner.records import RunnerFacts
@@ -47,18 +48,18 @@ def baseline(facts: RunnerFacts) -> Findings:
     """
     earlier = facts.wanted.earlier
     if earlier is None:
-        raise NotApplicable("no earlier record was given (--baseline)")
+        raise NotApplicable(msg("no earlier record was given (--baseline)"))
     now = inventory(facts)
     found = list(changes(earlier, now))
     for change in found[:MOST_CHANGES]:
         yield warn(
-            expected=f"{change.name}: {change.old or 'none'}, as before",
-            seen=change.new or "none",
-            fix="undo the change, or keep this run's report.json as the new baseline",
+            expected=msg("{name}: {old}, as before", change.name, change.old or msg("none")),
+            seen=change.new or msg("none"),
+            fix=msg("undo the change, or keep this run's report.json as the new baseline"),
             evidence={"name": change.name, "old": change.old, "new": change.new},
         )
     if len(found) > MOST_CHANGES:
-        yield note(f"and {len(found) - MOST_CHANGES} more changes")
+        yield note(msg("and {found} more changes", len(found) - MOST_CHANGES))
     both = sum(len(a.keys() & b.keys()) for a, b in (
         (earlier.facts, now.facts), (earlier.counters, now.counters), (earlier.rates, now.rates)))  # fmt: skip
-    yield note(f"{both} values compared with the record of {earlier.at or 'unknown time'}")
+    yield note(msg("{both} values compared with the record of {at}", both, earlier.at or msg("unknown time")))

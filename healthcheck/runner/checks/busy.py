@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import RunnerFacts
@@ -40,13 +41,17 @@ def busy(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     if not facts.smi.table:
-        raise NotApplicable("npu-smi shows no table of chips")
+        raise NotApplicable(msg("npu-smi shows no table of chips"))
     for chip in facts.in_use:
         holders = holders_on(facts, chip.npu, chip.chip)
         if holders:
             yield warn(
-                expected="no process on the chips that will be used",
-                seen=f"{chip_name(chip)}: {listed([holder_words(holder) for holder in holders], 4)}",
+                expected=msg("no process on the chips that will be used"),
+                seen=msg(
+                    "{chip_name}: {holder_words}",
+                    chip_name(chip),
+                    listed([holder_words(holder) for holder in holders], 4),
+                ),
                 fix=freeing(facts, chip.npu, chip.chip),
                 where=f"{facts.smi.command} info",
             )

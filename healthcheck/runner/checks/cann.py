@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import Cann, RunnerFacts
 from healthcheck.runner.wording import IMAGE, fault, needs_npu
@@ -45,28 +46,28 @@ def cann(facts: RunnerFacts) -> Findings:
     if seen.home and not seen.home_exists:
         yield fault(
             facts,
-            expected="the folder that ASCEND_HOME_PATH names",
-            seen=f"{seen.home} is not there",
-            fix="source the set_env.sh of the CANN that is installed",
+            expected=msg("the folder that ASCEND_HOME_PATH names"),
+            seen=msg("{home} is not there", seen.home),
+            fix=msg("source the set_env.sh of the CANN that is installed"),
         )
     if not seen.toolkits:
         yield fault(
             facts,
-            expected="a CANN toolkit",
-            seen="none in /usr/local/Ascend, and none in the environment",
+            expected=msg("a CANN toolkit"),
+            seen=msg("none in /usr/local/Ascend, and none in the environment"),
             fix=f"{IMAGE}, or install CANN {facts.row.cann or ''}".rstrip(),
         )
         return
     if not seen.home:
-        where = seen.scripts[0] if seen.scripts else "its set_env.sh"
+        where = seen.scripts[0] if seen.scripts else msg("its set_env.sh")
         yield warn(
-            expected="CANN's environment in this shell",
-            seen="ASCEND_HOME_PATH is not set",
-            fix=f"source {where}; in deploy.sh too (the template's does)",
+            expected=msg("CANN's environment in this shell"),
+            seen=msg("ASCEND_HOME_PATH is not set"),
+            fix=msg("source {where}; in deploy.sh too (the template's does)", where),
         )
     yield from _atb(seen)
     others = [toolkit.version for toolkit in seen.toolkits[1:]]
-    beside = f"; also installed: {', '.join(others)}" if others else ""
+    beside = msg("; also installed: {others}", ", ".join(others)) if others else ""
     atb = f", ATB {seen.atb.version}" if seen.atb else ""
     yield note(f"CANN {seen.toolkits[0].version}{atb}{beside}", where=seen.toolkits[0].path)
 
@@ -75,12 +76,12 @@ def _atb(seen: Cann) -> Findings:
     if seen.atb is None:
         yield warn(
             expected="NNAL's ATB",
-            seen="no /usr/local/Ascend/nnal/atb",
-            fix=f"install the NNAL package of CANN {seen.toolkits[0].version}",
+            seen=msg("no /usr/local/Ascend/nnal/atb"),
+            fix=msg("install the NNAL package of CANN {version}", seen.toolkits[0].version),
         )
     elif not seen.atb_sourced and seen.home:
         yield warn(
-            expected="ATB's environment in this shell",
-            seen="CANN's is set, ATB's is not",
-            fix="source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too",
+            expected=msg("ATB's environment in this shell"),
+            seen=msg("CANN's is set, ATB's is not"),
+            fix=msg("source /usr/local/Ascend/nnal/atb/set_env.sh; in deploy.sh too"),
         )

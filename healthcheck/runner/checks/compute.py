@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.records import RunnerFacts
@@ -50,27 +50,33 @@ def compute(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if not seen.count:
-        raise NotApplicable("torch_npu counts no device, see runner/torch-npu")
+        raise NotApplicable(msg("torch_npu counts no device, see runner/torch-npu"))
     for device in seen.devices:
         yield from _wrong(device, used=facts.wanted.npus is None or device.index < facts.wanted.npus)
     for error in seen.errors:
-        fix = (
-            known_repair(error.text, RUNTIME_ERRORS) or "look the code up in the log of the runtime (~/ascend/log)"
+        fix = known_repair(error.text, RUNTIME_ERRORS) or msg(
+            "look the code up in the log of the runtime (~/ascend/log)"
         )
         say = fail if error.step in _MATTERS and not _spare(facts, error.device) else warn
-        yield say(expected="no error of the runtime", seen=quote(error.text[:400]), fix=fix, where=error.at)
+        yield say(expected=msg("no error of the runtime"), seen=error.text[:400], fix=fix, where=error.at)
     without = seen.count - sum(bool(device.products) for device in seen.devices)
     if seen.output and (seen.output.trouble or seen.output.status):
         say = warn if seen.at_end or _spare(facts, seen.last_device) else fail
         yield say(
-            expected="a product on every device, and a clean end",
-            seen=f"{seen.output.trouble or f'it ended with status {seen.output.status}'}, at {seen.last}",
-            fix="reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES",
+            expected=msg("a product on every device, and a clean end"),
+            seen=msg(
+                "{trouble}, at {last}",
+                seen.output.trouble or msg("it ended with status {status}", seen.output.status),
+                seen.last,
+            ),
+            fix=msg("reset that chip (npu-smi set -t reset) or exclude it with ASCEND_RT_VISIBLE_DEVICES"),
         )
     elif without > 0 and not seen.errors:
-        yield unanswered(f"the test program ended without a result for {without} of {seen.count} devices")
+        yield unanswered(
+            msg("the test program ended without a result for {without} of {count} devices", without, seen.count)
+        )
     if seen.devices and seen.devices[0].bfloat16 is False:
-        yield note("no bfloat16 on this device: serve with --dtype float16")
+        yield note(msg("no bfloat16 on this device: serve with --dtype float16"))
 
 
 def _spare(facts: RunnerFacts, device: int | None) -> bool:
@@ -80,13 +86,22 @@ def _spare(facts: RunnerFacts, device: int | None) -> bool:
 
 def _wrong(device: Device, *, used: bool) -> Iterator[Finding]:
     for product in device.products:
-        seen = f"device {device.index}: {product.wrong} of {product.of} elements differ in {product.kind}"
+        seen = msg(
+            "device {index}: {wrong} of {of} elements differ in {kind}",
+            device.index,
+            product.wrong,
+            product.of,
+            product.kind,
+        )
         if product.wrong and not used:
-            yield note(f"{seen}; it will not be used")
+            yield note(msg("{seen}; it will not be used", seen))
         elif product.wrong:
             yield fail(
-                expected="the elements that the CPU computes",
+                expected=msg("the elements that the CPU computes"),
                 seen=seen,
-                fix=f"exclude device {device.index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: "
-                "npu-smi info -t ecc",
+                fix=msg(
+                    "exclude device {index} (ASCEND_RT_VISIBLE_DEVICES) and have its memory checked: npu-smi "
+                    "info -t ecc",
+                    device.index,
+                ),
             )

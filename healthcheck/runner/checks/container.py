@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, needs_npu
@@ -49,17 +50,19 @@ def container(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     if not facts.host.container:
-        raise NotApplicable("this does not appear to be a container")
+        raise NotApplicable(msg("this does not appear to be a container"))
     flags = [flag for path, flag in NEEDED_MOUNTS if path not in facts.host.mounts]
     if facts.smi.output.missing:
         flags.append("-v /usr/local/bin/npu-smi:/usr/local/bin/npu-smi")
     if not flags:
         return
-    seen = f"{len(flags)} of the documented mounts are missing"
+    seen = msg("{flags} of the documented mounts are missing", len(flags))
     if facts.computed:
-        yield note(f"{seen}, and the devices work all the same: {' '.join(flags)}")
+        yield note(msg("{seen}, and the devices work all the same: {flags}", seen, " ".join(flags)))
     else:
         whole = not facts.nodes
         yield warn(
-            expected="the documented mounts", seen=seen, fix=f"docker run {RUN_FLAGS if whole else ' '.join(flags)}"
+            expected=msg("the documented mounts"),
+            seen=seen,
+            fix=msg("docker run {run_flags}", RUN_FLAGS if whole else " ".join(flags)),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.engines import CONFIGURATION, MOUNT_LIST
 from healthcheck.runner.records import RunnerFacts
@@ -41,31 +42,31 @@ def container_runtime(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     seen = facts.engine
     if facts.host.container:
-        raise NotApplicable("this is a container; run it on the host too")
+        raise NotApplicable(msg("this is a container; run it on the host too"))
     if not seen.sockets and not seen.configured:
-        raise NotApplicable("there is no container engine that this kit knows")
+        raise NotApplicable(msg("there is no container engine that this kit knows"))
     if seen.fault:
         yield warn(
-            expected="a configuration that Docker can read",
+            expected=msg("a configuration that Docker can read"),
             seen=seen.fault,
-            fix="correct the file; systemctl restart docker",
+            fix=msg("correct the file; systemctl restart docker"),
             where=CONFIGURATION,
         )
     for name in seen.missing:
         yield warn(
-            expected=f"the program of the runtime {name}",
-            seen=f"{seen.runtimes[name]} is not there",
-            fix="install Ascend Docker Runtime again, or take the entry out; systemctl restart docker",
+            expected=msg("the program of the runtime {name}", name),
+            seen=msg("{runtimes} is not there", seen.runtimes[name]),
+            fix=msg("install Ascend Docker Runtime again, or take the entry out; systemctl restart docker"),
             where=CONFIGURATION,
         )
     if seen.default and seen.default != "runc" and seen.default not in seen.runtimes:
         yield warn(
-            expected="a default runtime that is defined",
-            seen=f"{seen.default} is not among the runtimes",
-            fix="define it, or take default-runtime out; systemctl restart docker",
+            expected=msg("a default runtime that is defined"),
+            seen=msg("{default} is not among the runtimes", seen.default),
+            fix=msg("define it, or take default-runtime out; systemctl restart docker"),
             where=CONFIGURATION,
         )
     if ASCEND in seen.runtimes and ASCEND not in seen.missing and not seen.mount_list:
-        yield note(f"{MOUNT_LIST}, which Ascend Docker Runtime writes, is not there")
+        yield note(msg("{mount_list}, which Ascend Docker Runtime writes, is not there", MOUNT_LIST))
     if ASCEND not in seen.runtimes and not seen.fault:
-        yield note("without Ascend Docker Runtime: name devices and mounts in docker run, as documented")
+        yield note(msg("without Ascend Docker Runtime: name devices and mounts in docker run, as documented"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -43,19 +43,21 @@ def custom_ops(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.operators
     if seen is None:
-        raise NotApplicable(facts.stopped or "torch_npu cannot be imported, or vllm-ascend is not installed")
+        raise NotApplicable(facts.stopped or msg("torch_npu cannot be imported, or vllm-ascend is not installed"))
     if seen.output.trouble == NOT_RECORDED:
         raise NotApplicable(NOT_RECORDED)
     if seen.imported:
         yield note(
-            f"{seen.imported} registers {seen.count} operators" if seen.count else f"{seen.imported} imported"
+            msg("{imported} registers {count} operators", seen.imported, seen.count)
+            if seen.count
+            else msg("{imported} imported", seen.imported)
         )
         return
-    said = quote((seen.errors[0].text if seen.errors else last_line(seen.output))[:400])
+    said = (seen.errors[0].text if seen.errors else last_line(seen.output))[:400]
     said = said if seen.errors else seen.output.trouble or said
     yield warn(
-        expected="an import of vllm_ascend.vllm_ascend_C",
-        seen=said or f"exit status {seen.output.status}",
-        fix=f"{IMAGE}, or build vllm-ascend again for the torch and the CANN that are here",
+        expected=msg("an import of vllm_ascend.vllm_ascend_C"),
+        seen=said or msg("exit status {status}", seen.output.status),
+        fix=msg("{image}, or build vllm-ascend again for the torch and the CANN that are here", IMAGE),
         where=seen.errors[0].at if seen.errors else facts.software.executable,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import RUN_FLAGS, fault, listed, npus
@@ -40,52 +41,69 @@ def device_nodes(facts: RunnerFacts) -> Findings:
     """
     if not facts.present:
         if facts.wanted.allow_none:
-            raise NotApplicable("there is no NPU on this machine, as --allow-none permits")
+            raise NotApplicable(msg("there is no NPU on this machine, as --allow-none permits"))
         yield _none(facts)
         return
     if not facts.nodes:
-        yield fault(facts, expected="/dev/davinciN for each NPU", seen="none of them", fix=_nodes_fix(facts))
+        yield fault(
+            facts, expected=msg("/dev/davinciN for each NPU"), seen=msg("none of them"), fix=_nodes_fix(facts)
+        )
     elif facts.wanted.npus and len(facts.nodes) < facts.wanted.npus:
         yield fault(
             facts,
-            expected=f"{npus(facts.wanted.npus)}, as --npus says",
-            seen=f"{len(facts.nodes)} device nodes: {listed([node.path for node in facts.nodes])}",
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("{nodes} device nodes: {path}", len(facts.nodes), listed([node.path for node in facts.nodes])),
             fix=_nodes_fix(facts),
         )
     names = {entry.path.removeprefix("/dev/") for entry in facts.control}
     managers = {"davinci_manager", "davinci_manager_docker"}
     missing = sorted({"devmm_svm", "hisi_hdc"} - names) + ([] if names & managers else ["davinci_manager"])
     if missing and facts.nodes:
-        seen = f"no {listed([f'/dev/{name}' for name in missing])}"
-        yield fault(facts, expected="the driver's device nodes", seen=seen, fix=_nodes_fix(facts))
+        seen = msg("no {value}", listed([f"/dev/{name}" for name in missing]))
+        yield fault(facts, expected=msg("the driver's device nodes"), seen=seen, fix=_nodes_fix(facts))
     closed = [e for e in (*facts.nodes, *facts.control) if not (e.readable and e.writable)]
     if closed:
         one = closed[0]
         yield fault(
             facts,
-            expected="device nodes that this user may read and write",
-            seen=f"{one.path} belongs to {one.owner}:{one.group} with mode {one.mode:o}, and {len(closed)} of "
-            f"{len(facts.nodes) + len(facts.control)} nodes are closed to {facts.host.user or 'this user'}",
-            fix=f"as root: usermod -a -G {one.group or 'HwHiAiUser'} USER, then log in again; or run as root",
+            expected=msg("device nodes that this user may read and write"),
+            seen=msg(
+                "{path} belongs to {owner}:{group} with mode {mode:o}, and {closed} of {nodes} nodes are "
+                "closed to {user}",
+                one.path,
+                one.owner,
+                one.group,
+                one.mode,
+                len(closed),
+                len(facts.nodes) + len(facts.control),
+                facts.host.user or msg("this user"),
+            ),
+            fix=msg(
+                "as root: usermod -a -G {group} USER, then log in again; or run as root", one.group or "HwHiAiUser"
+            ),
         )
 
 
 def _none(facts: RunnerFacts) -> Finding:
     gpus = (
-        f"; it has GPUs ({listed(list(facts.host.gpus), 2)}), which cannot be used here" if facts.host.gpus else ""
+        msg("; it has GPUs ({gpus}), which cannot be used here", listed(list(facts.host.gpus), 2))
+        if facts.host.gpus
+        else ""
     )
-    smi = "no npu-smi" if facts.smi.output.missing else "no chip in npu-smi"
+    smi = msg("no npu-smi") if facts.smi.output.missing else msg("no chip in npu-smi")
     smi += f" ({facts.smi.codes[0]})" if facts.smi.codes else ""
     return fail(
-        expected=npus(facts.wanted.npus) if facts.wanted.npus else "an Ascend NPU",
-        seen=f"this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}",
-        fix="run it on a machine with an NPU"
-        + ("" if facts.wanted.npus else ", or pass --allow-none if it needs no NPU"),
+        expected=npus(facts.wanted.npus) if facts.wanted.npus else msg("an Ascend NPU"),
+        seen=msg(
+            "this machine has no Ascend NPU: no /dev/davinci nodes, {smi}, none on the PCI bus{gpus}", smi, gpus
+        ),
+        fix=msg("run it on a machine with an NPU")
+        + ("" if facts.wanted.npus else msg(", or pass --allow-none if it needs no NPU")),
         where="/dev/davinci*",
     )
 
 
 def _nodes_fix(facts: RunnerFacts) -> str:
     if facts.host.container:
-        return f"start the container with {RUN_FLAGS}"
-    return "install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*"
+        return msg("start the container with {run_flags}", RUN_FLAGS)
+    return msg("install and load the NPU driver (and restart the machine); then ls -l /dev/davinci*")

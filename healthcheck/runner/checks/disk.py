@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import GB, READY_S
@@ -43,33 +44,37 @@ def disk(facts: RunnerFacts) -> Findings:
     given = "MODEL_PATH" in seen.variables and seen.folder != "."
     if given and not seen.folder_exists:
         yield warn(
-            expected="the folder that MODEL_PATH names",
-            seen=f"{seen.folder} is not there",
-            fix="mount the weights there, or unset MODEL_PATH",
+            expected=msg("the folder that MODEL_PATH names"),
+            seen=msg("{folder} is not there", seen.folder),
+            fix=msg("mount the weights there, or unset MODEL_PATH"),
         )
         return
-    place = seen.folder if given else "the working directory"
+    place = seen.folder if given else msg("the working directory")
     if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
         yield warn(
-            expected=f"{contract.MAX_WEIGHT_BYTES // GB} GB free for weights",
-            seen=f"{seen.disk.free_bytes / GB:.0f} GB free in {place}",
-            fix="free some, or keep the weights on another disk and set MODEL_PATH",
+            expected=msg("{max_weight_bytes} GB free for weights", contract.MAX_WEIGHT_BYTES // GB),
+            seen=msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place),
+            fix=msg("free some, or keep the weights on another disk and set MODEL_PATH"),
             evidence={"free_bytes": seen.disk.free_bytes},
         )
     elif seen.disk:
-        yield note(f"{seen.disk.free_bytes / GB:.0f} GB free in {place}")
+        yield note(msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place))
     if seen.speed and seen.speed.read_bytes:
         rate = seen.speed.bytes_per_s
-        cached = ", through the page cache" if seen.speed.cached else ""
+        cached = msg(", through the page cache") if seen.speed.cached else ""
         load_s = contract.MAX_WEIGHT_BYTES / rate
-        said = (
-            f"{rate / 10**6:.0f} MB/s, so 100 GB take {load_s / 60:.1f} min to load (read: {seen.speed.of}{cached})"
+        said = msg(
+            "{rate:.0f} MB/s, so 100 GB take {load_s:.1f} min to load (read: {of}{cached})",
+            rate / 10**6,
+            load_s / 60,
+            seen.speed.of,
+            cached,
         )
         if load_s > READY_S:
             yield warn(
-                expected=f"100 GB loaded within {READY_S // 60} min",
+                expected=msg("100 GB loaded within {ready_s} min", READY_S // 60),
                 seen=said,
-                fix="keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh",
+                fix=msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
             )
         else:
             yield note(said)

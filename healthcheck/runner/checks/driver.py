@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, note
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import fault, listed, needs_npu
@@ -46,42 +47,50 @@ def driver(facts: RunnerFacts) -> Findings:
         if not facts.host.container and not facts.nodes:
             yield fault(
                 facts,
-                expected="an NPU driver",
-                seen=f"no driver, but an NPU on the PCI bus ({listed(list(facts.host.accelerators), 2)})",
-                fix="install the driver and its firmware",
+                expected=msg("an NPU driver"),
+                seen=msg(
+                    "no driver, but an NPU on the PCI bus ({accelerators})",
+                    listed(list(facts.host.accelerators), 2),
+                ),
+                fix=msg("install the driver and its firmware"),
             )
         else:
-            yield note("the driver's version is not visible here (its version.info is not mounted)")
+            yield note(msg("the driver's version is not visible here (its version.info is not mounted)"))
     if on_disk and running and on_disk.lower() != running.lower():
         yield fault(
             facts,
-            expected=f"the installed driver {on_disk} to be the one that runs",
-            seen=f"{running} answers: upgraded without a restart, or another host's file is mounted",
-            fix="restart the machine",
+            expected=msg("the installed driver {on_disk} to be the one that runs", on_disk),
+            seen=msg("{running} answers: upgraded without a restart, or another host's file is mounted", running),
+            fix=msg("restart the machine"),
             where=facts.driver.path,
         )
     elif -8005 in facts.smi.codes and facts.driver.newer_than_boot:
         yield fault(
             facts,
-            expected="a driver that was loaded after it was installed",
-            seen=f"driver {on_disk or 'files'} installed after the machine's last start; npu-smi ends with -8005",
-            fix="restart the machine",
+            expected=msg("a driver that was loaded after it was installed"),
+            seen=msg(
+                "driver {on_disk} installed after the machine's last start; npu-smi ends with -8005",
+                on_disk or "files",
+            ),
+            fix=msg("restart the machine"),
             where=facts.driver.path,
         )
     yield from _firmware(facts, driver=running or on_disk or "?")
     if on_disk or running:
-        yield note(f"driver {running or on_disk}", where=facts.driver.path if on_disk else "")
+        yield note(msg("driver {running}", running or on_disk), where=facts.driver.path if on_disk else "")
 
 
 def _firmware(facts: RunnerFacts, *, driver: str) -> Findings:
     """The findings for each card's firmware, from `npu-smi info -t board`."""
     for npu, board in facts.smi.boards.items():
         if board.whole.get("Compatibility", "OK").upper() == "NOK":
-            firmware = board.whole.get("Firmware Version", "unknown")
+            firmware = board.whole.get("Firmware Version", msg("unknown"))
             yield fault(
                 facts,
-                expected="driver and firmware that fit each other",
-                seen=f"NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})",
-                fix="install the firmware of the driver's release, then restart the machine",
+                expected=msg("driver and firmware that fit each other"),
+                seen=msg(
+                    "NPU {npu}: Compatibility NOK (firmware {firmware}, driver {driver})", npu, firmware, driver
+                ),
+                fix=msg("install the firmware of the driver's release, then restart the machine"),
                 where=f"{facts.smi.command} info -t board -i {npu}",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -40,18 +41,26 @@ def ecc(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     if not facts.ecc:
-        raise NotApplicable("npu-smi prints no counters of errors here")
+        raise NotApplicable(msg("npu-smi prints no counters of errors here"))
     corrected = 0
     for each in facts.ecc:
         lasting = {name: count for name, count in each.counts.items() if count and "double" in name.lower()}
         corrected += sum(count for name, count in each.counts.items() if "single" in name.lower())
         if lasting:
             yield warn(
-                expected="no error of several bits",
-                seen=f"NPU {each.npu} chip {each.chip}: {', '.join(f'{name} {n}' for name, n in lasting.items())}",
-                fix=f"npu-smi set -t reset -i {each.npu} -c {each.chip} while nobody uses it; if it grows, replace "
-                "the card",
+                expected=msg("no error of several bits"),
+                seen=msg(
+                    "NPU {npu} chip {chip}: {value}",
+                    each.npu,
+                    each.chip,
+                    joined(", ", (msg("{name} {n}", name, n) for name, n in lasting.items())),
+                ),
+                fix=msg(
+                    "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it; if it grows, replace the card",
+                    each.npu,
+                    each.chip,
+                ),
                 where=f"{facts.smi.command} info -t ecc -i {each.npu}",
                 evidence={"npu": each.npu, "chip": each.chip, **lasting},
             )
-    yield note(f"counters of {len(facts.ecc)} chips, {corrected} corrected errors")
+    yield note(msg("counters of {ecc} chips, {corrected} corrected errors", len(facts.ecc), corrected))

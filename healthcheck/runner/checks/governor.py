@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -38,12 +39,12 @@ def governor(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     counts = dict(facts.surroundings.processors.governors)
     if not counts:
-        raise NotApplicable("the processors have no frequency governor here")
+        raise NotApplicable(msg("the processors have no frequency governor here"))
     slower = {name: count for name, count in counts.items() if name != FULL}
     if slower:
         yield warn(
-            expected=f"the governor {FULL}",
-            seen=", ".join(f"{name} on {count} processors" for name, count in slower.items()),
-            fix="on the host: cpupower frequency-set -g performance",
+            expected=msg("the governor {full}", FULL),
+            seen=joined(", ", (msg("{name} on {count} processors", name, count) for name, count in slower.items())),
+            fix=msg("on the host: cpupower frequency-set -g performance"),
             where="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
         )

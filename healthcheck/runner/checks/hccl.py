@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -44,25 +44,27 @@ def hccl(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.hccl
     if seen is None:
-        raise NotApplicable(facts.stopped or "it takes two devices that compute")
+        raise NotApplicable(facts.stopped or msg("it takes two devices that compute"))
     if seen.output.trouble == NOT_RECORDED:
         yield unanswered(NOT_RECORDED)
         return
     for rank in seen.wrong:
         yield fail(
-            expected="the sum on every device",
-            seen=f"device {rank} got another",
-            fix=f"replace or exclude device {rank}, and run it again",
+            expected=msg("the sum on every device"),
+            seen=msg("device {rank} got another", rank),
+            fix=msg("replace or exclude device {rank}, and run it again", rank),
         )
     done = len(seen.right) == seen.world
     for error in seen.errors[:2]:
-        fix = "read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links"
+        fix = msg("read ~/ascend/log for EI… or EJ…; check HCCL_IF_IP, HCCL_SOCKET_IFNAME and the links")
         say = warn if done else fail
-        yield say(expected="an all-reduce without errors", seen=quote(error.text[:400]), fix=fix, where=error.at)
+        yield say(expected=msg("an all-reduce without errors"), seen=error.text[:400], fix=fix, where=error.at)
     if not done and not seen.wrong and not seen.errors:
-        how = seen.output.trouble or f"it ended with status {seen.output.status}"
+        how = seen.output.trouble or msg("it ended with status {status}", seen.output.status)
         yield fail(
-            expected=f"the sum on {seen.world} devices",
-            seen=f"{len(seen.right)} had it; {how}",
-            fix="hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again",
+            expected=msg("the sum on {world} devices", seen.world),
+            seen=msg("{right} had it; {how}", len(seen.right), how),
+            fix=msg(
+                "hccn_tool -i 0 -link -g for each device; unset HCCL_IF_IP and HCCL_SOCKET_IFNAME and try again"
+            ),
         )

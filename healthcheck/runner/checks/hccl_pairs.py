@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -49,36 +49,45 @@ def hccl_pairs(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.pairs
     if seen is None:
-        raise NotApplicable(facts.stopped or "it takes three devices over which HCCL works (runner/hccl)")
+        raise NotApplicable(facts.stopped or msg("it takes three devices over which HCCL works (runner/hccl)"))
     if seen.output.trouble == NOT_RECORDED:
         raise NotApplicable(NOT_RECORDED)
     for pair in seen.each:
         if pair.wrong:
             left, right = pair.devices
             yield fail(
-                expected="the sum on both devices",
-                seen=f"devices {left} and {right}: device {listed(list(map(str, pair.wrong)))} got another",
-                fix=f"exclude device {pair.wrong[0]} (ASCEND_RT_VISIBLE_DEVICES) and run it again",
+                expected=msg("the sum on both devices"),
+                seen=msg(
+                    "devices {left} and {right}: device {map} got another",
+                    left,
+                    right,
+                    listed(list(map(str, pair.wrong))),
+                ),
+                fix=msg("exclude device {wrong} (ASCEND_RT_VISIBLE_DEVICES) and run it again", pair.wrong[0]),
             )
     middles = {pair.devices: statistics.median(pair.rates) for pair in seen.each if pair.rates}
     middle = statistics.median(middles.values()) if middles else 0.0
     for (left, right), rate in middles.items():
         if rate < SHARE * middle:
             yield warn(
-                expected=f"at least {SHARE:.0%} of the median, {middle / 1e9:.3g} GB/s",
-                seen=f"devices {left} and {right}: {rate / 1e9:.3g} GB/s",
-                fix="npu-smi info -t topo for their link; run it again while nothing else runs",
+                expected=msg("at least {share:.0%} of the median, {middle:.3g} GB/s", SHARE, middle / 1000000000.0),
+                seen=msg("devices {left} and {right}: {rate:.3g} GB/s", left, right, rate / 1000000000.0),
+                fix=msg("npu-smi info -t topo for their link; run it again while nothing else runs"),
                 evidence={"left": left, "right": right, "bytes_per_s": round(rate)},
             )
     for error in seen.errors[:2]:
-        fix = "read ~/ascend/log for EI… or EJ…; look at the links of these devices"
-        yield fail(expected="pairs without errors", seen=quote(error.text[:400]), fix=fix, where=error.at)
+        fix = msg("read ~/ascend/log for EI… or EJ…; look at the links of these devices")
+        yield fail(expected=msg("pairs without errors"), seen=error.text[:400], fix=fix, where=error.at)
     done = sum(len(pair.right) + len(pair.wrong) == 2 for pair in seen.each)
     if done < seen.expected and not seen.errors:
         yield unsettled(
-            expected=f"{seen.expected} pairs",
-            seen=f"{done}; {seen.output.trouble or f'the program ended with status {seen.output.status}'}",
-            fix="run it again while nothing else runs; runner/hccl says whether all devices work together",
+            expected=msg("{expected} pairs", seen.expected),
+            seen=msg(
+                "{done}; {trouble}",
+                done,
+                seen.output.trouble or msg("the program ended with status {status}", seen.output.status),
+            ),
+            fix=msg("run it again while nothing else runs; runner/hccl says whether all devices work together"),
         )
     if middles:
-        yield note(f"{done} pairs: {spread(tuple(middles.values()))}")
+        yield note(msg("{done} pairs: {spread}", done, spread(tuple(middles.values()))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.npu_smi import HEALTHS, Chip
 from healthcheck.runner.records import RunnerFacts
@@ -44,21 +45,25 @@ def health(facts: RunnerFacts) -> Findings:
     """
     needs_npu(facts)
     if not facts.smi.table:
-        raise NotApplicable("npu-smi shows no table of chips")
+        raise NotApplicable(msg("npu-smi shows no table of chips"))
     used = facts.in_use
     for chip in facts.smi.chips:
         if chip.health == HEALTHS[0]:
             continue
-        seen = f"{chip_name(chip)} ({chip.name}): {chip.health}"
+        seen = msg("{chip_name} ({name}): {health}", chip_name(chip), chip.name, chip.health)
         if chip not in used:
-            yield note(f"{seen}; it will not be used", where=f"{facts.smi.command} info")
+            yield note(msg("{seen}; it will not be used", seen), where=f"{facts.smi.command} info")
             continue
         say = _weight(facts, chip)
         yield say(
-            expected=f"health {HEALTHS[0]}",
+            expected=msg("health {healths}", HEALTHS[0]),
             seen=seen,
-            fix=f"npu-smi set -t reset -i {chip.npu} -c {chip.chip} while nobody uses it, or exclude it"
-            " with ASCEND_RT_VISIBLE_DEVICES",
+            fix=msg(
+                "npu-smi set -t reset -i {npu} -c {chip} while nobody uses it, or exclude it with "
+                "ASCEND_RT_VISIBLE_DEVICES",
+                chip.npu,
+                chip.chip,
+            ),
             where=f"{facts.smi.command} info",
             evidence={"npu": chip.npu, "chip": chip.chip, "health": chip.health},
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
 from healthcheck.hardware import GIB, MIB
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -43,21 +44,35 @@ def host_memory(facts: RunnerFacts) -> Findings:
     memory = facts.surroundings.memory
     most = memory.most_bytes
     if most is None:
-        raise NotApplicable("the host's memory is not known")
+        raise NotApplicable(msg("the host's memory is not known"))
     devices = max(len(facts.in_use), 1)
     largest = max((chip.total_mib or 0 for chip in facts.in_use), default=0) * MIB
     needed = max(largest, devices * PROCESS_BYTES)
     limited = memory.limit_bytes is not None and memory.limit_bytes == most
     if most < needed:
         yield warn(
-            expected=f"{needed / GIB:.0f} GiB for {devices} devices of {largest / GIB:.0f} GiB",
-            seen=f"{most / GIB:.1f} GiB" + (", the limit of the control group" if limited else " in the machine"),
-            fix="docker run without --memory, or with more; in Kubernetes resources.limits.memory"
+            expected=msg(
+                "{needed:.0f} GiB for {devices} devices of {largest:.0f} GiB", needed / GIB, devices, largest / GIB
+            ),
+            seen=f"{most / GIB:.1f} GiB"
+            + (msg(", the limit of the control group") if limited else msg(" in the machine")),
+            fix=msg("docker run without --memory, or with more; in Kubernetes resources.limits.memory")
             if limited
-            else "serve smaller weights here, or add memory",
+            else msg("serve smaller weights here, or add memory"),
             where=memory.limit_file if limited else "/proc/meminfo",
             evidence={"bytes": most, "estimated_bytes": needed},
         )
         return
-    free = f", {memory.available_bytes / GIB:.0f} GiB available" if memory.available_bytes is not None else ""
-    yield note(f"{most / GIB:.0f} GiB{' by the limit of the control group' if limited else ''}{free}")
+    free = (
+        msg(", {available_bytes:.0f} GiB available", memory.available_bytes / GIB)
+        if memory.available_bytes is not None
+        else ""
+    )
+    yield note(
+        msg(
+            "{most:.0f} GiB{value}{free}",
+            most / GIB,
+            msg(" by the limit of the control group") if limited else "",
+            free,
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.links import UNCONFIGURED, UP, WELL
 from healthcheck.runner.records import RunnerFacts
@@ -45,21 +46,23 @@ def links(facts: RunnerFacts) -> Findings:
     down = [port for port in seen.ports if port.link and port.link != UP]
     for port in down if up else []:
         yield warn(
-            expected=f"link {UP}, as with {len(up)} other ports",
-            seen=f"device {port.device}: {port.link}",
-            fix=f"hccn_tool -i {port.device} -optical -g, then the cable and the port of the switch",
+            expected=msg("link {up}, as with {up2} other ports", UP, len(up)),
+            seen=msg("device {device}: {link}", port.device, port.link),
+            fix=msg("hccn_tool -i {device} -optical -g, then the cable and the port of the switch", port.device),
             where=f"hccn_tool -i {port.device} -link -g",
         )
     for port in seen.ports:
         if port.link in {UP, ""} and port.health not in {WELL, UNCONFIGURED, ""}:
             yield warn(
-                expected=f"net health {WELL}",
-                seen=f"device {port.device}: {port.health}",
-                fix=f"hccn_tool -i {port.device} -netdetect -g, and -ip -g: ping the address from there",
+                expected=msg("net health {well}", WELL),
+                seen=msg("device {device}: {health}", port.device, port.health),
+                fix=msg(
+                    "hccn_tool -i {device} -netdetect -g, and -ip -g: ping the address from there", port.device
+                ),
                 where=f"hccn_tool -i {port.device} -net_health -g",
             )
     if down and not up:
-        yield note(f"no port is up ({len(down)} devices): one machine alone does not need them")
+        yield note(msg("no port is up ({down} devices): one machine alone does not need them", len(down)))
     unset = [str(port.device) for port in seen.ports if port.health == UNCONFIGURED]
     if unset:
-        yield note(f"no address to test against is set for device {listed(unset)}")
+        yield note(msg("no address to test against is set for device {unset}", listed(unset)))

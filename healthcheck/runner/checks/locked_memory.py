@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
 from healthcheck.hardware import GIB
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -38,8 +39,8 @@ def locked_memory(facts: RunnerFacts) -> Findings:
     limit = facts.surroundings.locked_bytes
     if limit is not None and limit < GIB and not facts.surroundings.locks_freely:
         yield warn(
-            expected="no limit of locked memory (KV cache pools and transfers between servers need it)",
+            expected=msg("no limit of locked memory (KV cache pools and transfers between servers need it)"),
             seen=f"{limit // 1024} KiB",
-            fix="docker run --ulimit memlock=-1:-1, if the adapter uses such a pool",
+            fix=msg("docker run --ulimit memlock=-1:-1, if the adapter uses such a pool"),
             where="ulimit -l",
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note
 from healthcheck.hardware import GIB
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.holders import freeing, holder_words, holders_on
 from healthcheck.runner.records import RunnerFacts
@@ -55,18 +56,23 @@ def memory(facts: RunnerFacts) -> Findings:
         yield from _device_memory(facts, device)
     if known:
         least = min(device.free_bytes or 0 for device in wanted)
-        yield note(f"at least {least / GIB:.1f} GiB are free on each device")
+        yield note(msg("at least {least:.1f} GiB are free on each device", least / GIB))
         return
     chips = [chip for chip in facts.in_use if chip.total_mib and chip.used_mib is not None]
     if not chips:
-        raise NotApplicable("neither torch_npu nor npu-smi says how much is free")
+        raise NotApplicable(msg("neither torch_npu nor npu-smi says how much is free"))
     for chip in chips:
         used, total = chip.used_mib or 0, chip.total_mib or 1
         if used - IDLE_MIB > (1 - UTILIZATION) * total:
             yield fail(
-                expected=f"{UTILIZATION:.0%} of the memory free",
-                seen=f"{chip_name(chip)}: {used} of {total} MB used"
-                f"{_who(facts, chip.npu, chip.chip) or '; by whom npu-smi does not say'}",
+                expected=msg("{utilization:.0%} of the memory free", UTILIZATION),
+                seen=msg(
+                    "{chip_name}: {used} of {total} MB used{who}",
+                    chip_name(chip),
+                    used,
+                    total,
+                    _who(facts, chip.npu, chip.chip) or msg("; by whom npu-smi does not say"),
+                ),
                 fix=freeing(facts, chip.npu, chip.chip),
                 where=f"{facts.smi.command} info",
             )
@@ -79,14 +85,19 @@ def _device_memory(facts: RunnerFacts, device: Device) -> Iterator[Finding]:
     chips = facts.in_use
     chip = chips[device.index] if device.index < len(chips) else None
     yield fail(
-        expected=f"{UTILIZATION:.0%} of the memory free",
-        seen=f"device {device.index}: {free / GIB:.1f} of {total / GIB:.1f} GiB"
-        f"{_who(facts, chip.npu, chip.chip) if chip else ''}",
-        fix=freeing(facts, chip.npu, chip.chip) if chip else "end the process that holds it",
+        expected=msg("{utilization:.0%} of the memory free", UTILIZATION),
+        seen=msg(
+            "device {index}: {free:.1f} of {total:.1f} GiB{who}",
+            device.index,
+            free / GIB,
+            total / GIB,
+            _who(facts, chip.npu, chip.chip) if chip else "",
+        ),
+        fix=freeing(facts, chip.npu, chip.chip) if chip else msg("end the process that holds it"),
         where=f"torch.npu.mem_get_info({device.index})",
     )
 
 
 def _who(facts: RunnerFacts, npu: int, chip: int) -> str:
     holders = [holder_words(holder) for holder in holders_on(facts, npu, chip)]
-    return f"; held by {listed(holders, 4)}" if holders else ""
+    return msg("; held by {holders}", listed(holders, 4)) if holders else ""

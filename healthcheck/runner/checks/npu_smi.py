@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import chip_name, fault, listed, needs_npu, npus
 
 _CAUSES = {
     -8005: (
-        "the driver's library could not start (card busy, user not permitted, or driver upgraded, not restarted)",
-        "run as root or in group HwHiAiUser; in a container add the device flags; after a driver upgrade restart",
+        msg(
+            "the driver's library could not start (card busy, user not permitted, or driver upgraded, "
+            "not restarted)"
+        ),
+        msg(
+            "run as root or in group HwHiAiUser; in a container add the device flags; "
+            "after a driver upgrade restart"
+        ),
     ),
     -8020: (
-        "the card is held by another container (a container without --privileged has its cards for itself)",
-        "stop the other container (docker ps), or start both with --privileged",
+        msg("the card is held by another container (a container without --privileged has its cards for itself)"),
+        msg("stop the other container (docker ps), or start both with --privileged"),
     ),
     -9005: (
-        "npu-smi may not query the board from this container, which says nothing about the NPU itself",
-        "nothing needs repair if runner/compute passes; for npu-smi, mount /usr/local/dcmi and the npu-smi binary",
+        msg("npu-smi may not query the board from this container, which says nothing about the NPU itself"),
+        msg(
+            "nothing needs repair if runner/compute passes; for npu-smi, "
+            "mount /usr/local/dcmi and the npu-smi binary"
+        ),
     ),
 }
 
@@ -62,44 +72,53 @@ def npu_smi(facts: RunnerFacts) -> Findings:
         yield _no_table(facts, where)
     elif smi.table and smi.output.status:
         yield warn(
-            expected="exit status 0",
-            seen=f"{smi.output.status}, beside a table of chips",
-            fix="run it by hand and read its last lines",
+            expected=msg("exit status 0"),
+            seen=msg("{status}, beside a table of chips", smi.output.status),
+            fix=msg("run it by hand and read its last lines"),
             where=where,
         )
     if smi.table and facts.wanted.npus and len(smi.chips) < facts.wanted.npus:
         yield fault(
             facts,
-            expected=f"{npus(facts.wanted.npus)}, as --npus says",
-            seen=f"{len(smi.chips)}: {listed(list(map(chip_name, smi.chips)))}",
-            fix="give the container or the machine the cards that are missing, or ask for fewer",
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("{chips}: {map}", len(smi.chips), listed(list(map(chip_name, smi.chips)))),
+            fix=msg("give the container or the machine the cards that are missing, or ask for fewer"),
             where=where,
         )
     if lacking := _lacking(facts):
         yield warn(
-            expected="a row for every chip",
-            seen=f"{len(smi.chips)} chips, but {lacking}: the health of the others is not known",
-            fix="run npu-smi info by hand, as root too",
+            expected=msg("a row for every chip"),
+            seen=msg(
+                "{chips} chips, but {lacking}: the health of the others is not known", len(smi.chips), lacking
+            ),
+            fix=msg("run npu-smi info by hand, as root too"),
             where=where,
         )
     if smi.table:
         yield note(
-            f"{len(smi.chips)} × {smi.chips[0].name}, npu-smi {smi.table.tool or 'of unknown version'}", where=where
+            msg(
+                "{chips} × {name}, npu-smi {tool}",
+                len(smi.chips),
+                smi.chips[0].name,
+                smi.table.tool or msg("of unknown version"),
+            ),
+            where=where,
         )
 
 
 def _errors(facts: RunnerFacts, where: str) -> Findings:
     """One finding a code of the driver's library in npu-smi's output."""
     for code in facts.smi.codes:
+        fix: str
         cause, fix = _CAUSES.get(
-            code, ("the driver's library reports an error", "look the code up in the DCMI API")
+            code, (msg("the driver's library reports an error"), msg("look the code up in the DCMI API"))
         )
         fix = _specific(facts, code) or fix
-        seen = f"ret is {code}: {cause}"
+        seen: str = msg("ret is {code}: {cause}", code, cause)
         if code == -9005:
-            yield warn(expected="npu-smi without errors", seen=seen, fix=fix, where=where)
+            yield warn(expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
         else:
-            yield fault(facts, expected="npu-smi without errors", seen=seen, fix=fix, where=where)
+            yield fault(facts, expected=msg("npu-smi without errors"), seen=seen, fix=fix, where=where)
 
 
 def _lacking(facts: RunnerFacts) -> str:
@@ -108,10 +127,10 @@ def _lacking(facts: RunnerFacts) -> str:
     if smi.table is None:
         return ""
     if smi.table.cut:
-        return "the table was cut in the middle of a chip"
+        return msg("the table was cut in the middle of a chip")
     if len(smi.mapping) > len(smi.chips):
-        return f"`npu-smi info -m` lists {len(smi.mapping)}"
-    return f"torch_npu counts {count}" if count > len(smi.chips) else ""
+        return msg("`npu-smi info -m` lists {mapping}", len(smi.mapping))
+    return msg("torch_npu counts {count}", count) if count > len(smi.chips) else ""
 
 
 def _specific(facts: RunnerFacts, code: int) -> str:
@@ -119,10 +138,12 @@ def _specific(facts: RunnerFacts, code: int) -> str:
     if code != -8005:
         return ""
     if facts.driver.newer_than_boot:
-        return "restart the machine: its driver was installed after its last start"
+        return msg("restart the machine: its driver was installed after its last start")
     closed = next((node for node in facts.nodes if not (node.readable and node.writable)), None)
     if closed:
-        return f"as root: usermod -a -G {closed.group or 'HwHiAiUser'} USER, then log in again; or run as root"
+        return msg(
+            "as root: usermod -a -G {group} USER, then log in again; or run as root", closed.group or "HwHiAiUser"
+        )
     return ""
 
 
@@ -130,16 +151,20 @@ def _no_table(facts: RunnerFacts, where: str) -> Finding:
     output = facts.smi.output
     if output.missing:
         fix = (
-            "mount npu-smi and /usr/local/dcmi into the container" if facts.host.container else "install the driver"
+            msg("mount npu-smi and /usr/local/dcmi into the container")
+            if facts.host.container
+            else msg("install the driver")
         )
-        return fault(facts, expected="npu-smi", seen="it is not installed here", fix=fix, where=where)
+        return fault(facts, expected="npu-smi", seen=msg("it is not installed here"), fix=fix, where=where)
     if output.trouble or output.status:
-        seen = output.trouble or f"exit status {output.status}: {facts.smi.complaint}"
-        return fault(facts, expected="a table of chips", seen=seen, fix="run it by hand, as root too", where=where)
+        seen = output.trouble or msg("exit status {status}: {complaint}", output.status, facts.smi.complaint)
+        return fault(
+            facts, expected=msg("a table of chips"), seen=seen, fix=msg("run it by hand, as root too"), where=where
+        )
     say = warn if facts.computed else unsettled
     return say(
-        expected="a table of chips in a layout that this kit knows",
+        expected=msg("a table of chips in a layout that this kit knows"),
         seen=facts.smi.complaint,
-        fix="report it with the file that --save writes; meanwhile trust runner/compute",
+        fix=msg("report it with the file that --save writes; meanwhile trust runner/compute"),
         where=where,
     )

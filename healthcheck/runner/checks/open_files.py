@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
@@ -36,8 +37,8 @@ def open_files(facts: RunnerFacts) -> Findings:
     _, hard = facts.host.open_files
     if hard is not None and hard < OPEN_FILES:
         yield warn(
-            expected=f"a hard limit of {OPEN_FILES} open files",
+            expected=msg("a hard limit of {open_files} open files", OPEN_FILES),
             seen=str(hard),
-            fix=f"docker run --ulimit nofile={OPEN_FILES}:{OPEN_FILES}",
+            fix=msg("docker run --ulimit nofile={open_files}:{open_files}", OPEN_FILES),
             where="ulimit -Hn",
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
 
 @check(
     "runner/port",
-    f"Port {contract.PORT} is free",
+    msg("Port {port} is free", contract.PORT),
     stage=Stage.RUNNER,
-    why=f"The service connects to port {contract.PORT} and to no other.",
+    why=msg("The service connects to port {port} and to no other.", contract.PORT),
     rule=contract.LISTENS_ON_PORT,
 )
 def port(facts: RunnerFacts) -> Findings:
@@ -39,9 +40,9 @@ def port(facts: RunnerFacts) -> Findings:
     for holder in facts.host.port_holders:
         owner = holder.process
         yield fail(
-            expected=f"port {contract.PORT} free",
-            seen=f"{owner or 'a process that this user may not see'} on {holder.address}",
-            fix=f"stop it: kill {owner.pid}"
+            expected=msg("port {port} free", contract.PORT),
+            seen=msg("{owner} on {address}", owner or msg("a process that this user may not see"), holder.address),
+            fix=msg("stop it: kill {pid}", owner.pid)
             if owner
-            else f"find it as root (ss -ltnp 'sport = :{contract.PORT}') and stop it",
+            else msg("find it as root (ss -ltnp 'sport = :{port}') and stop it", contract.PORT),
         )

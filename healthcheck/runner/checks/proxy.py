@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
@@ -37,7 +38,7 @@ def proxy(facts: RunnerFacts) -> Findings:
     missing = [name for name in ("localhost", "127.0.0.1") if name not in past]
     if proxies and missing and "*" not in past:
         yield warn(
-            expected="no_proxy with localhost and 127.0.0.1",
-            seen=f"{proxies[0]} is set, and no_proxy has no {' and no '.join(missing)}",
-            fix="export no_proxy=localhost,127.0.0.1",
+            expected=msg("no_proxy with localhost and 127.0.0.1"),
+            seen=msg("{proxies} is set, and no_proxy has no {missing}", proxies[0], msg(" and no ").join(missing)),
+            fix=msg("export no_proxy=localhost,127.0.0.1"),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import stacks
 from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
@@ -36,14 +37,16 @@ def python(facts: RunnerFacts) -> Findings:
     """
     seen = facts.software
     if not seen.python:
-        yield fail(expected="a Python that runs", seen=seen.trouble, fix="install python3, and put it on PATH")
+        yield fail(
+            expected=msg("a Python that runs"), seen=seen.trouble, fix=msg("install python3, and put it on PATH")
+        )
     elif not stacks.in_range(seen.python, facts.row.python):
         say = fail if facts.wanted.stack else warn
         yield say(
-            expected=f"Python {facts.row.python} ({facts.row.label()})",
+            expected=msg("Python {python} ({label})", facts.row.python, facts.row.label()),
             seen=seen.python,
-            fix="put such a Python first on PATH, or use the official image",
+            fix=msg("put such a Python first on PATH, or use the official image"),
             where=seen.executable,
         )
     else:
-        yield note(f"Python {seen.python}", where=seen.executable)
+        yield note(msg("Python {python}", seen.python), where=seen.executable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
@@ -35,11 +36,15 @@ def shm(facts: RunnerFacts) -> Findings:
     space = facts.host.shm
     if space is None:
         yield warn(
-            expected="1 GB of shared memory", seen="no /dev/shm", fix="mount -t tmpfs -o size=1g tmpfs /dev/shm"
+            expected=msg("1 GB of shared memory"),
+            seen=msg("no /dev/shm"),
+            fix=msg("mount -t tmpfs -o size=1g tmpfs /dev/shm"),
         )
     elif min(space.total_bytes, space.free_bytes) < SHM_BYTES:
         yield warn(
-            expected="1 GB free in /dev/shm",
-            seen=f"{space.free_bytes / 10**6:.0f} of {space.total_bytes / 10**6:.0f} MB free",
-            fix="docker run --shm-size=1g, or delete what old servers left in /dev/shm",
+            expected=msg("1 GB free in /dev/shm"),
+            seen=msg(
+                "{free_bytes:.0f} of {total_bytes:.0f} MB free", space.free_bytes / 10**6, space.total_bytes / 10**6
+            ),
+            fix=msg("docker run --shm-size=1g, or delete what old servers left in /dev/shm"),
         )

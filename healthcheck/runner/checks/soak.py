@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner import ecc
 from healthcheck.runner.asked import Depth
@@ -54,22 +54,22 @@ def soak(facts: RunnerFacts) -> Findings:
     seen = facts.soak
     if seen is None:
         needs_depth(facts, Depth.SOAK)
-        raise NotApplicable("it takes devices that compute right")
+        raise NotApplicable(msg("it takes devices that compute right"))
     if seen.output.trouble == NOT_RECORDED:
         raise NotApplicable(NOT_RECORDED)
     yield from _wrong(seen)
     for error in seen.errors[:4]:
         yield fail(
-            expected="products without errors",
-            seen=quote(error.text[:400]),
-            fix="look the code up in the log of the runtime (~/ascend/log), and reset that chip",
+            expected=msg("products without errors"),
+            seen=error.text[:400],
+            fix=msg("look the code up in the log of the runtime (~/ascend/log), and reset that chip"),
             where=error.at,
         )
     if facts.stopped:
         yield unsettled(
-            expected=f"{seen.asked_s / 60:g} min",
-            seen=f"{facts.stopped} after {seen.lasted_s / 60:.1f} min",
-            fix="run it again for a shorter time: --soak MINUTES",
+            expected=msg("{asked_s:g} min", seen.asked_s / 60),
+            seen=msg("{stopped} after {lasted_s:.1f} min", facts.stopped, seen.lasted_s / 60),
+            fix=msg("run it again for a shorter time: --soak MINUTES"),
         )
     else:
         yield from _early(seen)
@@ -77,9 +77,9 @@ def soak(facts: RunnerFacts) -> Findings:
     yield from _heat(seen)
     for each, name, old in ecc.grown(facts.ecc, facts.ecc_after):
         yield warn(
-            expected=f"no memory error during the soak, {name} {old}",
-            seen=f"NPU {each.npu} chip {each.chip}: {each.counts[name]}",
-            fix="run it again; if it grows each time, have the card replaced",
+            expected=msg("no memory error during the soak, {name} {old}", name, old),
+            seen=msg("NPU {npu} chip {chip}: {counts}", each.npu, each.chip, each.counts[name]),
+            fix=msg("run it again; if it grows each time, have the card replaced"),
         )
 
 
@@ -90,10 +90,16 @@ def _wrong(seen: Soak) -> Iterator[Finding]:
         if wrong:
             first = next(window.at_s for window in own if window.wrong)
             yield fail(
-                expected="the elements that the CPU computes",
-                seen=f"device {device}: {wrong} elements differ in {sum(each.products for each in own)} products, "
-                f"the first within {first:.0f} s",
-                fix=f"exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced",
+                expected=msg("the elements that the CPU computes"),
+                seen=msg(
+                    "device {device}: {wrong} elements differ in {products} products, the first within "
+                    "{first:.0f} s",
+                    device,
+                    wrong,
+                    sum(each.products for each in own),
+                    first,
+                ),
+                fix=msg("exclude device {device} (ASCEND_RT_VISIBLE_DEVICES) and have it replaced", device),
                 evidence={"device": device, "wrong": wrong},
             )
 
@@ -104,9 +110,14 @@ def _early(seen: Soak) -> Iterator[Finding]:
     for device, at_s in seen.ended_early():
         if device not in named:
             yield fail(
-                expected=f"products for {seen.asked_s / 60:g} min",
-                seen=f"device {device} stopped after {at_s:.0f} s: {seen.output.trouble or 'its process ended'}",
-                fix=f"reset that chip (npu-smi set -t reset), or exclude device {device}; run it again",
+                expected=msg("products for {asked_s:g} min", seen.asked_s / 60),
+                seen=msg(
+                    "device {device} stopped after {at_s:.0f} s: {trouble}",
+                    device,
+                    at_s,
+                    seen.output.trouble or msg("its process ended"),
+                ),
+                fix=msg("reset that chip (npu-smi set -t reset), or exclude device {device}; run it again", device),
                 evidence={"device": device, "seconds": at_s},
             )
 
@@ -117,8 +128,13 @@ def _speeds(seen: Soak) -> Iterator[Finding]:
         return
     yield from _slower(seen, known)
     yield note(
-        f"{len(known)} devices for {seen.lasted_s / 60:.1f} min: {min(known.values()):.3g} to "
-        f"{max(known.values()):.3g} TFLOP/s each"
+        msg(
+            "{known} devices for {lasted_s:.1f} min: {values:.3g} to {values2:.3g} TFLOP/s each",
+            len(known),
+            seen.lasted_s / 60,
+            min(known.values()),
+            max(known.values()),
+        )
     )
 
 
@@ -133,15 +149,17 @@ def _slower(seen: Soak, known: dict[int, float]) -> Iterator[Finding]:
         last = statistics.median(own[-third:]) if third else speed
         if speed < SHARE * middle:
             yield warn(
-                expected=f"at least {SHARE:.0%} of the median of all devices, {middle:.3g} TFLOP/s",
-                seen=f"device {device}: {speed:.3g} TFLOP/s",
-                fix="look at its temperature, power and health (npu-smi info), and run it again",
+                expected=msg(
+                    "at least {share:.0%} of the median of all devices, {middle:.3g} TFLOP/s", SHARE, middle
+                ),
+                seen=msg("device {device}: {speed:.3g} TFLOP/s", device, speed),
+                fix=msg("look at its temperature, power and health (npu-smi info), and run it again"),
             )
         elif last < SHARE * first:
             yield warn(
-                expected=f"at least {SHARE:.0%} of its speed at first, {first:.3g} TFLOP/s",
-                seen=f"device {device}: {last:.3g} TFLOP/s at last",
-                fix="look at the fans, the room and the power supply: the device slows down under load",
+                expected=msg("at least {share:.0%} of its speed at first, {first:.3g} TFLOP/s", SHARE, first),
+                seen=msg("device {device}: {last:.3g} TFLOP/s at last", device, last),
+                fix=msg("look at the fans, the room and the power supply: the device slows down under load"),
             )
 
 
@@ -150,8 +168,12 @@ def _heat(seen: Soak) -> Iterator[Finding]:
     if not known:
         return
     degrees, hottest = max(known, key=lambda pair: pair[0])
-    place = f"NPU {hottest.npu} chip {hottest.chip}: {degrees:g} °C after {hottest.at_s:.0f} s"
+    place = msg(
+        "NPU {npu} chip {chip}: {degrees:g} °C after {at_s:.0f} s", hottest.npu, hottest.chip, degrees, hottest.at_s
+    )
     if degrees >= HOT_C:
-        yield warn(expected=f"less than {HOT_C:g} °C", seen=place, fix="look at the fans and the room")
+        yield warn(
+            expected=msg("less than {hot_c:g} °C", HOT_C), seen=place, fix=msg("look at the fans and the room")
+        )
     else:
-        yield note(f"hottest: {place}")
+        yield note(msg("hottest: {place}", place))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from healthcheck import stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.facts import versions
 from healthcheck.runner.records import RunnerFacts
@@ -52,26 +53,28 @@ def stack(facts: RunnerFacts) -> Findings:
         needs_npu(facts)
     known = {name: text for name, text in versions(facts.software, facts.cann).items() if text and name != "python"}
     if not known.keys() - {"torch"}:
-        raise NotApplicable("none of vllm, vllm-ascend, torch-npu and CANN is installed")
+        raise NotApplicable(msg("none of vllm, vllm-ascend, torch-npu and CANN is installed"))
     row = facts.row
     yield from _missing(facts, known)
     yield from _another_torch(facts, known)
     yield from _differences(facts, known)
     yield from _transformers(facts)
     nearest = stacks.nearest({**known, "python": facts.software.python})
-    asked = "asked for" if facts.wanted.stack else "nearest"
-    other = f"; nearest: {nearest.row.label()}" if nearest.row != row else ""
-    yield note(f"compared with {row.label()} ({asked}){other}; {stacks.source()}")
+    asked = msg("asked for") if facts.wanted.stack else "nearest"
+    other = msg("; nearest: {label}", nearest.row.label()) if nearest.row != row else ""
+    yield note(msg("compared with {label} ({asked}){other}; {source}", row.label(), asked, other, stacks.source()))
 
 
 def _missing(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Finding]:
     missing = [_NAMES.get(name, name) for name in ("vllm", "vllm_ascend") if name not in known]
     if missing and facts.present:
         yield warn(
-            expected="vllm and vllm-ascend, which `vllm serve` takes on an NPU",
-            seen=f"{' and '.join(missing)} not installed",
+            expected=msg("vllm and vllm-ascend, which `vllm serve` takes on an NPU"),
+            seen=msg("{missing} not installed", " and ".join(missing)),
             where=facts.software.executable,
-            fix=f"{IMAGE}, or install them ({facts.row.label()} with vllm {facts.row.vllm[0]})",
+            fix=msg(
+                "{image}, or install them ({label} with vllm {vllm})", IMAGE, facts.row.label(), facts.row.vllm[0]
+            ),
         )
 
 
@@ -80,9 +83,11 @@ def _another_torch(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Fin
     if torch and npu and not stacks.same_release(torch, npu):
         yield fault(
             facts,
-            expected=f"a torch-npu for torch {torch}",
+            expected=msg("a torch-npu for torch {torch}", torch),
             seen=f"torch-npu {npu}",
-            fix=f"install torch {row.torch} and torch-npu {row.torch_npu} ({row.label()})",
+            fix=msg(
+                "install torch {torch} and torch-npu {torch_npu} ({label})", row.torch, row.torch_npu, row.label()
+            ),
         )
 
 
@@ -93,9 +98,9 @@ def _differences(facts: RunnerFacts, known: Mapping[str, str]) -> Iterator[Findi
         if stated and not any(stacks.same_release(version, one) for one in stated.split(", ")):
             label = _NAMES.get(name, name)
             yield say(
-                expected=f"{label} {stated}, as {row.label()} has it",
-                seen=f"{label} {version}",
-                fix=f"install {label} {stated}, or {IMAGE}",
+                expected=msg("{label} {stated}, as {label2} has it", label, stated, row.label()),
+                seen=msg("{label} {version}", label, version),
+                fix=msg("install {label} {stated}, or {image}", label, stated, IMAGE),
                 evidence={"row": row.vllm_ascend},
             )
 
@@ -105,7 +110,7 @@ def _transformers(facts: RunnerFacts) -> Iterator[Finding]:
     for statement in stacks.statements(facts.row, "transformers") if version else ():
         if not stacks.in_range(version, statement.specifier):
             yield warn(
-                expected=f"transformers {statement.specifier}, as {statement.by} asks",
-                seen=f"transformers {version}",
-                fix=f'pip install "transformers{statement.specifier}"',
+                expected=msg("transformers {specifier}, as {by} asks", statement.specifier, statement.by),
+                seen=msg("transformers {version}", version),
+                fix=msg('pip install "transformers{specifier}"', statement.specifier),
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 
@@ -36,13 +37,15 @@ def stray_triton(facts: RunnerFacts) -> Findings:
     """
     packages = facts.software.packages
     if not {"triton_ascend", "vllm_ascend"} & packages.keys():
-        raise NotApplicable("neither triton-ascend nor vllm-ascend is installed")
+        raise NotApplicable(msg("neither triton-ascend nor vllm-ascend is installed"))
     if packages.get("triton"):
         beside = "triton-ascend" if packages.get("triton_ascend") else "vllm-ascend"
-        again = f"; pip install --force-reinstall --no-deps triton-ascend=={packages['triton_ascend']}"
+        again = msg(
+            "; pip install --force-reinstall --no-deps triton-ascend=={packages}", packages["triton_ascend"]
+        )
         yield warn(
-            expected=f"no package triton beside {beside}",
-            seen=f"triton {packages['triton']}",
-            fix="pip uninstall -y triton" + (again if packages.get("triton_ascend") else ""),
+            expected=msg("no package triton beside {beside}", beside),
+            seen=msg("triton {packages}", packages["triton"]),
+            fix=msg("pip uninstall -y triton") + (again if packages.get("triton_ascend") else ""),
             where=facts.software.executable,
         )

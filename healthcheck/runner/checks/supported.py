@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -36,10 +37,10 @@ def supported(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     kinds = facts.kinds
     if not kinds:
-        raise NotApplicable("the kind of NPU is not known")
+        raise NotApplicable(msg("the kind of NPU is not known"))
     if not any(kind.served for kind in kinds):
         yield warn(
-            expected="a 910B, 910C, 950 or 310P",
+            expected=msg("a 910B, 910C, 950 or 310P"),
             seen=f"a {kinds[0].name}",
-            fix="use another machine; vllm-ascend does not support this kind",
+            fix=msg("use another machine; vllm-ascend does not support this kind"),
         )

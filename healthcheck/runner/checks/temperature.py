@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import HOT_C, chip_name, needs_npu
@@ -42,17 +43,30 @@ def temperature(facts: RunnerFacts) -> Findings:
     needs_npu(facts)
     known = [(chip, chip.temperature_c) for chip in facts.smi.chips if chip.temperature_c is not None]
     if not known:
-        raise NotApplicable("npu-smi prints no temperature here")
+        raise NotApplicable(msg("npu-smi prints no temperature here"))
     middle = statistics.median(degrees for _, degrees in known)
     for chip, degrees in known:
         if degrees >= HOT_C or degrees - middle >= ABOVE_OTHERS_C:
             yield warn(
-                expected=f"less than {HOT_C:g} °C, and less than {ABOVE_OTHERS_C:g} °C above the median",
-                seen=f"{chip_name(chip)}: {degrees:g} °C; the median is {middle:g} °C",
-                fix="look at the fans and the temperature of the room, and run it again without load",
+                expected=msg(
+                    "less than {hot_c:g} °C, and less than {above_others_c:g} °C above the median",
+                    HOT_C,
+                    ABOVE_OTHERS_C,
+                ),
+                seen=msg(
+                    "{chip_name}: {degrees:g} °C; the median is {middle:g} °C", chip_name(chip), degrees, middle
+                ),
+                fix=msg("look at the fans and the temperature of the room, and run it again without load"),
                 where=f"{facts.smi.command} info",
                 evidence={"npu": chip.npu, "chip": chip.chip, "celsius": degrees},
             )
     watts = [chip.power_w for chip in facts.smi.chips if chip.power_w is not None]
-    drawn = f", {min(watts):g} to {max(watts):g} W" if watts else ""
-    yield note(f"{min(degrees for _, degrees in known):g} to {max(degrees for _, degrees in known):g} °C{drawn}")
+    drawn = msg(", {watts:g} to {watts2:g} W", min(watts), max(watts)) if watts else ""
+    yield note(
+        msg(
+            "{degrees:g} to {degrees2:g} °C{drawn}",
+            min((degrees for _, degrees in known)),
+            max((degrees for _, degrees in known)),
+            drawn,
+        )
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.runner.asked import Depth
 from healthcheck.runner.machine import NOT_RECORDED
@@ -60,9 +60,11 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     needs_depth(facts, Depth.MINUTES)
     seen = facts.torch
     if seen.output is None:
-        python = facts.software.executable or "the Python that serves"
+        python = facts.software.executable or msg("the Python that serves")
         yield fail(
-            expected="torch_npu", seen=f"it is not installed in {python}", fix=f"{IMAGE}, or install torch-npu"
+            expected="torch_npu",
+            seen=msg("it is not installed in {python}", python),
+            fix=msg("{image}, or install torch-npu", IMAGE),
         )
     elif seen.output.trouble == NOT_RECORDED:
         yield unanswered(seen.output.trouble)
@@ -71,11 +73,11 @@ def torch_npu(facts: RunnerFacts) -> Findings:
     elif not seen.count:
         lines = [error.text for error in seen.errors] + seen.output.text.splitlines()
         told = [line for line in lines if known_repair(line, RUNTIME_ERRORS)]
-        fix = known_repair(" ".join(told), RUNTIME_ERRORS) or "see runner/device-nodes and runner/npu-smi"
+        fix = known_repair(" ".join(told), RUNTIME_ERRORS) or msg("see runner/device-nodes and runner/npu-smi")
         said = (told or lines[: len(seen.errors)] or [last_line(seen.output)])[0]
         yield fail(
-            expected="at least one device",
-            seen=f"torch_npu counts none and says: {quote(said[:300]) or 'nothing'}",
+            expected=msg("at least one device"),
+            seen=msg("torch_npu counts none and says: {said}", said[:300] or msg("nothing")),
             fix=fix,
             where="torch.npu.device_count()",
         )
@@ -87,19 +89,19 @@ def _counted(facts: RunnerFacts, count: int) -> Iterator[Finding]:
     shown = len(facts.visible) if facts.visible is not None else len(facts.smi.chips)
     if facts.wanted.npus and count < facts.wanted.npus:
         yield fail(
-            expected=f"{npus(facts.wanted.npus)}, as --npus says",
-            seen=f"torch_npu counts {count}",
-            fix="see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES",
+            expected=msg("{npus}, as --npus says", npus(facts.wanted.npus)),
+            seen=msg("torch_npu counts {count}", count),
+            fix=msg("see runner/device-nodes, and ASCEND_RT_VISIBLE_DEVICES"),
             where="torch.npu.device_count()",
         )
     elif shown and count < shown:
         yield warn(
-            expected=f"the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise",
-            seen=f"torch_npu counts {count}",
-            fix="another container may hold the rest; see runner/busy",
+            expected=msg("the {shown} chips that npu-smi and ASCEND_RT_VISIBLE_DEVICES promise", shown),
+            seen=msg("torch_npu counts {count}", count),
+            fix=msg("another container may hold the rest; see runner/busy"),
         )
     name = facts.torch.devices[0].name if facts.torch.devices else ""
-    yield note(f"torch_npu counts {count} × {name or 'a device without a name'}")
+    yield note(msg("torch_npu counts {count} × {name}", count, name or msg("a device without a name")))
 
 
 def _no_import(facts: RunnerFacts) -> Finding:
@@ -107,17 +109,16 @@ def _no_import(facts: RunnerFacts) -> Finding:
     assert output is not None
     if output.trouble:
         return unsettled(
-            expected="an import of torch_npu",
-            seen=f"{output.trouble}, at {facts.torch.last}",
-            fix="run it again: the first import from a slow disk can take minutes",
+            expected=msg("an import of torch_npu"),
+            seen=msg("{trouble}, at {last}", output.trouble, facts.torch.last),
+            fix=msg("run it again: the first import from a slow disk can take minutes"),
         )
     errors = facts.torch.errors or (TrialError(at="import torch_npu", text=last_line(output)),)
     at, text = errors[0].at, errors[0].text
-    seen = quote(text[:400])
+    seen = text[:400]
     if output.status and output.status < 0:
-        seen = f"ended by signal {-output.status}: {seen}"
-    fix = (
-        known_repair(text, _MISSING_LIBRARIES)
-        or "see runner/cann and runner/stack: the versions must belong together"
+        seen = msg("ended by signal {value}: {seen}", -output.status, seen)
+    fix = known_repair(text, _MISSING_LIBRARIES) or msg(
+        "see runner/cann and runner/stack: the versions must belong together"
     )
-    return fail(expected="an import of torch and torch_npu", seen=seen, fix=fix, where=at)
+    return fail(expected=msg("an import of torch and torch_npu"), seen=seen, fix=fix, where=at)

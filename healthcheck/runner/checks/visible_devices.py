@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from healthcheck.check import Findings, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import needs_npu
@@ -44,26 +45,26 @@ def visible_devices(facts: RunnerFacts) -> Findings:
             named = len(facts.visible or ()) or facts.torch.count
             say = warn if facts.computed and facts.torch.count == named else fail
             yield say(
-                expected="device numbers from 0, ascending, of devices that exist",
+                expected=msg("device numbers from 0, ascending, of devices that exist"),
                 seen=f"ASCEND_RT_VISIBLE_DEVICES={text[:80]!r}: {wrong}",
-                fix="unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3",
+                fix=msg("unset ASCEND_RT_VISIBLE_DEVICES, or write it in ascending order, as 0,1,2,3"),
             )
     if "CUDA_VISIBLE_DEVICES" in set_:
         yield warn(
             expected="ASCEND_RT_VISIBLE_DEVICES",
-            seen="CUDA_VISIBLE_DEVICES is set, and has no effect here",
-            fix="unset it; ASCEND_RT_VISIBLE_DEVICES selects NPUs",
+            seen=msg("CUDA_VISIBLE_DEVICES is set, and has no effect here"),
+            fix=msg("unset it; ASCEND_RT_VISIBLE_DEVICES selects NPUs"),
         )
 
 
 def _wrong(facts: RunnerFacts, text: str) -> str:
     numbers = facts.visible
     if not text.strip():
-        return "it is empty, which should hide every device"
+        return msg("it is empty, which should hide every device")
     if numbers is None:
-        return "not a list of numbers"
+        return msg("not a list of numbers")
     if any(after <= before for before, after in itertools.pairwise(numbers)):
-        return "not in ascending order"
+        return msg("not in ascending order")
     there = len(facts.smi.chips)
     beyond = [number for number in numbers if there and number >= there]
-    return f"there are {there} devices, so no {beyond[0]}" if beyond else ""
+    return msg("there are {there} devices, so no {beyond}", there, beyond[0]) if beyond else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.runner.records import RunnerFacts
 from healthcheck.runner.wording import GB, READY_S
@@ -46,20 +47,27 @@ def weights_mount(facts: RunnerFacts) -> Findings:
     """
     whole, speed = facts.surroundings.weights_bytes, facts.host.speed
     if whole is None:
-        raise NotApplicable("MODEL_PATH names no folder here")
+        raise NotApplicable(msg("MODEL_PATH names no folder here"))
     if speed is None or not speed.read_bytes:
-        raise NotApplicable("no file of the weights could be read for a measurement")
+        raise NotApplicable(msg("no file of the weights could be read for a measurement"))
     mount = facts.surroundings.mount
-    place = f" on {mount.kind} at {mount.at}" if mount else ""
+    place = msg(" on {kind} at {at}", mount.kind, mount.at) if mount else ""
     seconds = whole / speed.bytes_per_s
-    caution = "; read through the page cache, so it may be slower" if speed.cached else ""
+    caution = msg("; read through the page cache, so it may be slower") if speed.cached else ""
     rate = f"{speed.bytes_per_s / 10**6:.0f} MB/s"
-    said = f"{whole / GB:.1f} GB{place} at {rate}: {seconds / 60:.1f} min to read{caution}"
+    said = msg(
+        "{whole:.1f} GB{place} at {rate}: {seconds:.1f} min to read{caution}",
+        whole / GB,
+        place,
+        rate,
+        seconds / 60,
+        caution,
+    )
     if seconds > READY_S:
         yield warn(
-            expected=f"the weights read within {READY_S // 60} min",
+            expected=msg("the weights read within {ready_s} min", READY_S // 60),
             seen=said,
-            fix="copy the weights to a local disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh",
+            fix=msg("copy the weights to a local disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
             evidence={"bytes": whole, "bytes_per_s": round(speed.bytes_per_s)},
         )
     else:

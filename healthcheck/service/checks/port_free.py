@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, unsettled
+from healthcheck.messages import msg
 from healthcheck.processes import Listener
 from healthcheck.records import Stage
 from healthcheck.service.failures import place
@@ -12,7 +13,7 @@ from healthcheck.service.records import PortFacts
 
 @check(
     "service/port-free",
-    f"Nothing else uses port {contract.PORT}",
+    msg("Nothing else uses port {port}", contract.PORT),
     stage=Stage.SERVICE,
     why="With another server on the port, the kit would measure that server, or the launch would fail through no "
     "fault of the submission.",
@@ -46,14 +47,14 @@ def port_free(facts: PortFacts) -> Findings:
     ```
     """
     for holder in _distinct(facts.holders):
-        verb = "listens on" if holder.listening else "holds"
+        verb = msg("listens on") if holder.listening else "holds"
         owner = holder.process
         yield unsettled(
-            expected=f"port {facts.port} free",
-            seen=f"{holder.owner} {verb} {place(holder)}",
-            fix=f"stop it (kill {owner.pid}) and run again"
+            expected=msg("port {port} free", facts.port),
+            seen=msg("{owner} {verb} {place}", holder.owner, verb, place(holder)),
+            fix=msg("stop it (kill {pid}) and run again", owner.pid)
             if owner
-            else f"find it as root (ss -ltnp 'sport = :{facts.port}'), stop it and run again",
+            else msg("find it as root (ss -ltnp 'sport = :{port}'), stop it and run again", facts.port),
             evidence={"pid": owner.pid, "command": owner.command, "user": owner.user} if owner else {},
         )
 

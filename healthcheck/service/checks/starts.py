@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.service.failures import describe_exit, explain, place
 from healthcheck.service.records import Launch, LaunchOutcome
@@ -13,8 +14,12 @@ from healthcheck.service.records import Launch, LaunchOutcome
     "service/starts",
     "deploy.sh starts a server that answers",
     stage=Stage.SERVICE,
-    why=f"The service runs deploy.sh, then sends requests to {contract.CHAT_PATH} on port {contract.PORT}; "
-    "without an answer the job fails.",
+    why=msg(
+        "The service runs deploy.sh, then sends requests to {chat_path} on port {port}; without an "
+        "answer the job fails.",
+        contract.CHAT_PATH,
+        contract.PORT,
+    ),
     rule=contract.STARTS_THE_SERVICE,
     requires=("service/port-free",),
 )
@@ -64,7 +69,7 @@ def starts(launch: Launch) -> Findings:
         yield explain(launch)
     if launch.outcome is not LaunchOutcome.READY and launch.withheld:
         yield note(
-            "deploy.sh was not given these variables of your shell, as the service does not have them: "
+            msg("deploy.sh was not given these variables of your shell, as the service does not have them: ")
             + ", ".join(launch.withheld)
         )
 
@@ -72,27 +77,39 @@ def starts(launch: Launch) -> Findings:
 def _remarks(launch: Launch) -> Findings:
     """Remarks about a launch that became ready."""
     yield note(
-        f"ready after {launch.ready_s or 0:.0f} s (the service's limit is unknown), run by "
-        f"`{' '.join(launch.command)}`, log in {launch.log}"
+        msg(
+            "ready after {ready_s:.0f} s (the service's limit is unknown), run by `{command}`, log in {log}",
+            launch.ready_s or 0,
+            " ".join(launch.command),
+            launch.log,
+        )
     )
     if launch.exit_status is not None:
         yield fail(
-            expected="deploy.sh runs as long as the server does",
-            seen=f"deploy.sh ended ({describe_exit(launch.exit_status)}) and left the server in the background",
-            fix="end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
-            "process of a container, the server dies with it",
+            expected=msg("deploy.sh runs as long as the server does"),
+            seen=msg(
+                "deploy.sh ended ({describe_exit}) and left the server in the background",
+                describe_exit(launch.exit_status),
+            ),
+            fix=msg(
+                "end deploy.sh in `exec vllm serve …`, without `&` and without nohup: if deploy.sh is the main "
+                "process of a container, the server dies with it"
+            ),
             where=contract.ENTRY_POINT,
         )
     if launch.listeners and all(listener.loopback for listener in launch.listeners):
         yield warn(
-            expected="the server listens on every address (0.0.0.0)",
-            seen=f"it listens on {place(launch.listeners[0])} only, which other machines cannot reach; if the "
-            "service's client runs is unknown",
-            fix="pass --host 0.0.0.0",
+            expected=msg("the server listens on every address (0.0.0.0)"),
+            seen=msg(
+                "it listens on {place} only, which other machines cannot reach; if the service's client runs "
+                "is unknown",
+                place(launch.listeners[0]),
+            ),
+            fix=msg("pass --host 0.0.0.0"),
         )
     if launch.listeners and not any(listener.process for listener in launch.listeners):
         yield warn(
-            expected=f"a visible process that listens on port {launch.port}",
-            seen="its owner is hidden from this user, so deploy.sh may not have started it",
-            fix="run the kit as the user that deploy.sh's server runs as, or as root",
+            expected=msg("a visible process that listens on port {port}", launch.port),
+            seen=msg("its owner is hidden from this user, so deploy.sh may not have started it"),
+            fix=msg("run the kit as the user that deploy.sh's server runs as, or as root"),
         )

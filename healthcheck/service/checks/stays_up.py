@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.quoting import quote
+from healthcheck.messages import joined, msg
 from healthcheck.records import Stage
 from healthcheck.service.failures import describe_exit
 from healthcheck.service.records import Ended, LaunchOutcome
@@ -43,28 +43,33 @@ def stays_up(ended: Ended) -> Findings:
     """
     before = ended.stopped.before
     if ended.launch.outcome is not LaunchOutcome.READY:
-        raise NotApplicable("the service never became ready")
+        raise NotApplicable(msg("the service never became ready"))
     if before.running and not before.gone and before.listeners:
         yield from _left_alone(ended)
         return
     if before.restarted:
-        seen = "the server died and was started again: " + "; ".join(str(process) for process in before.gone[:3])
+        seen = msg("the server died and was started again: ") + joined(
+            "; ", (str(process) for process in before.gone[:3])
+        )
     elif not before.running:
-        seen = f"every process of the launch is gone ({describe_exit(before.exit_status)})"
+        seen = msg("every process of the launch is gone ({describe_exit})", describe_exit(before.exit_status))
     elif before.gone:
-        seen = "gone: " + "; ".join(str(process) for process in before.gone[:3])
+        seen = "gone: " + joined("; ", (str(process) for process in before.gone[:3]))
     else:
-        seen = f"no process listens on port {ended.launch.port} any more"
+        seen = msg("no process listens on port {port} any more", ended.launch.port)
     hit = ended.diagnosis.named if ended.diagnosis else None
     block = ended.diagnosis.block if ended.diagnosis else ()
-    said = "\n".join(
-        f"  {ended.launch.log.name}:{line.number}: {quote(line.text)}"
-        for line in (hit.lines if hit else block[-8:])
+    said = joined(
+        "\n",
+        (
+            msg("  {name}:{number}: {text}", ended.launch.log.name, line.number, line.text)
+            for line in (hit.lines if hit else block[-8:])
+        ),
     )
     yield fail(
-        expected="the server that became ready answers until the end",
+        expected=msg("the server that became ready answers until the end"),
         seen=seen + (f"\n{said}" if said else ""),
-        fix=repair(hit.failure, ended.launch.setup) if hit else f"read the end of {ended.launch.log}",
+        fix=repair(hit.failure, ended.launch.setup) if hit else msg("read the end of {log}", ended.launch.log),
         where=str(ended.launch.log),
     )
 
@@ -75,8 +80,11 @@ def _left_alone(ended: Ended) -> Findings:
     if status is None or ended.launch.exit_status is not None:
         return
     yield fail(
-        expected="deploy.sh runs as long as the server does",
-        seen=f"deploy.sh ended after the first answer ({describe_exit(status)}), and its server kept running",
-        fix="end deploy.sh in `exec vllm serve …`, without `&`",
+        expected=msg("deploy.sh runs as long as the server does"),
+        seen=msg(
+            "deploy.sh ended after the first answer ({describe_exit}), and its server kept running",
+            describe_exit(status),
+        ),
+        fix=msg("end deploy.sh in `exec vllm serve …`, without `&`"),
         where=contract.ENTRY_POINT,
     )

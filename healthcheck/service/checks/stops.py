@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import joined, msg
 from healthcheck.processes import shortened
 from healthcheck.records import Stage
 from healthcheck.service.records import Ended, Stopped
@@ -42,28 +43,32 @@ def stops(ended: Ended) -> Findings:
     """
     stopped = ended.stopped
     if not stopped.before.running and not stopped.survivors:
-        raise NotApplicable("the server had already exited")
+        raise NotApplicable(msg("the server had already exited"))
     strangers = {listener.process for listener in ended.launch.foreign if not ended.launch.contained}
     holders = tuple(holder for holder in stopped.holders if holder.process not in strangers)
     if stopped.survivors or holders:
         left = [str(process) for process in stopped.survivors] + [
-            f"port {ended.launch.port} is still held by {holder.process or 'an unseen process'}"
+            msg(
+                "port {port} is still held by {process}",
+                ended.launch.port,
+                holder.process or msg("an unseen process"),
+            )
             for holder in holders
         ]
         yield fail(
-            expected="no process left, and the port free",
-            seen="; ".join(left),
-            fix="let deploy.sh `exec` the server, and start nothing that leaves its session or user",
+            expected=msg("no process left, and the port free"),
+            seen=joined("; ", left),
+            fix=msg("let deploy.sh `exec` the server, and start nothing that leaves its session or user"),
         )
     elif stopped.killed:
         names = ", ".join(sorted({name for _, name in stopped.killed}))
         yield warn(
-            expected=f"every process ends within {stopped.grace_s:.0f} s of SIGTERM",
-            seen=f"SIGKILL was needed for {len(stopped.killed)} of them: {shortened(names)}",
-            fix="let deploy.sh `exec` the server, and do not ignore SIGTERM",
+            expected=msg("every process ends within {grace_s:.0f} s of SIGTERM", stopped.grace_s),
+            seen=msg("SIGKILL was needed for {killed} of them: {names}", len(stopped.killed), shortened(names)),
+            fix=msg("let deploy.sh `exec` the server, and do not ignore SIGTERM"),
         )
     elif stopped.seconds > SLOW_STOP_S:
-        yield note(f"the server took {stopped.seconds:.0f} s to end after SIGTERM")
+        yield note(msg("the server took {seconds:.0f} s to end after SIGTERM", stopped.seconds))
     yield from _kept(stopped)
 
 
@@ -71,14 +76,24 @@ def _kept(stopped: Stopped) -> Findings:
     """NPU memory that is still in use: a warning, since another process may have taken it."""
     for kept in stopped.memory_kept:
         holders = (
-            ", held by " + ", ".join(kept.chip.holders[:4]) if kept.chip.holders else ", and no process is named"
+            msg(", held by {holders}", joined(", ", kept.chip.holders[:4]))
+            if kept.chip.holders
+            else msg(", and no process is named")
         )
         yield warn(
-            expected=f"the memory of {kept.chip.chip} free once every process has ended",
-            seen=f"{_gib(kept.chip.used_bytes)} in use {stopped.memory_waited_s:.0f} s after the end, "
-            f"{_gib(kept.before_bytes)} before the launch{holders} (npu-smi info)",
-            fix="let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
-            "process holds, reset the chip (npu-smi set -t reset)",
+            expected=msg("the memory of {chip} free once every process has ended", kept.chip.chip),
+            seen=msg(
+                "{gib} in use {memory_waited_s:.0f} s after the end, {gib2} before the launch{holders} "
+                "(npu-smi info)",
+                _gib(kept.chip.used_bytes),
+                stopped.memory_waited_s,
+                _gib(kept.before_bytes),
+                holders,
+            ),
+            fix=msg(
+                "let deploy.sh start the server itself, not through a daemon or container; to free memory that no "
+                "process holds, reset the chip (npu-smi set -t reset)"
+            ),
             evidence={
                 "chip": kept.chip.chip,
                 "before_bytes": kept.before_bytes,

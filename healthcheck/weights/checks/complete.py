@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.documents import Document
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -22,7 +23,7 @@ from healthcheck.weights.inventory import (
 )
 from healthcheck.weights.words import gigabytes, some
 
-AGAIN = "download the file again, to the end"
+AGAIN = msg("download the file again, to the end")
 READ = re.compile(
     r"config\w*\.json$|\.index\.json$|^(tokenizer|vocab|added_tokens|special_tokens|quant_model_|chat_template|tekken|params|modules)"
     r"|^merges\.txt$|\.(model|tiktoken|jinja|py)$"
@@ -87,32 +88,41 @@ def _pointers(weights: Weights) -> Iterator[Finding]:
     if needed:
         whole = sum(size or 0 for size in sizes.values())
         yield fail(
-            expected="the files themselves",
-            seen=f"{len(sizes)} Git LFS pointers in their place ({gigabytes(whole)} are missing): {some(needed)}",
-            fix="git lfs install && git lfs pull in the weights repository, or download them with its own client",
+            expected=msg("the files themselves"),
+            seen=msg(
+                "{sizes} Git LFS pointers in their place ({gigabytes} are missing): {needed}",
+                len(sizes),
+                gigabytes(whole),
+                some(needed),
+            ),
+            fix=msg(
+                "git lfs install && git lfs pull in the weights repository, or download them with its own client"
+            ),
             where=shown(needed[0]),
         )
     elif sizes:
         yield warn(
-            expected="the files themselves",
-            seen=f"Git LFS pointers in place of {some(list(sizes))}",
-            fix="git lfs pull, or delete what the model does not need",
+            expected=msg("the files themselves"),
+            seen=msg("Git LFS pointers in place of {sizes}", some(list(sizes))),
+            fix=msg("git lfs pull, or delete what the model does not need"),
         )
 
 
 def _unusable(weights: Weights) -> Iterator[Finding]:
     for entry in [entry for entry in weights.files if entry.problem][:20]:
-        seen = f"{shown(entry.name)} {entry.problem}"
-        expected = "a regular file in the weights folder"
+        seen = msg("{name} {problem}", shown(entry.name), entry.problem)
+        expected = msg("a regular file in the weights folder")
         if entry.problem.startswith("cannot be read"):
             report = unsettled if _needed(entry) else warn
-            yield report(expected=expected, seen=seen, fix=f"make it readable: chmod a+r {shown(entry.name)}")
+            yield report(
+                expected=expected, seen=seen, fix=msg("make it readable: chmod a+r {name}", shown(entry.name))
+            )
         elif _needed(entry):
-            yield fail(expected=expected, seen=seen, fix="put the file itself there", where=shown(entry.name))
+            yield fail(expected=expected, seen=seen, fix=msg("put the file itself there"), where=shown(entry.name))
         else:
-            yield warn(expected=expected, seen=seen, fix="put the file itself there, or delete the name")
+            yield warn(expected=expected, seen=seen, fix=msg("put the file itself there, or delete the name"))
     for folder in weights.folder.unlisted[:5]:
-        yield warn(expected="a folder that can be listed", seen=folder, fix="make it readable")
+        yield warn(expected=msg("a folder that can be listed"), seen=folder, fix=msg("make it readable"))
 
 
 def _empty(weights: Weights) -> Iterator[Finding]:
@@ -126,23 +136,34 @@ def _empty(weights: Weights) -> Iterator[Finding]:
         and not entry.name.lower().endswith(MAY_BE_EMPTY)
     ]
     if empty:
-        yield fail(expected="files with content", seen=f"0 bytes: {some(empty)}", fix=AGAIN, where=shown(empty[0]))
+        yield fail(
+            expected=msg("files with content"),
+            seen=msg("0 bytes: {empty}", some(empty)),
+            fix=AGAIN,
+            where=shown(empty[0]),
+        )
 
 
 def _cut_off(weights: Weights) -> Iterator[Finding]:
     pointers = dict(weights.pointers)
     for shard in weights.loaded:
         if shard.cut_off and shard.entry.size_bytes and shard.entry.name not in pointers:
-            whole = f"{shard.header.file_bytes:,} bytes" if shard.header else "at least its own header"
-            seen = f"{shown(shard.entry.name)} has {shard.entry.size_bytes:,}"
+            whole = (
+                msg("{file_bytes:,} bytes", shard.header.file_bytes)
+                if shard.header
+                else msg("at least its own header")
+            )
+            seen = msg("{name} has {size_bytes:,}", shown(shard.entry.name), shard.entry.size_bytes)
             yield fail(expected=whole, seen=seen, fix=AGAIN, where=shown(shard.entry.name))
     for pickled in weights.pickles:
         if pickled.cut_off:
-            seen = f"{shown(pickled.entry.name)} is a zip file (as torch.save writes it) without its end"
-            yield fail(expected="a whole zip file", seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+            seen = msg("{name} is a zip file (as torch.save writes it) without its end", shown(pickled.entry.name))
+            yield fail(expected=msg("a whole zip file"), seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
         elif pickled.foreign and pickled.entry.size_bytes and _is_loaded(weights, pickled.entry.name):
-            seen = f"{shown(pickled.entry.name)} is neither a pickle nor a zip file with one in it"
-            yield fail(expected="what torch.save writes", seen=seen, fix=AGAIN, where=shown(pickled.entry.name))
+            seen = msg("{name} is neither a pickle nor a zip file with one in it", shown(pickled.entry.name))
+            yield fail(
+                expected=msg("what torch.save writes"), seen=seen, fix=AGAIN, where=shown(pickled.entry.name)
+            )
 
 
 def _is_loaded(weights: Weights, name: str) -> bool:
@@ -154,21 +175,25 @@ def _is_loaded(weights: Weights, name: str) -> bool:
 def _index(weights: Weights, index: Document) -> Iterator[Finding]:
     weight_map = index.value.get("weight_map")
     if index.error or not isinstance(weight_map, dict) or not weight_map:
-        seen = index.error or "has no weight_map with entries"
+        seen = index.error or msg("has no weight_map with entries")
         report = fail if index.name == MAIN_INDEX else warn
         yield report(
-            expected='an index: {"weight_map": {tensor: file}}',
-            seen=f"{shown(index.name)} {seen}",
-            fix="take it from the model's original repository again",
+            expected=msg('an index: {"weight_map": {tensor: file}}'),
+            seen=msg("{name} {seen}", shown(index.name), seen),
+            fix=msg("take it from the model's original repository again"),
             where=shown(index.name),
         )
         return
     strange = [name for name in weight_map.values() if not _is_inside(name)]
     if strange:
         yield fail(
-            expected="names of files in the weights folder",
-            seen=f"{shown(index.name)} names {shown(str(strange[0]))!r}, which leads out of it or is not a name",
-            fix="take the index from the model's original repository again",
+            expected=msg("names of files in the weights folder"),
+            seen=msg(
+                "{name} names {strange}, which leads out of it or is not a name",
+                shown(index.name),
+                repr(shown(str(strange[0]))),
+            ),
+            fix=msg("take the index from the model's original repository again"),
             where=shown(index.name),
         )
         return
@@ -189,13 +214,17 @@ def _is_inside(name: object) -> bool:
 
 def _missing(weights: Weights, index: Document, named: list[str], missing: list[str]) -> Finding:
     remains = [e.name for e in weights.files if is_partial(e.name)]
-    also = f"; remains of a download: {some(remains, 3)}" if remains else ""
-    seen = f"{len(missing)} of {len(named)} are missing: {some(missing)}{also}"
-    expected = f"the {len(named)} files that {shown(index.name)} names"
+    also = msg("; remains of a download: {remains}", some(remains, 3)) if remains else ""
+    seen = msg("{missing} of {named} are missing: {missing2}{also}", len(missing), len(named), some(missing), also)
+    expected = msg("the {named} files that {name} names", len(named), shown(index.name))
     spare = index.name != MAIN_INDEX and missing == named
     if spare and of_format(weights.files, Format.SAFETENSORS):
-        return note(f"{shown(index.name)} names files that are not there; the engine loads the safetensors instead")
-    return fail(expected=expected, seen=seen, fix="download the missing files", where=shown(index.name))
+        return note(
+            msg(
+                "{name} names files that are not there; the engine loads the safetensors instead", shown(index.name)
+            )
+        )
+    return fail(expected=expected, seen=seen, fix=msg("download the missing files"), where=shown(index.name))
 
 
 def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> Iterator[Finding]:
@@ -208,9 +237,14 @@ def _tensors(weights: Weights, index: Document, weight_map: dict[str, str]) -> I
     if absent:
         name = absent[0]
         yield fail(
-            expected=f"each tensor in the file that {shown(index.name)} names for it",
-            seen=f"{len(absent)} are not there, {shown(name, 80)!r} not in {shown(weight_map[name])} for one",
-            fix="index and shards are of different downloads: download all of them again",
+            expected=msg("each tensor in the file that {name} names for it", shown(index.name)),
+            seen=msg(
+                "{absent} are not there, {name} not in {weight_map} for one",
+                len(absent),
+                repr(shown(name, 80)),
+                shown(weight_map[name]),
+            ),
+            fix=msg("index and shards are of different downloads: download all of them again"),
             where=shown(index.name),
         )
 
@@ -222,12 +256,12 @@ def _beside(weights: Weights, named: set[str]) -> Iterator[Finding]:
     mixed = [name for name in others if (found := SHARD.match(name)) and found["stem"] in stems]
     if mixed:
         yield warn(
-            expected=f"only the shards that {MAIN_INDEX} names",
-            seen=f"shards of another set beside them, which are not loaded: {some(mixed)}",
-            fix="delete the set that does not belong to the model",
+            expected=msg("only the shards that {main_index} names", MAIN_INDEX),
+            seen=msg("shards of another set beside them, which are not loaded: {mixed}", some(mixed)),
+            fix=msg("delete the set that does not belong to the model"),
         )
     elif others:
-        yield note(f"{MAIN_INDEX} does not name {some(others)}: vLLM does not load them")
+        yield note(msg("{main_index} does not name {others}: vLLM does not load them", MAIN_INDEX, some(others)))
 
 
 def _numbered(weights: Weights) -> Iterator[Finding]:
@@ -242,8 +276,10 @@ def _numbered(weights: Weights) -> Iterator[Finding]:
     for pattern, missing in missing_numbers(names).items():
         if main and pattern.endswith(".safetensors"):
             continue
-        seen = f"{len(missing)} are missing: {some(missing)}"
-        yield fail(expected=f"all of {shown(pattern)}", seen=seen, fix="download the missing files")
+        seen = msg("{missing} are missing: {missing2}", len(missing), some(missing))
+        yield fail(
+            expected=msg("all of {pattern}", shown(pattern)), seen=seen, fix=msg("download the missing files")
+        )
 
 
 def _map_values(index: Document) -> Iterator[object]:
@@ -260,18 +296,23 @@ def _remains(weights: Weights) -> Iterator[Finding]:
     ]
     if running:
         yield fail(
-            expected="finished downloads",
-            seen=f"{some(running)}: aria2 has not finished the file of that name, though it may have its full size",
-            fix="run aria2c again until the .aria2 file is gone",
+            expected=msg("finished downloads"),
+            seen=msg(
+                "{running}: aria2 has not finished the file of that name, though it may have its full size",
+                some(running),
+            ),
+            fix=msg("run aria2c again until the .aria2 file is gone"),
             where=shown(running[0]),
         )
     others = [entry for entry in remains if entry.name not in running]
     if others:
         size = gigabytes(sum(entry.size_bytes for entry in others))
         yield warn(
-            expected="no remains of interrupted downloads",
-            seen=f"{some([entry.name for entry in others])} ({size}, which count towards the limit)",
-            fix="finish the download, then delete them",
+            expected=msg("no remains of interrupted downloads"),
+            seen=msg(
+                "{name} ({size}, which count towards the limit)", some([entry.name for entry in others]), size
+            ),
+            fix=msg("finish the download, then delete them"),
         )
 
 
@@ -282,6 +323,11 @@ def _holes(weights: Weights) -> Iterator[Finding]:
         on_disk = gigabytes(sum(entry.allocated_bytes for entry in sparse))
         whole = gigabytes(sum(entry.size_bytes for entry in sparse))
         yield note(
-            f"{some([entry.name for entry in sparse], 3)}: {on_disk} on the disk of {whole}: files with holes, as "
-            "an unfinished download leaves them, or a file system that compresses"
+            msg(
+                "{name}: {on_disk} on the disk of {whole}: files with holes, as an unfinished download "
+                "leaves them, or a file system that compresses",
+                some([entry.name for entry in sparse], 3),
+                on_disk,
+                whole,
+            )
         )

@@ -6,6 +6,7 @@ import difflib
 import itertools
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.stacks import spans
 from healthcheck.weights.documents import text_of, words
@@ -53,7 +54,7 @@ def config(facts: WeightsFacts) -> Findings:
     """
     weights = facts.weights
     if facts.nature().family in {Family.DIFFUSES, Family.ADAPTS}:
-        raise NotApplicable(f"the weights are {facts.nature().family.value} (see task/matches-weights)")
+        raise NotApplicable(msg("the weights are {value} (see task/matches-weights)", facts.nature().family.value))
     if not weights.config.present:
         yield from _without_config(facts)
         return
@@ -61,7 +62,7 @@ def config(facts: WeightsFacts) -> Findings:
         yield broken(weights.config)
         return
     if weights.generation_config.error:
-        yield broken(weights.generation_config, f"{AGAIN}, or delete it: it is optional")
+        yield broken(weights.generation_config, msg("{again}, or delete it: it is optional", AGAIN))
     yield from _numbers(facts)
     if facts.engine not in OTHER_ENGINES:
         yield from _architectures(facts)
@@ -70,9 +71,9 @@ def config(facts: WeightsFacts) -> Findings:
 def _numbers(facts: WeightsFacts) -> Findings:
     for found in itertools.islice(wrong(facts.weights.config.value), 5):
         yield fail(
-            expected=f"{found.key}: {found.expected}",
-            seen=f"config.json: {found.key} is {found.seen}",
-            fix="write it as the original model's config.json has it",
+            expected=msg("{key}: {expected}", found.key, found.expected),
+            seen=msg("config.json: {key} is {seen}", found.key, found.seen),
+            fix=msg("write it as the original model's config.json has it"),
             where="config.json",
         )
 
@@ -81,22 +82,22 @@ def _without_config(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     formats = weights.formats()
     if weights.params.good:
-        yield note("params.json: the configuration of Mistral's own format, which vLLM finds by itself")
+        yield note(msg("params.json: the configuration of Mistral's own format, which vLLM finds by itself"))
     elif weights.params.present:
         yield broken(weights.params)
     elif formats == {Format.GGUF} and (facts.engine == "llama.cpp" or not facts.engine):
-        raise NotApplicable("a GGUF file carries its own configuration")
+        raise NotApplicable(msg("a GGUF file carries its own configuration"))
     elif formats == {Format.GGUF}:
         yield fail(
-            expected="config.json, as vLLM needs it for a folder of weights",
-            seen="GGUF files alone; vllm-ascend supports no GGUF",
-            fix="submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)",
+            expected=msg("config.json, as vLLM needs it for a folder of weights"),
+            seen=msg("GGUF files alone; vllm-ascend supports no GGUF"),
+            fix=msg("submit the safetensors weights, or serve the file with llama.cpp (llama-server -m <file>)"),
         )
     else:
         yield fail(
-            expected=f"config.json in {weights.folder.path}",
-            seen="there is none",
-            fix="copy config.json of the original model into the weights folder",
+            expected=msg("config.json in {path}", weights.folder.path),
+            seen=msg("there is none"),
+            fix=msg("copy config.json of the original model into the weights folder"),
         )
 
 
@@ -105,11 +106,15 @@ def _architectures(facts: WeightsFacts) -> Findings:
     declared = value.get("architectures")
     architectures = words(declared)
     if not architectures:
-        seen = f"architectures is {shown(repr(declared))}" if "architectures" in value else "there is no such key"
+        seen = (
+            msg("architectures is {declared}", shown(repr(declared)))
+            if "architectures" in value
+            else msg("there is no such key")
+        )
         yield fail(
-            expected='"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]',
+            expected=msg('"architectures": ["<class name>"], for example ["Qwen3ForCausalLM"]'),
             seen=f"config.json: {seen}; model_type {text_of(value.get('model_type'))!r}",
-            fix='add "architectures" to config.json as the original model has it',
+            fix=msg('add "architectures" to config.json as the original model has it'),
             where="config.json",
         )
         return
@@ -124,12 +129,16 @@ def _model_type(facts: WeightsFacts) -> Findings:
     if model_type in assumed.model_types or value.get("auto_map"):
         return
     known = [release.vllm for release in facts.releases() if model_type in release.model_types]
-    seen = f"model_type {shown(model_type)!r}" if model_type else "no model_type"
-    also = f"; only vLLM {_spans(facts, known)} does" if known else ""
+    seen = f"model_type {shown(model_type)!r}" if model_type else msg("no model_type")
+    also = msg("; only vLLM {spans} does", _spans(facts, known)) if known else ""
     yield warn(
-        expected=f"a model_type that transformers {assumed.transformers} or vLLM {assumed.vllm} knows",
-        seen=f"config.json: {seen}, which none of them does{also}" if model_type else f"config.json: {seen}",
-        fix='write "model_type" as the original model has it: without a known one the engine does not start',
+        expected=msg(
+            "a model_type that transformers {transformers} or vLLM {vllm} knows", assumed.transformers, assumed.vllm
+        ),
+        seen=msg("config.json: {seen}, which none of them does{also}", seen, also)
+        if model_type
+        else f"config.json: {seen}",
+        fix=msg('write "model_type" as the original model has it: without a known one the engine does not start'),
         where="config.json",
     )
 
@@ -137,14 +146,20 @@ def _model_type(facts: WeightsFacts) -> Findings:
 def _registered(facts: WeightsFacts, architectures: tuple[str, ...]) -> Findings:
     releases = facts.releases()
     if facts.chosen_vllm and facts.chosen_vllm != releases[0].vllm:
-        yield note(f"vLLM {facts.chosen_vllm} is not catalogued: judged by the registry of {releases[0].vllm}")
+        yield note(
+            msg(
+                "vLLM {chosen_vllm} is not catalogued: judged by the registry of {vllm}",
+                facts.chosen_vllm,
+                releases[0].vllm,
+            )
+        )
     knowing = [release for release in releases if any(release.groups_of(name) for name in architectures)]
     if knowing == list(releases):
         return
     named = shown(", ".join(architectures))
     if releases[0] in knowing:
         others = _spans(facts, [release.vllm for release in releases if release not in knowing])
-        yield note(f"{named}: known to vLLM {releases[0].vllm}, not to {others}")
+        yield note(msg("{named}: known to vLLM {vllm}, not to {others}", named, releases[0].vllm, others))
         return
     yield _unknown(facts, named, architectures, knowing)
 
@@ -155,32 +170,39 @@ def _spans(facts: WeightsFacts, some: list[str]) -> str:
 
 def _unknown(facts: WeightsFacts, named: str, architectures: tuple[str, ...], knowing: list[Release]) -> Finding:
     assumed = facts.releases()[0]
-    expected = f"an architecture of vLLM {assumed.vllm}'s registry, the release that is assumed on the service"
+    expected = msg(
+        "an architecture of vLLM {vllm}'s registry, the release that is assumed on the service", assumed.vllm
+    )
     where = "config.json"
     if knowing:
         have = _spans(facts, [release.vllm for release in knowing])
         return warn(
             expected=expected,
-            seen=f"{named}, which of the catalogued releases only vLLM {have} knows",
-            fix=f"find out which vLLM the service has; with {assumed.vllm}, choose another model",
+            seen=msg("{named}, which of the catalogued releases only vLLM {have} knows", named, have),
+            fix=msg("find out which vLLM the service has; with {vllm}, choose another model", assumed.vllm),
             where=where,
         )
     removed = next(
-        (f"{name} until {assumed.removed[name]}" for name in architectures if name in assumed.removed), ""
+        (
+            msg("{name} until {removed}", name, assumed.removed[name])
+            for name in architectures
+            if name in assumed.removed
+        ),
+        "",
     )
     if removed:
         return warn(
             expected=expected,
-            seen=f"vLLM served {removed} and dropped it",
-            fix="choose a model that current vLLM serves",
+            seen=msg("vLLM served {removed} and dropped it", removed),
+            fix=msg("choose a model that current vLLM serves"),
             where=where,
         )
     plugin = next((assumed.plugins[name] for name in architectures if name in assumed.plugins), "")
     if plugin:
         return warn(
             expected=expected,
-            seen=f"{named}, which only a plug-in serves ({plugin})",
-            fix="install the plug-in through requirements.txt, or choose another model",
+            seen=msg("{named}, which only a plug-in serves ({plugin})", named, plugin),
+            fix=msg("install the plug-in through requirements.txt, or choose another model"),
             where=where,
         )
     return _fallback(facts, named, architectures, expected)
@@ -191,23 +213,31 @@ def _fallback(facts: WeightsFacts, named: str, architectures: tuple[str, ...], e
     if any(name in assumed.causal for name in architectures):
         return warn(
             expected=expected,
-            seen=f"{named}, which transformers {assumed.transformers} has: vLLM would serve it through its slower "
-            "Transformers backend, if the class allows it",
-            fix="try it with --model-impl transformers on the real stack before you submit",
+            seen=msg(
+                "{named}, which transformers {transformers} has: vLLM would serve it through its slower "
+                "Transformers backend, if the class allows it",
+                named,
+                assumed.transformers,
+            ),
+            fix=msg("try it with --model-impl transformers on the real stack before you submit"),
             where="config.json",
         )
     if facts.weights.config.value.get("auto_map"):
         return warn(
             expected=expected,
-            seen=f"{named}, which only the code that comes with the weights defines (auto_map)",
-            fix="vLLM serves it only if that code supports the Transformers backend: try it on the real stack",
+            seen=msg("{named}, which only the code that comes with the weights defines (auto_map)", named),
+            fix=msg("vLLM serves it only if that code supports the Transformers backend: try it on the real stack"),
             where="config.json",
         )
     near = _near(architectures[0], assumed)
     return warn(
         expected=expected,
-        seen=f"{named}, which neither that registry nor transformers {assumed.transformers} knows",
-        fix=f"did you mean {near}?" if near else "compare config.json with the original model's",
+        seen=msg(
+            "{named}, which neither that registry nor transformers {transformers} knows",
+            named,
+            assumed.transformers,
+        ),
+        fix=msg("did you mean {near}?", near) if near else msg("compare config.json with the original model's"),
         where="config.json",
     )
 

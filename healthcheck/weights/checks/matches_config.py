@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.documents import integer, text_of, words
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -53,9 +54,9 @@ def matches_config(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     tensors = {t.name: t for shard in weights.loaded if shard.header for t in shard.header.tensors}
     if not tensors or weights.formats() != {Format.SAFETENSORS}:
-        raise NotApplicable("there are no safetensors headers to compare with")
+        raise NotApplicable(msg("there are no safetensors headers to compare with"))
     if text_of(weights.config.value.get("model_type")) in _OWN_LAYOUT:
-        raise NotApplicable("this architecture counts layers and tokens in its own way")
+        raise NotApplicable(msg("this architecture counts layers and tokens in its own way"))
     hidden = integer(weights.text_config.get("hidden_size"))
     if any(_NORM.match(name) and tensor.shape == (hidden,) for name, tensor in tensors.items()):
         yield from _layers(weights, set(tensors))
@@ -66,9 +67,11 @@ def matches_config(facts: WeightsFacts) -> Findings:
         rows = embedding.shape[0]
         if rows != vocabulary:
             yield fail(
-                expected=f"an embedding of {vocabulary:,} tokens (vocab_size in config.json)",
-                seen=f"{embedding.name} has {rows:,} rows",
-                fix=f'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change',
+                expected=msg("an embedding of {vocabulary:,} tokens (vocab_size in config.json)", vocabulary),
+                seen=msg("{name} has {rows:,} rows", embedding.name, rows),
+                fix=msg(
+                    'set "vocab_size" to {rows} in config.json, as save_pretrained writes it after a change', rows
+                ),
                 where="config.json",
             )
 
@@ -79,8 +82,12 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     missing = [number for number in range(min(count or 0, 10_000)) if number not in found]
     if missing:
         yield fail(
-            expected=f"tensors of {count} layers (num_hidden_layers in config.json)",
-            seen=f"none of {'layer' if len(missing) == 1 else 'layers'} {some([str(each) for each in missing])}",
-            fix="take config.json and all weights from the same checkpoint",
+            expected=msg("tensors of {count} layers (num_hidden_layers in config.json)", count),
+            seen=msg(
+                "none of {value} {each}",
+                "layer" if len(missing) == 1 else "layers",
+                some([str(each) for each in missing]),
+            ),
+            fix=msg("take config.json and all weights from the same checkpoint"),
             where="config.json",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
@@ -42,27 +43,37 @@ def pickle(facts: WeightsFacts) -> Findings:
     """
     pickles = facts.weights.pickles
     if not pickles:
-        raise NotApplicable("there are no pickles")
+        raise NotApplicable(msg("there are no pickles"))
     names = [pickled.entry.name for pickled in pickles]
     size = gigabytes(sum(pickled.entry.size_bytes for pickled in pickles))
     for pickled in pickles:
         if pickled.dangerous:
             yield fail(
-                expected="a pickle of tensors",
-                seen=f"{shown(pickled.entry.name)} calls {', '.join(pickled.dangerous[:3])} when it is loaded",
-                fix="do not load this file; take the weights from a source that you trust, as safetensors",
+                expected=msg("a pickle of tensors"),
+                seen=msg(
+                    "{name} calls {dangerous} when it is loaded",
+                    shown(pickled.entry.name),
+                    ", ".join(pickled.dangerous[:3]),
+                ),
+                fix=msg("do not load this file; take the weights from a source that you trust, as safetensors"),
                 where=shown(pickled.entry.name),
             )
     if Format.SAFETENSORS in facts.weights.formats():
-        yield note(f"{some(names)} ({size}) beside safetensors: not loaded, but counted; they can be deleted")
+        yield note(
+            msg(
+                "{names} ({size}) beside safetensors: not loaded, but counted; they can be deleted",
+                some(names),
+                size,
+            )
+        )
         return
     calls = sorted(
         {call for pickled in pickles for call in pickled.calls if not call.startswith(("torch.", "collections."))}
     )
-    also = f"; beyond tensors it names {some(calls, 3)}" if calls else ""
+    also = msg("; beyond tensors it names {calls}", some(calls, 3)) if calls else ""
     yield warn(
         expected="safetensors",
-        seen=f"pickles only: {some(names)} ({size}){also}",
-        fix="write them again as safetensors: model.save_pretrained(folder)",
+        seen=msg("pickles only: {names} ({size}){also}", some(names), size, also),
+        fix=msg("write them again as safetensors: model.save_pretrained(folder)"),
         where=shown(names[0]),
     )

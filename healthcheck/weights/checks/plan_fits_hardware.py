@@ -8,6 +8,7 @@ from dataclasses import replace
 from healthcheck import hardware
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.hardware import GIB, Family, Npu
+from healthcheck.messages import joined, msg
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights import memory
 from healthcheck.weights.demand import Demand, longest_context, read_demand
@@ -73,12 +74,12 @@ def plan_fits_hardware(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.engine not in {"", "vllm", "unknown", "sglang"}:
-        raise NotApplicable(f"how {facts.engine} uses memory is not known here")
+        raise NotApplicable(msg("how {engine} uses memory is not known here", facts.engine))
     if facts.weights.announced_bytes == 0:
         yield unsettled(
-            expected="the size of the weights",
-            seen=f"the weights are not here, and no {MAIN_INDEX} says how large they are",
-            fix=f"put {MAIN_INDEX} beside the configuration, or download the weights",
+            expected=msg("the size of the weights"),
+            seen=msg("the weights are not here, and no {main_index} says how large they are", MAIN_INDEX),
+            fix=msg("put {main_index} beside the configuration, or download the weights", MAIN_INDEX),
         )
         return
     demand = read_demand(facts)
@@ -94,9 +95,9 @@ def _misfits(facts: WeightsFacts, demand: Demand) -> Findings:
     kinds = hardware.find(facts.npu) if facts.npu else ()
     if facts.npu and not kinds:
         yield warn(
-            expected=f"one of {', '.join(kind.label for kind in hardware.KINDS)}",
+            expected=msg("one of {label}", ", ".join(kind.label for kind in hardware.KINDS)),
             seen=f"--npu {shown(facts.npu)}",
-            fix="name a kind of that list",
+            fix=msg("name a kind of that list"),
         )
     if kinds:
         yield from _on(facts, demand, kinds[0])
@@ -111,15 +112,15 @@ def _heads(facts: WeightsFacts, demand: Demand) -> Findings:
     where = facts.plan.server.where if facts.plan and facts.plan.server else ""
     fitting = [str(size) for size in KIND_SIZES if _divides(shape, size)]
     if shape.heads % tensor:
-        seen = f"{shape.heads} attention heads, --tensor-parallel-size {tensor}"
+        seen = msg("{heads} attention heads, --tensor-parallel-size {tensor}", shape.heads, tensor)
     elif not _kv_fits(shape, tensor):
-        seen = f"{shape.kv_heads} key-value heads, --tensor-parallel-size {tensor}"
+        seen = msg("{kv_heads} key-value heads, --tensor-parallel-size {tensor}", shape.kv_heads, tensor)
     else:
         return
     yield fail(
-        expected="a tensor parallel size that divides the heads (vLLM refuses others)",
+        expected=msg("a tensor parallel size that divides the heads (vLLM refuses others)"),
         seen=seen,
-        fix=f"use --tensor-parallel-size {' or '.join(fitting)}",
+        fix=msg("use --tensor-parallel-size {fitting}", " or ".join(fitting)),
         where=where,
     )
 
@@ -131,14 +132,14 @@ def _length(facts: WeightsFacts, demand: Demand) -> Findings:
         return
     if server.env.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN", "0") in {"", "0"}:
         yield fail(
-            expected=f"at most the {limit:,} tokens that the model is made for (vLLM refuses more)",
-            seen=f"{demand.context:,} tokens ({demand.context_source})",
-            fix=f"pass --max-model-len {limit}",
+            expected=msg("at most the {limit:,} tokens that the model is made for (vLLM refuses more)", limit),
+            seen=msg("{context:,} tokens ({context_source})", demand.context, demand.context_source),
+            fix=msg("pass --max-model-len {limit}", limit),
             where=server.where,
         )
 
 
-_UNSET = "leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are"
+_UNSET = msg("leave ASCEND_RT_VISIBLE_DEVICES unset: the service decides which devices there are")
 
 
 def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
@@ -148,7 +149,7 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
     numbers = [part.strip() for part in listed.split(",") if part.strip()]
     if server and numbers and len(numbers) < demand.layout.devices:
         yield fail(
-            expected=f"{demand.layout.devices} devices, for tensor × pipeline × data parallel size",
+            expected=msg("{devices} devices, for tensor × pipeline × data parallel size", demand.layout.devices),
             seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}: {len(numbers)}",
             fix=_UNSET,
             where=server.where,
@@ -157,15 +158,19 @@ def _visible(facts: WeightsFacts, demand: Demand) -> Findings:
         ids = [int(number[:MAX_DIGITS]) for number in numbers]
         if ids != sorted(set(ids)):
             yield fail(
-                expected="devices in ascending order, each once (CANN refuses others with error 107001)",
+                expected=msg("devices in ascending order, each once (CANN refuses others with error 107001)"),
                 seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}",
                 fix=_UNSET,
                 where=server.where,
             )
         elif ids[-1] >= len(ids):
             yield warn(
-                expected="devices that the service has: how many and which ones is not documented",
-                seen=f"ASCEND_RT_VISIBLE_DEVICES={shown(listed)}, so at least {ids[-1] + 1} devices are needed",
+                expected=msg("devices that the service has: how many and which ones is not documented"),
+                seen=msg(
+                    "ASCEND_RT_VISIBLE_DEVICES={listed}, so at least {ids} devices are needed",
+                    shown(listed),
+                    ids[-1] + 1,
+                ),
                 fix=_UNSET,
                 where=server.where,
             )
@@ -191,33 +196,33 @@ def _numbers(demand: Demand, npu: Npu, report: Callable[..., Finding]) -> Findin
     load = demand.load
     if not npu.bfloat16 and load.dtype in {"bfloat16", "float32"}:
         yield report(
-            expected=f"float16: a {npu.label} computes in nothing else",
-            seen=f"{load.dtype} ({load.dtype_source})",
-            fix="pass --dtype float16",
+            expected=msg("float16: a {label} computes in nothing else", npu.label),
+            seen=msg("{dtype} ({dtype_source})", load.dtype, load.dtype_source),
+            fix=msg("pass --dtype float16"),
         )
     int8 = "I8" in load.stored[:1] or "w8a8" in load.quantization_source.lower()
     if npu.family is Family.A2 and load.dtype == "float16" and int8 and load.quantization == "ascend":
         yield report(
-            expected=f"bfloat16 for W8A8 weights on a {npu.label}",
-            seen=f"float16 ({load.dtype_source}): the quantized matrix product fails with it",
-            fix="pass --dtype bfloat16, or remove --dtype",
+            expected=msg("bfloat16 for W8A8 weights on a {label}", npu.label),
+            seen=msg("float16 ({dtype_source}): the quantized matrix product fails with it", load.dtype_source),
+            fix=msg("pass --dtype bfloat16, or remove --dtype"),
         )
 
 
 def _on(facts: WeightsFacts, demand: Demand, npu: Npu) -> Findings:
     if not npu.served:
         yield fail(
-            expected="an NPU that vllm-ascend supports (910B, 910C, 310P, 950)",
+            expected=msg("an NPU that vllm-ascend supports (910B, 910C, 310P, 950)"),
             seen=f"--npu {npu.label}",
-            fix="use another machine; on this one serve with MindIE",
+            fix=msg("use another machine; on this one serve with MindIE"),
         )
     yield from _numbers(demand, npu, fail)
     npus = facts.npus or demand.layout.devices
     if demand.layout.devices > npus:
         yield fail(
-            expected=f"at most --npus {npus}",
-            seen=f"{demand.layout.devices} needed: tensor × pipeline × data parallel size",
-            fix=f"use --tensor-parallel-size {_largest(demand.shape, npus)} and no other parallelism",
+            expected=msg("at most --npus {npus}", npus),
+            seen=msg("{devices} needed: tensor × pipeline × data parallel size", demand.layout.devices),
+            fix=msg("use --tensor-parallel-size {largest} and no other parallelism", _largest(demand.shape, npus)),
         )
     yield _verdict(facts, demand, npu, npus)
 
@@ -233,7 +238,9 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
     weights = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, layout)
     room = _room(demand, npu)
     kind = f"{npu.label}{hardware.doubt(facts.npu or npu.name)}"
-    have = f"{npu.usable_bytes / GIB:.1f} GiB × {demand.utilization:g} on a {kind}"
+    have = msg(
+        "{usable_bytes:.1f} GiB × {utilization:g} on a {kind}", npu.usable_bytes / GIB, demand.utilization, kind
+    )
     evidence: dict[str, JsonValue] = {
         "weights_bytes_per_device": weights,
         "room_bytes": room,
@@ -242,30 +249,38 @@ def _verdict(facts: WeightsFacts, demand: Demand, npu: Npu, npus: int) -> Findin
     }
     if room <= 0:
         return fail(
-            expected=f"weights that fit a device ({have})",
-            seen=f"{weights / GIB:.1f} GiB of weights on each of {layout.devices} devices",
+            expected=msg("weights that fit a device ({have})", have),
+            seen=msg("{weights:.1f} GiB of weights on each of {devices} devices", weights / GIB, layout.devices),
             fix=_spread(demand, npu, npus),
             evidence=evidence,
         )
     if shape is None or demand.context is None:
         return note(
-            f"weights take {weights / GIB:.1f} GiB of {have}; the cache cannot be reckoned", evidence=evidence
+            msg("weights take {weights:.1f} GiB of {have}; the cache cannot be reckoned", weights / GIB, have),
+            evidence=evidence,
         )
     cache = memory.cache_per_sequence(shape, demand.context, layout)
     evidence |= {"cache_bytes_per_sequence": cache, "context": demand.context}
     safe = memory.longest_sequence(shape, room - memory.OVERHEAD_BYTES, layout, demand.context)
-    parts = (
-        f"weights {weights / GIB:.1f} GiB, cache of one sequence of {demand.context:,} tokens "
-        f"({demand.context_source}) {cache / GIB:.1f} GiB, working memory about {memory.OVERHEAD_BYTES / GIB:.0f} "
-        f"GiB; {have}"
+    parts = msg(
+        "weights {weights:.1f} GiB, cache of one sequence of {context:,} tokens ({context_source}) "
+        "{cache:.1f} GiB, working memory about {overhead_bytes:.0f} GiB; {have}",
+        weights / GIB,
+        demand.context,
+        demand.context_source,
+        cache / GIB,
+        memory.OVERHEAD_BYTES / GIB,
+        have,
     )
     if safe >= demand.context:
         many = (room - memory.OVERHEAD_BYTES) // max(cache, 1)
-        return note(f"fits: {parts}; room for about {many:,} full sequences at a time", evidence=evidence)
-    fix = f"pass --max-model-len {safe}" if safe >= 1024 else _spread(demand, npu, npus)
+        return note(
+            msg("fits: {parts}; room for about {many:,} full sequences at a time", parts, many), evidence=evidence
+        )
+    fix = msg("pass --max-model-len {safe}", safe) if safe >= 1024 else _spread(demand, npu, npus)
     report = fail if cache > room else warn
     return report(
-        expected="weights and the cache of one sequence on each device", seen=parts, fix=fix, evidence=evidence
+        expected=msg("weights and the cache of one sequence on each device"), seen=parts, fix=fix, evidence=evidence
     )
 
 
@@ -275,14 +290,14 @@ def _spread(demand: Demand, npu: Npu, npus: int) -> str:
     spread = memory.weights_per_device(demand.load.total_bytes, demand.load.expert_bytes, parallel)
     enough = spread + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization
     if enough and demand.layout.data > 1 and not demand.layout.experts and npu.family is not Family.P310:
-        return "pass --enable-expert-parallel, which divides the experts by the data parallel size, too"
+        return msg("pass --enable-expert-parallel, which divides the experts by the data parallel size, too")
     for size in KIND_SIZES:
         heads_fit = shape is None or _divides(shape, size)
         weights = demand.load.total_bytes // size
         if heads_fit and weights + memory.OVERHEAD_BYTES < npu.usable_bytes * demand.utilization:
-            more = "" if size <= npus else f" on {size} devices (--npus {size})"
-            return f"use --tensor-parallel-size {size}{more}, or quantize the weights"
-    return "quantize the weights, or choose a smaller model"
+            more = "" if size <= npus else msg(" on {size} devices (--npus {size})", size)
+            return msg("use --tensor-parallel-size {size}{more}, or quantize the weights", size, more)
+    return msg("quantize the weights, or choose a smaller model")
 
 
 def _anywhere(demand: Demand) -> Findings:
@@ -291,12 +306,14 @@ def _anywhere(demand: Demand) -> Findings:
     yield from _numbers(demand, kinds[0], warn)
     rooms = {kind: _room(demand, kind) for kind in kinds}
     devices = demand.layout.devices
-    needs = f"{devices} NPUs" if devices > 1 else "one NPU"
+    needs = f"{devices} NPUs" if devices > 1 else msg("one NPU")
     if all(room <= 0 for room in rooms.values()):
         largest = max(kinds, key=lambda kind: kind.usable_bytes)
         yield warn(
-            expected=f"weights that fit {needs} of up to {largest.memory_bytes / GIB:.0f} GiB",
-            seen=f"{demand.load.total_bytes / GIB:.1f} GiB of weights",
+            expected=msg(
+                "weights that fit {needs} of up to {memory_bytes:.0f} GiB", needs, largest.memory_bytes / GIB
+            ),
+            seen=msg("{total_bytes:.1f} GiB of weights", demand.load.total_bytes / GIB),
             fix=_spread(demand, largest, devices),
         )
         return
@@ -305,21 +322,36 @@ def _anywhere(demand: Demand) -> Findings:
         longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
         if longest < demand.context:
             yield warn(
-                expected=f"room for one sequence of {demand.context:,} tokens ({demand.context_source}) on {needs}",
-                seen=f"room for {longest:,} on a {largest.label}, the largest of the usual kinds",
-                fix=f"pass --max-model-len {longest}" if longest >= 1024 else _spread(demand, largest, devices),
+                expected=msg(
+                    "room for one sequence of {context:,} tokens ({context_source}) on {needs}",
+                    demand.context,
+                    demand.context_source,
+                    needs,
+                ),
+                seen=msg(
+                    "room for {longest:,} on a {label}, the largest of the usual kinds", longest, largest.label
+                ),
+                fix=msg("pass --max-model-len {longest}", longest)
+                if longest >= 1024
+                else _spread(demand, largest, devices),
             )
     lines = [_line(demand, kind, room) for kind, room in rooms.items()]
-    yield note(f"deploy.sh needs {needs}; which ones the service has is unknown. {'; '.join(lines)}")
+    yield note(
+        msg("deploy.sh needs {needs}; which ones the service has is unknown. {lines}", needs, joined("; ", lines))
+    )
 
 
 def _line(demand: Demand, kind: Npu, room: int) -> str:
     name = f"{kind.name} ({kind.memory_bytes / GIB:.0f} GiB)"
     if room <= 0 or demand.shape is None or demand.context is None:
-        return f"{name}: {'the weights do not fit' if room <= 0 else 'the weights fit'}"
+        return msg("{name}: {value}", name, msg("the weights do not fit") if room <= 0 else msg("the weights fit"))
     longest = memory.longest_sequence(demand.shape, room - memory.OVERHEAD_BYTES, demand.layout, demand.context)
     if longest >= demand.context:
-        return f"{name}: fits with {demand.context:,} tokens ({demand.context_source})"
+        return msg(
+            "{name}: fits with {context:,} tokens ({context_source})", name, demand.context, demand.context_source
+        )
     return (
-        f"{name}: fits with --max-model-len {longest}, not {demand.context:,}" if longest else f"{name}: too small"
+        msg("{name}: fits with --max-model-len {longest}, not {context:,}", name, longest, demand.context)
+        if longest
+        else msg("{name}: too small", name)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import hardware
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Level, Stage
 from healthcheck.weights.attention import is_asked, judge_attention
 from healthcheck.weights.chip_options import OptionRule, rules_of
@@ -57,12 +58,12 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.plan is None or facts.engine not in {"vllm", "unknown"}:
-        raise NotApplicable("no command line of vLLM is known")
+        raise NotApplicable(msg("no command line of vLLM is known"))
     kinds = hardware.find(facts.npu) if facts.npu else ()
     chip = kinds[0] if kinds else hardware.find(hardware.ASSUMED)[0]
     rules = rules_of(chip.family, facts.row.vllm_ascend)
     if not rules and not is_asked(facts):
-        raise NotApplicable(f"{facts.row.label()} has no such option on a {chip.label}")
+        raise NotApplicable(msg("{label} has no such option on a {label2}", facts.row.label(), chip.label))
     for rule in rules:
         if not rule.holds(facts):
             yield in_settings(_broken(facts, rule, chip.label), facts.plan)
@@ -72,14 +73,14 @@ def plan_options_suit_chip(facts: WeightsFacts) -> Findings:
 
 def _broken(facts: WeightsFacts, rule: OptionRule, chip: str) -> Finding:
     given = facts.option(rule.option)
-    spelled = f"--{rule.option} {given or ''}".rstrip() if given is not None else f"no --{rule.option}"
-    wanted = f"--{rule.option} {rule.value}" if rule.value else f"no --{rule.option}"
+    spelled = f"--{rule.option} {given or ''}".rstrip() if given is not None else msg("no --{option}", rule.option)
+    wanted = msg("--{option} {value}", rule.option, rule.value) if rule.value else msg("no --{option}", rule.option)
     server = facts.plan.server if facts.plan else None
     report = fail if rule.level is Level.FAIL else warn
     return report(
-        expected=f"{wanted}, for {facts.row.label()} on a {chip}",
-        seen=f"{spelled}: {rule.because}",
-        fix=f"pass {wanted}" if rule.value else f"leave --{rule.option} out",
+        expected=msg("{wanted}, for {label} on a {chip}", wanted, facts.row.label(), chip),
+        seen=msg("{spelled}: {because}", spelled, rule.because),
+        fix=msg("pass {wanted}", wanted) if rule.value else msg("leave --{option} out", rule.option),
         where=server.where if server else "",
         evidence={"source": rule.source},
     )

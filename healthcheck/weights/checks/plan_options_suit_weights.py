@@ -6,6 +6,7 @@ import re
 
 from healthcheck import stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.experts import is_dense
 from healthcheck.weights.facts import WeightsFacts
@@ -23,7 +24,7 @@ from healthcheck.weights.speculation import (
 
 EXPERTS, FORMAT, LOAD, TOKENIZER = "enable-expert-parallel", "config-format", "load-format", "tokenizer-mode"
 MISTRAL = "mistral"
-NOT_OF_MISTRAL = "leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out"
+NOT_OF_MISTRAL = msg("leave --config-format mistral, --load-format mistral and --tokenizer-mode mistral out")
 LAST_WITHOUT = "0.23.0"
 BY_PATTERN = re.compile(r"tekken\.json|tokenizer\.(?:mm\.)?model\.v.*")
 """Source: find_tokenizer_file of vllm/transformers_utils/tokenizers/mistral.py, 0.11.0."""
@@ -71,7 +72,7 @@ def plan_options_suit_weights(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.engine != "vllm":
-        raise NotApplicable("no server of vLLM is known")
+        raise NotApplicable(msg("no server of vLLM is known"))
     for finding in (*_experts(facts), *_mistral(facts), *_tokenizer(facts), *_mtp(facts)):
         yield in_settings(finding, facts.plan)
 
@@ -85,10 +86,13 @@ def _experts(facts: WeightsFacts) -> Findings:
     given = facts.option(EXPERTS) is not None and facts.option(FORMAT) != MISTRAL
     if given and weights.config.good and not facts.option("hf-overrides") and is_dense(weights):
         yield fail(
-            expected=f"a mixture of experts for --{EXPERTS}",
-            seen=f"{_model(facts)}, and no number of experts in config.json: vLLM ends with “Number of experts in "
-            "the model must be greater than 0 when expert parallelism is enabled”",
-            fix=f"leave --{EXPERTS} out",
+            expected=msg("a mixture of experts for --{experts}", EXPERTS),
+            seen=msg(
+                "{model}, and no number of experts in config.json: vLLM ends with “Number of experts in the "
+                "model must be greater than 0 when expert parallelism is enabled”",
+                _model(facts),
+            ),
+            fix=msg("leave --{experts} out", EXPERTS),
             where=_place(facts),
         )
 
@@ -97,16 +101,16 @@ def _mistral(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     if facts.option(FORMAT) == MISTRAL and not weights.params.present:
         yield fail(
-            expected="params.json in the weights, for --config-format mistral",
-            seen="no such file: vLLM ends with “Failed to load mistral 'params.json' config”",
+            expected=msg("params.json in the weights, for --config-format mistral"),
+            seen=msg("no such file: vLLM ends with “Failed to load mistral 'params.json' config”"),
             fix=NOT_OF_MISTRAL,
             where=_place(facts),
         )
     consolidated = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
     if facts.option(LOAD) == MISTRAL and not consolidated:
         yield fail(
-            expected="consolidated*.safetensors in the weights, for --load-format mistral",
-            seen="no such file: vLLM ends with “Cannot find any model weights”",
+            expected=msg("consolidated*.safetensors in the weights, for --load-format mistral"),
+            seen=msg("no such file: vLLM ends with “Cannot find any model weights”"),
             fix=NOT_OF_MISTRAL,
             where=_place(facts),
         )
@@ -121,11 +125,11 @@ def _tokenizer(facts: WeightsFacts) -> Findings:
     taken = BY_PATTERN if old else BY_SUFFIX
     if any(entry.at_top and taken.fullmatch(entry.name) for entry in facts.weights.files):
         return
-    error = "Found 0 files matching the pattern" if old else "No tokenizer file found"
+    error = msg("Found 0 files matching the pattern") if old else msg("No tokenizer file found")
     yield fail(
-        expected="tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral",
-        seen=f"no such file: vLLM {facts.row.vllm[0]} ends with “{error}”",
-        fix="leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher",
+        expected=msg("tekken.json or tokenizer.model.v3 in the weights, for --tokenizer-mode mistral"),
+        seen=msg("no such file: vLLM {vllm} ends with “{error}”", facts.row.vllm[0], error),
+        fix=msg("leave --tokenizer-mode mistral out, or add the tekken.json of the model's publisher"),
         where=_place(facts),
     )
 
@@ -135,28 +139,32 @@ def _mtp(facts: WeightsFacts) -> Findings:
     weights, names = facts.weights, names_of(facts.weights)
     if not weights.config.good or not drafts_for_itself(facts, config):
         return
-    method = f'--{OPTION} with the method "{shown(str(config.get("method")), 40)}"'
+    method = msg('--{option} with the method "{get}"', OPTION, shown(str(config.get("method")), 40))
     vllm = facts.row.vllm[0]
     old = not stacks.is_older(LAST_WITHOUT, vllm)
     if not names & (WITH_MTP if old else WITH_MTP | WITH_MTP_LATER):
         later = bool(names & WITH_MTP_LATER)
         report = warn if later and facts.row.vllm_ascend == stacks.DEFAULT else fail
         yield report(
-            expected=f"a model with layers for multi-token prediction (MTP), for {method}",
-            seen=f"{_model(facts)}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError"
-            + ("; a later release does" if later else ""),
-            fix=f"leave --{OPTION} out",
+            expected=msg("a model with layers for multi-token prediction (MTP), for {method}", method),
+            seen=msg(
+                "{model}: vLLM {vllm} knows no MTP of it, and ends with NotImplementedError", _model(facts), vllm
+            )
+            + (msg("; a later release does") if later else ""),
+            fix=msg("leave --{option} out", OPTION),
             where=_place(facts),
         )
     elif not has_mtp_tensors(weights):
         yield warn(
-            expected=f"tensors of the layers for multi-token prediction (MTP) in the weights, for {method}",
-            seen="none in the safetensors files",
-            fix=f"leave --{OPTION} out, or submit the weights with these layers",
+            expected=msg(
+                "tensors of the layers for multi-token prediction (MTP) in the weights, for {method}", method
+            ),
+            seen=msg("none in the safetensors files"),
+            fix=msg("leave --{option} out, or submit the weights with these layers", OPTION),
             where=_place(facts),
         )
 
 
 def _model(facts: WeightsFacts) -> str:
     kind = shown(str(facts.weights.config.value.get("model_type")), 60)
-    return f'"model_type": "{kind}" in config.json'
+    return msg('"model_type": "{kind}" in config.json', kind)

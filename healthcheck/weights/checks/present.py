@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import shown
 from healthcheck.weights.inventory import Format, format_of, is_partial, of_format
 from healthcheck.weights.words import some
 
-SERVED = "*.safetensors (or *.bin, *.gguf) files"
+SERVED = msg("*.safetensors (or *.bin, *.gguf) files")
 
 
 @check(
@@ -57,7 +58,7 @@ def present(facts: WeightsFacts) -> Findings:
     if of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=not a_pipeline):
         return
     names = [entry.name for entry in weights.files]
-    expected = f"{SERVED} at the top of {weights.folder.path}"
+    expected = msg("{served} at the top of {path}", SERVED, weights.folder.path)
     yield _why_absent(weights, expected, names)
 
 
@@ -70,11 +71,11 @@ def _no_folder(facts: WeightsFacts) -> Iterator[Finding]:
         return
     entry = whole.entry(below)
     if entry is None or format_of(below) is not Format.GGUF:
-        what = (entry.problem or "is one file") if entry else "is not there"
+        what = (entry.problem or msg("is one file")) if entry else msg("is not there")
         yield fail(
-            expected="a folder of the weights, or MODEL_PATH itself",
-            seen=f"deploy.sh serves {shown(below)!r} below it, which {what}",
-            fix='name "$MODEL_PATH" as the model',
+            expected=msg("a folder of the weights, or MODEL_PATH itself"),
+            seen=msg("deploy.sh serves {below} below it, which {what}", repr(shown(below)), what),
+            fix=msg('name "$MODEL_PATH" as the model'),
             where=facts.plan.server.where if facts.plan and facts.plan.server else "",
         )
 
@@ -83,16 +84,16 @@ def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
     if not names:
         return fail(
             expected=expected,
-            seen="the folder is empty",
-            fix="download the weights into it, or give the folder that holds them",
+            seen=msg("the folder is empty"),
+            fix=msg("download the weights into it, or give the folder that holds them"),
         )
     if weights.adapter_config.present:
         base = weights.adapter_config.value.get("base_model_name_or_path")
-        seen = f"adapter_config.json: a LoRA adapter of {base!r}, without the base model"
+        seen = msg("adapter_config.json: a LoRA adapter of {base}, without the base model", repr(base))
         return fail(
-            expected="a whole model",
+            expected=msg("a whole model"),
             seen=seen,
-            fix="merge the adapter into its base model (peft: merge_and_unload) and submit the result",
+            fix=msg("merge the adapter into its base model (peft: merge_and_unload) and submit the result"),
             where="adapter_config.json",
         )
     deeper = of_format(weights.files, Format.SAFETENSORS, Format.PICKLE, Format.GGUF, top=False)
@@ -102,17 +103,17 @@ def _why_absent(weights: Weights, expected: str, names: list[str]) -> Finding:
     if partial:
         return fail(
             expected=expected,
-            seen=f"only remains of a download: {some(partial)}",
-            fix="download the weights again, to the end",
+            seen=msg("only remains of a download: {partial}", some(partial)),
+            fix=msg("download the weights again, to the end"),
         )
     foreign = of_format(weights.files, Format.FOREIGN, top=False)
     if foreign:
-        seen = f"weights of other frameworks only: {some([entry.name for entry in foreign])}"
-        return fail(expected=expected, seen=seen, fix="submit the safetensors weights of the model")
+        seen = msg("weights of other frameworks only: {name}", some([entry.name for entry in foreign]))
+        return fail(expected=expected, seen=seen, fix=msg("submit the safetensors weights of the model"))
     return fail(
         expected=expected,
-        seen=f"no weights among {len(names)} files: {some(names)}",
-        fix="download the weights; a clone without Git LFS does not contain them",
+        seen=msg("no weights among {names} files: {names2}", len(names), some(names)),
+        fix=msg("download the weights; a clone without Git LFS does not contain them"),
     )
 
 
@@ -120,6 +121,6 @@ def _in_subfolders(folders: list[str], expected: str) -> Finding:
     snapshot = next((folder for folder in folders if "snapshots/" in folder), folders[0])
     return fail(
         expected=expected,
-        seen=f"weights only in {some(folders)}",
-        fix=f"give the folder {shown(snapshot)!r} below it, or move its files to the top",
+        seen=msg("weights only in {folders}", some(folders)),
+        fix=msg("give the folder {snapshot} below it, or move its files to the top", repr(shown(snapshot))),
     )

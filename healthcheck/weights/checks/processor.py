@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import json_text
 from healthcheck.check import Findings, NotApplicable, check, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.documents import text_of
 from healthcheck.weights.facts import WeightsFacts
@@ -59,16 +60,18 @@ def processor(facts: WeightsFacts) -> Findings:
     weights = facts.weights
     model_type = text_of(weights.config.value.get("model_type"))
     if model_type not in _WITH_PROCESSOR:
-        raise NotApplicable("the model takes text alone, or brings its own way to prepare the rest")
+        raise NotApplicable(msg("the model takes text alone, or brings its own way to prepare the rest"))
     if _text_alone(facts) or facts.engine in {"llama.cpp", "mindie"}:
-        raise NotApplicable("deploy.sh switches everything but text off, or the engine has its own way")
+        raise NotApplicable(msg("deploy.sh switches everything but text off, or the engine has its own way"))
     mistral = any(entry.at_top and entry.name.startswith("consolidated") for entry in weights.files)
     if mistral or any(weights.folder.has(name) for name in _PROCESSOR_FILES):
         return
     yield warn(
-        expected=f"{' or '.join(_PROCESSOR_FILES)}, as {model_type} models have it",
-        seen="neither is in the folder",
-        fix="copy preprocessor_config.json from the original model, or save it with processor.save_pretrained",
+        expected=msg(
+            "{processor_files}, as {model_type} models have it", " or ".join(_PROCESSOR_FILES), model_type
+        ),
+        seen=msg("neither is in the folder"),
+        fix=msg("copy preprocessor_config.json from the original model, or save it with processor.save_pretrained"),
         where="config.json",
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from healthcheck import hardware, schemes, stacks
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.hardware import Family
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.schemes import IN_GROUPS, Registry
 from healthcheck.weights.documents import Document, JsonObject, read_document, text_of
@@ -23,7 +24,7 @@ from healthcheck.weights.named_schemes import (
 )
 from healthcheck.weights.words import broken
 
-W8A8 = "submit W8A8 weights that ModelSlim made, or the unquantized ones"
+W8A8 = msg("submit W8A8 weights that ModelSlim made, or the unquantized ones")
 SERVED = (Family.A2, Family.A3, Family.A5, Family.P310)
 
 
@@ -69,21 +70,23 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
     ```
     """
     if facts.engine not in {"", "vllm", "unknown"}:
-        raise NotApplicable(f"which schemes {facts.engine} has is not known here")
+        raise NotApplicable(msg("which schemes {engine} has is not known here", facts.engine))
     method, row = read_load(facts).quantization, facts.row
     if not method:
-        raise NotApplicable("the weights are not quantised")
+        raise NotApplicable(msg("the weights are not quantised"))
     if beside := fp8_beside_schemes(facts):
         yield from _beside_schemes(beside, row)
         return
     if method not in row.quantizations:
-        raise NotApplicable(f"{row.label()} does not load {method} at all (see plan/fits-hardware)")
+        raise NotApplicable(
+            msg("{label} does not load {method} at all (see plan/fits-hardware)", row.label(), method)
+        )
     registry = schemes.registry(row.vllm_ascend)
     if registry is None or not registry.known:
         yield unsettled(
-            expected=f"a catalogue of the schemes of {row.label()}",
-            seen=f"none; the weights are {method}",
-            fix="choose another row with --stack, or try the weights on a machine with that release",
+            expected=msg("a catalogue of the schemes of {label}", row.label()),
+            seen=msg("none; the weights are {method}", method),
+            fix=msg("choose another row with --stack, or try the weights on a machine with that release"),
         )
         return
     description = read_document(facts.weights.folder, DESCRIPTION, MAX_DESCRIPTION_BYTES)
@@ -97,13 +100,16 @@ def quantization_scheme(facts: WeightsFacts) -> Findings:
 def _beside_schemes(beside: str, row: stacks.Row) -> Iterator[Finding]:
     """What a release's own code for FP8 weights of MiniMax-M2 makes of them."""
     if beside == schemes.EXPANDED:
-        yield note(f"{row.label()} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them")
+        yield note(msg("{label} turns FP8 weights of MiniMax-M2 into 16 bits while it loads them", row.label()))
         return
     yield unsettled(
-        expected="FP8 weights of MiniMax-M2 that are read as FP8",
-        seen=f"{row.label()} first forgets their quantization and then finds it again; vllm-ascend's pull request "
-        "16569 says that it loads wrong numbers without an error",
-        fix=f"use vllm-ascend {stacks.DEFAULT}, which turns them into 16 bits, or {W8A8}",
+        expected=msg("FP8 weights of MiniMax-M2 that are read as FP8"),
+        seen=msg(
+            "{label} first forgets their quantization and then finds it again; vllm-ascend's pull "
+            "request 16569 says that it loads wrong numbers without an error",
+            row.label(),
+        ),
+        fix=msg("use vllm-ascend {default}, which turns them into 16 bits, or {w8a8}", stacks.DEFAULT, W8A8),
         where="config.json",
     )
 
@@ -120,7 +126,7 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     kinds = hardware.find(facts.npu) if facts.npu else ()
     chip = kinds[0] if kinds else hardware.find(hardware.ASSUMED)[0]
     if not chip.served:
-        raise NotApplicable(f"vllm-ascend does not run on a {chip.label} (see plan/fits-hardware)")
+        raise NotApplicable(msg("vllm-ascend does not run on a {label} (see plan/fits-hardware)", chip.label))
     config = facts.weights.config.value
     why = _refusal(config, named, registry, chip.family, method)
     if not why:
@@ -130,8 +136,13 @@ def _judged(facts: WeightsFacts, named: Named, registry: Registry, method: str) 
     if report is fail and not facts.npu and any(_is_run(config, named, each, method) for each in assumed):
         report = warn
     yield report(
-        expected=f"a scheme that vllm-ascend {registry.vllm_ascend} has for {named.layer.words} on a {chip.label}",
-        seen=f"{named.quoted}: {why}",
+        expected=msg(
+            "a scheme that vllm-ascend {vllm_ascend} has for {words} on a {label}",
+            registry.vllm_ascend,
+            named.layer.words,
+            chip.label,
+        ),
+        seen=msg("{quoted}: {why}", named.quoted, why),
         fix=_remedy(config, named, registry, chip.family, method),
         where=named.where,
     )
@@ -145,17 +156,17 @@ def _is_run(config: JsonObject, named: Named, registry: Registry, method: str) -
 def _refusal(config: JsonObject, named: Named, registry: Registry, family: Family, method: str) -> str:
     """Why the release does not run the scheme on the chip; "" if it does."""
     if family is Family.P310 and "310P" in registry.schemes and method != "ascend":
-        return "on a 310P the release runs ModelSlim's weights alone"
+        return msg("on a 310P the release runs ModelSlim's weights alone")
     if not named.scheme or (method == "compressed-tensors" and named.scheme not in registry.compressed_tensors):
-        return "the release has no scheme for these numbers"
+        return msg("the release has no scheme for these numbers")
     label = _label(config, named, registry)
     demand = _demands(config, label, registry)
     if demand or label in registry.of_chip(family):
         return demand
     if registry.only_on_950(label):
-        return f"the release has {named.scheme} for {named.layer.words} on a 950 alone"
-    other = " on this chip" if registry.has(label) else ""
-    return f"the release has no {named.scheme} for {named.layer.words}{other}"
+        return msg("the release has {scheme} for {words} on a 950 alone", named.scheme, named.layer.words)
+    other = msg(" on this chip") if registry.has(label) else ""
+    return msg("the release has no {scheme} for {words}{other}", named.scheme, named.layer.words, other)
 
 
 def _label(config: JsonObject, named: Named, registry: Registry) -> str:
@@ -175,16 +186,17 @@ def _demands(config: JsonObject, label: str, registry: Registry) -> str:
     """What the scheme's class needs of config.json, and does not find; "" if nothing."""
     absent = [key for key in registry.reads.get(label, ()) if key not in config]
     if absent and not _is_deepseek_v4(config):
-        return (
-            f"the release reads {absent[0]} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError"
+        return msg(
+            "the release reads {absent} of config.json, which DeepSeek-V4 alone has, and ends: AttributeError",
+            absent[0],
         )
     if label.startswith("FP8 ") and registry.fp8_in_blocks and not _is_deepseek_v4(config):
         settings = config.get("quantization_config")
         given = settings if isinstance(settings, dict) else {}
         if not given.get("weight_block_size"):
-            return "the release takes FP8 in blocks alone, and there is no weight_block_size"
+            return msg("the release takes FP8 in blocks alone, and there is no weight_block_size")
         if given.get("activation_scheme") != "dynamic":
-            return "the release takes FP8 with dynamic activations alone"
+            return msg("the release takes FP8 with dynamic activations alone")
     return ""
 
 
@@ -194,11 +206,13 @@ def _remedy(config: JsonObject, named: Named, registry: Registry, family: Family
     takes = [each for each in newer if _takes(config, named, each, family, method)]
     if takes:
         last = [each.vllm_ascend for each in takes]
-        since = f"{last[-1]} or newer"
+        since = msg("{last} or newer", last[-1])
         only = stacks.spans(last, [each.vllm_ascend for each in newest_first])
-        return f"use vllm-ascend {since if takes == list(newer[: len(takes)]) else only}, or {W8A8}"
+        return msg(
+            "use vllm-ascend {since}, or {w8a8}", since if takes == list(newer[: len(takes)]) else only, W8A8
+        )
     if not _refusal(config, named, registry, Family.A5, method):
-        return f"serve these weights on a 950, or {W8A8}"
+        return msg("serve these weights on a 950, or {w8a8}", W8A8)
     return W8A8
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.documents import JsonObject, child, text_of, words
 from healthcheck.weights.facts import WeightsFacts
@@ -65,9 +66,12 @@ def remote_code(facts: WeightsFacts) -> Findings:
     given = flag is not None and flag.lower() not in {"false", "0"}
     if not maps:
         if not given:
-            raise NotApplicable("the weights bring no code (no auto_map), and deploy.sh does not ask for any")
+            raise NotApplicable(msg("the weights bring no code (no auto_map), and deploy.sh does not ask for any"))
         yield note(
-            "--trust-remote-code is given, and these weights bring no code: harmless, as in the service's example"
+            msg(
+                "--trust-remote-code is given, and these weights bring no code: harmless, "
+                "as in the service's example"
+            )
         )
         return
     needed = [name for name, entries in maps.items() if _needed(facts, name, entries)]
@@ -97,21 +101,27 @@ def _needed(facts: WeightsFacts, name: str, auto_map: JsonObject) -> bool:
 def _flag(facts: WeightsFacts, maps: dict[str, JsonObject], needed: list[str], *, given: bool) -> Findings:
     if facts.plan is None or facts.plan.server is None or facts.engine not in ENGINES_WITH_FLAG or given:
         return
-    expected = "--trust-remote-code, since the weights bring their own code"
+    expected = msg("--trust-remote-code, since the weights bring their own code")
     where = facts.plan.server.where
     if needed:
         yield fail(
             expected=expected,
-            seen=f"the flag is not given, and the code that auto_map in {', '.join(needed)} names is needed",
-            fix="add --trust-remote-code to the server's command line",
+            seen=msg(
+                "the flag is not given, and the code that auto_map in {needed} names is needed", ", ".join(needed)
+            ),
+            fix=msg("add --trust-remote-code to the server's command line"),
             where=where,
         )
         return
     yield warn(
         expected=expected,
-        seen=f"the flag is not given; vLLM {facts.releases()[0].vllm} uses its own classes instead of those that "
-        f"auto_map in {', '.join(maps)} names",
-        fix="add --trust-remote-code if the weights need their own code; else remove auto_map",
+        seen=msg(
+            "the flag is not given; vLLM {vllm} uses its own classes instead of those that auto_map in "
+            "{maps} names",
+            facts.releases()[0].vllm,
+            ", ".join(maps),
+        ),
+        fix=msg("add --trust-remote-code if the weights need their own code; else remove auto_map"),
         where=where,
     )
 
@@ -125,19 +135,28 @@ def _files(facts: WeightsFacts, maps: dict[str, JsonObject]) -> Findings:
             file = local.partition(".")[0] + ".py"
             if repository:
                 yield warn(
-                    expected="code beside the weights",
-                    seen=f"auto_map in {name} names {shown(reference)}: code of another repository, fetched over "
-                    "the network, which the service may not have",
-                    fix=f"copy {shown(file)} from {shown(repository)} into the weights and write {shown(local)!r}",
+                    expected=msg("code beside the weights"),
+                    seen=msg(
+                        "auto_map in {name} names {reference}: code of another repository, "
+                        "fetched over the network, which the service may not have",
+                        name,
+                        shown(reference),
+                    ),
+                    fix=msg(
+                        "copy {file} from {repository} into the weights and write {local}",
+                        shown(file),
+                        shown(repository),
+                        repr(shown(local)),
+                    ),
                     where=name,
                 )
             else:
                 missing += _missing(folder, file, set())
     if missing:
         yield fail(
-            expected="the files that auto_map names, and those that they import",
-            seen=f"missing: {some(sorted(set(missing)))}",
-            fix="copy them from the model's original repository",
+            expected=msg("the files that auto_map names, and those that they import"),
+            seen=msg("missing: {missing}", some(sorted(set(missing)))),
+            fix=msg("copy them from the model's original repository"),
             where=next(iter(maps)),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.facts import Shard, Weights, WeightsFacts
 from healthcheck.weights.folder import shown
@@ -44,7 +45,7 @@ def safetensors(facts: WeightsFacts) -> Findings:
     """
     shards = facts.weights.shards
     if not shards:
-        raise NotApplicable("there are no safetensors files")
+        raise NotApplicable(msg("there are no safetensors files"))
     pointers = dict(facts.weights.pointers)
     broken = [
         shard
@@ -58,33 +59,33 @@ def safetensors(facts: WeightsFacts) -> Findings:
     for shard in broken[:MAX_REPORTED]:
         yield _fault(shard, loaded)
     if len(broken) > MAX_REPORTED:
-        yield note(f"{len(broken) - MAX_REPORTED} more files are broken")
+        yield note(msg("{broken} more files are broken", len(broken) - MAX_REPORTED))
     yield from _twice(facts.weights)
 
 
 def _fault(shard: Shard, loaded: set[str]) -> Finding:
     faults = shard.header.faults if shard.header else (shard.error,)
     name = shown(shard.entry.name)
-    more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
-    seen = f"{name} {faults[0]}{more}"
+    more = msg(" (and {faults} more faults)", len(faults) - 1) if len(faults) > 1 else ""
+    seen = msg("{name} {faults}{more}", name, faults[0], more)
     if shard.unread:
         return warn(
-            expected="a header that can be read",
+            expected=msg("a header that can be read"),
             seen=seen,
-            fix="split the file into shards, as save_pretrained does",
+            fix=msg("split the file into shards, as save_pretrained does"),
             where=name,
         )
     if shard.entry.name not in loaded:
         return warn(
-            expected="sound files only",
-            seen=f"{seen}; the index does not name it, so it is not loaded",
-            fix="delete it, or repair the index if it is needed",
+            expected=msg("sound files only"),
+            seen=msg("{seen}; the index does not name it, so it is not loaded", seen),
+            fix=msg("delete it, or repair the index if it is needed"),
             where=name,
         )
     return fail(
-        expected="a header that describes the file exactly",
+        expected=msg("a header that describes the file exactly"),
         seen=seen,
-        fix="download the file again, or write it again with safetensors.torch.save_file",
+        fix=msg("download the file again, or write it again with safetensors.torch.save_file"),
         where=name,
     )
 
@@ -99,9 +100,13 @@ def _twice(weights: Weights) -> Iterator[Finding]:
             other = holders.setdefault(tensor.name, shard.entry.name)
             if other != shard.entry.name:
                 yield warn(
-                    expected="each tensor in one file",
-                    seen=f"{shown(tensor.name, 80)!r} is in {shown(other)} and in {shown(shard.entry.name)}, and "
-                    "no index says which one is meant",
-                    fix="delete the file that is not meant",
+                    expected=msg("each tensor in one file"),
+                    seen=msg(
+                        "{name} is in {other} and in {name2}, and no index says which one is meant",
+                        repr(shown(tensor.name, 80)),
+                        shown(other),
+                        shown(shard.entry.name),
+                    ),
+                    fix=msg("delete the file that is not meant"),
                 )
                 return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import JsonValue, Stage
 from healthcheck.weights.facts import Weights, WeightsFacts
 from healthcheck.weights.folder import MAX_ENTRIES, Entry
@@ -49,32 +50,45 @@ def size_limit(facts: WeightsFacts) -> Findings:
     """
     weights, limit = facts.weights, facts.limit_bytes
     if weights.announced_bytes == 0:
-        raise NotApplicable("the weights are not here, and no index says how large they are")
+        raise NotApplicable(msg("the weights are not here, and no index says how large they are"))
     total = weights.announced_bytes or weights.total_bytes
     if weights.whole.truncated:
         yield warn(
-            expected=f"at most {MAX_ENTRIES:,} files, so that all can be counted",
-            seen=f"more than that; those that were counted take {gigabytes(total)}",
-            fix="remove files that are not part of the model from the weights folder",
+            expected=msg("at most {max_entries:,} files, so that all can be counted", MAX_ENTRIES),
+            seen=msg("more than that; those that were counted take {gigabytes}", gigabytes(total)),
+            fix=msg("remove files that are not part of the model from the weights folder"),
         )
     if total > limit:
         yield fail(
-            expected=f"at most {limit:,} bytes ({gigabytes(limit)})",
-            seen=f"{total:,} bytes ({gigabytes(total)}), {gigabytes(total - limit)} too many{_unit(total, limit)}",
+            expected=msg("at most {limit:,} bytes ({gigabytes})", limit, gigabytes(limit)),
+            seen=msg(
+                "{total:,} bytes ({gigabytes}), {gigabytes2} too many{unit}",
+                total,
+                gigabytes(total),
+                gigabytes(total - limit),
+                _unit(total, limit),
+            ),
             fix=_what_to_delete(weights, total - limit),
             where=str(weights.whole.path),
             evidence={"bytes": total, "limit_bytes": limit, "largest": _largest(weights)},
         )
     elif weights.whole.git_bytes > 10**6:
-        yield note(f"{gigabytes(total)}; .git takes {gigabytes(weights.whole.git_bytes)} more and is not counted")
+        yield note(
+            msg(
+                "{gigabytes}; .git takes {gigabytes2} more and is not counted",
+                gigabytes(total),
+                gigabytes(weights.whole.git_bytes),
+            )
+        )
 
 
 def _unit(total: int, limit: int) -> str:
     if limit != contract.MAX_WEIGHT_BYTES or total > GIB_LIMIT:
         return ""
-    return (
-        f". That is below 100 GiB ({GIB_LIMIT:,} bytes), but the service does not document which unit its “100 GB” "
-        "is, so the strict reading decides"
+    return msg(
+        ". That is below 100 GiB ({gib_limit:,} bytes), but the service does not document which unit "
+        "its “100 GB” is, so the strict reading decides",
+        GIB_LIMIT,
     )
 
 
@@ -86,8 +100,8 @@ def _largest(weights: Weights) -> list[JsonValue]:
 def _what_to_delete(weights: Weights, excess: int) -> str:
     for spare in _spares(weights):
         if sum(entry.size_bytes for entry in spare) >= excess:
-            return f"delete what no engine loads here: {some([entry.name for entry in spare])}"
-    return "quantize the weights (W8A8 halves bfloat16) or choose a smaller model"
+            return msg("delete what no engine loads here: {name}", some([entry.name for entry in spare]))
+    return msg("quantize the weights (W8A8 halves bfloat16) or choose a smaller model")
 
 
 def _spares(weights: Weights) -> Iterator[tuple[Entry, ...]]:

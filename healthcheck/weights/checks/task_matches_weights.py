@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
@@ -48,12 +49,12 @@ def task_matches_weights(facts: WeightsFacts) -> Findings:
     """
     nature = facts.nature()
     if nature.family is Family.UNKNOWN:
-        raise NotApplicable(f"the kind of the model is unknown: {nature.because}")
+        raise NotApplicable(msg("the kind of the model is unknown: {because}", nature.because))
     if nature.family is not Family.GENERATES:
         yield fail(
-            expected="a model that answers chat completions",
-            seen=f"{nature.family.value} ({shown(nature.because)})",
-            fix="submit the weights of a chat model",
+            expected=msg("a model that answers chat completions"),
+            seen=msg("{value} ({because})", nature.family.value, shown(nature.because)),
+            fix=msg("submit the weights of a chat model"),
             where="config.json",
         )
         return
@@ -68,9 +69,9 @@ def _card(facts: WeightsFacts) -> Findings:
     card = facts.weights.card
     if card.task in NOT_GENERATING_TAGS:
         yield warn(
-            expected="a model card of a chat model",
-            seen=f"{card.task_key}: {card.task}, though the architecture generates text",
-            fix="check that these are the weights that you mean: ranking models may keep the architecture",
+            expected=msg("a model card of a chat model"),
+            seen=msg("{task_key}: {task}, though the architecture generates text", card.task_key, card.task),
+            fix=msg("check that these are the weights that you mean: ranking models may keep the architecture"),
             where="README.md",
         )
 
@@ -78,25 +79,29 @@ def _card(facts: WeightsFacts) -> Findings:
 def _against(task: contract.Task, source: str, facts: WeightsFacts) -> Findings:
     nature = facts.nature()
     takes, makes = sorted(nature.takes), sorted(nature.makes)
-    seen = f"{shown(nature.because)}: takes {' and '.join(takes)}, makes {' and '.join(makes)}"
+    seen = msg(
+        "{because}: takes {takes}, makes {makes}", shown(nature.because), " and ".join(takes), " and ".join(makes)
+    )
     if task is contract.Task.TEXT_GENERATION:
         if nature.takes != {"text"}:
-            yield note(f"{seen}; text-generation uses only a part of that")
+            yield note(msg("{seen}; text-generation uses only a part of that", seen))
         return
-    wanted = "takes images" if task is contract.Task.IMAGE_TEXT_TO_TEXT else "takes or makes more than text"
+    wanted = (
+        msg("takes images") if task is contract.Task.IMAGE_TEXT_TO_TEXT else msg("takes or makes more than text")
+    )
     suggested = usual_task(nature).value
     misfit = "image" not in nature.takes if task is contract.Task.IMAGE_TEXT_TO_TEXT else _text_only(nature)
     if misfit:
         certain = nature.sure or (nature.takes == {"text"} and not facts.weights.tokenizer.processor)
         report = fail if certain else warn
         yield report(
-            expected=f"{task.value} ({source}) needs a model that {wanted}",
+            expected=msg("{value} ({source}) needs a model that {wanted}", task.value, source, wanted),
             seen=seen,
-            fix=f"use the task {suggested}, or other weights",
+            fix=msg("use the task {suggested}, or other weights", suggested),
             where="config.json",
         )
     elif task is contract.Task.ANY_TO_ANY and suggested == contract.Task.IMAGE_TEXT_TO_TEXT.value:
-        yield note(f"{seen}; its usual task code is image-text-to-text")
+        yield note(msg("{seen}; its usual task code is image-text-to-text", seen))
 
 
 def _text_only(nature: Nature) -> bool:

@@ -6,6 +6,7 @@ import difflib
 
 from healthcheck import contract
 from healthcheck.check import Findings, check, fail, note, unsettled, warn
+from healthcheck.messages import msg
 from healthcheck.records import Stage
 from healthcheck.weights.facts import WeightsFacts
 from healthcheck.weights.folder import shown
@@ -46,26 +47,29 @@ def task_supported(facts: WeightsFacts) -> Findings:
     code, source = task_of(facts)
     if facts.weights.card.error:
         yield warn(
-            expected="a model card whose front matter is YAML",
-            seen=f"README.md of the weights: {shown(facts.weights.card.error)}",
-            fix="repair the lines between the two --- at the top of README.md",
+            expected=msg("a model card whose front matter is YAML"),
+            seen=msg("README.md of the weights: {error}", shown(facts.weights.card.error)),
+            fix=msg("repair the lines between the two --- at the top of README.md"),
             where="README.md",
         )
     if not source:
         yield unsettled(
-            expected=f"one of {', '.join(CODES)}",
-            seen=f"no task was given, no model card names one, and the weights are {facts.nature().family.value}",
-            fix="give the task with --task",
+            expected=msg("one of {codes}", ", ".join(CODES)),
+            seen=msg(
+                "no task was given, no model card names one, and the weights are {value}",
+                facts.nature().family.value,
+            ),
+            fix=msg("give the task with --task"),
         )
     elif code not in CODES:
         yield fail(
-            expected=f"one of {', '.join(CODES)}",
-            seen=f"“{shown(code)}” ({source})",
+            expected=msg("one of {codes}", ", ".join(CODES)),
+            seen=msg("“{code}” ({source})", shown(code), source),
             fix=_fix(code),
             where="README.md" if "README" in source else "",
         )
     elif source == "the architecture":
-        yield note(f"no task was given; the architecture suggests {code}")
+        yield note(msg("no task was given; the architecture suggests {code}", code))
     yield from _contradictions(facts)
 
 
@@ -75,16 +79,16 @@ def _contradictions(facts: WeightsFacts) -> Findings:
     for other, where in others:
         if other and other != code:
             yield warn(
-                expected=f"one task everywhere; {shown(code)} is judged ({source})",
-                seen=f"“{shown(other)}” ({where})",
-                fix=f"name the same task in both: {_agreement(code, other)}",
+                expected=msg("one task everywhere; {code} is judged ({source})", shown(code), source),
+                seen=msg("“{other}” ({where})", shown(other), where),
+                fix=msg("name the same task in both: {agreement}", _agreement(code, other)),
                 where="README.md" if "repository" in where else "",
             )
 
 
 def _agreement(code: str, other: str) -> str:
     known = [each for each in (code, other) if each in CODES]
-    choice = ", whichever the weights are for" if len(known) != 1 else ""
+    choice = msg(", whichever the weights are for") if len(known) != 1 else ""
     return f"pipeline_tag: {' or '.join(map(shown, known or CODES))}{choice}"
 
 
@@ -92,5 +96,7 @@ def _fix(code: str) -> str:
     plain = code.strip().lower().replace("_", "-").replace(" ", "-")
     near = difflib.get_close_matches(plain, CODES, n=1, cutoff=0.8)
     if near:
-        return f"did you mean {near[0]}?"
-    return "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
+        return msg("did you mean {near}?", near[0])
+    return msg(
+        "choose weights of a task that the service evaluates, or correct the code if the model does one of them"
+    )

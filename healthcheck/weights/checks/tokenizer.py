@@ -11,7 +11,7 @@ from healthcheck import contract
 from healthcheck.check import Findings, NotApplicable, check, fail, note, unsettled, warn
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
-from healthcheck.quoting import quote
+from healthcheck.messages import msg
 from healthcheck.records import Finding, JsonValue, Stage
 from healthcheck.weights.documents import text_of, words
 from healthcheck.weights.facts import WeightsFacts
@@ -22,7 +22,7 @@ from healthcheck.weights.render import Rendered, render
 from healthcheck.weights.tokenizer import JSON_FILE, MAX_TEMPLATE_BYTES, Template, decoded
 from healthcheck.weights.words import broken
 
-ORIGINAL = "take the file from the model's original repository"
+ORIGINAL = msg("take the file from the model's original repository")
 OWN_ENCODING = {
     "DeepseekV32ForCausalLM", "DeepseekV4ForCausalLM", "DeepseekV4ForConditionalGeneration",
     "DeepseekV41ForCausalLM",
@@ -98,9 +98,9 @@ def tokenizer(facts: WeightsFacts) -> Findings:
     """
     weights, read = facts.weights, facts.weights.tokenizer
     if weights.formats() == {Format.GGUF} and not read.vocabularies:
-        raise NotApplicable("a GGUF file carries its own tokenizer and chat template")
+        raise NotApplicable(msg("a GGUF file carries its own tokenizer and chat template"))
     if facts.nature().family not in {Family.GENERATES, Family.UNKNOWN}:
-        raise NotApplicable("the weights are not a chat model (see task/matches-weights)")
+        raise NotApplicable(msg("the weights are not a chat model (see task/matches-weights)"))
     yield from _files(facts)
     yield from _template(facts)
 
@@ -111,29 +111,34 @@ def _files(facts: WeightsFacts) -> Findings:
     elsewhere = facts.option("tokenizer")
     if not read.vocabularies and elsewhere:
         yield warn(
-            expected="a tokenizer in the weights folder",
-            seen=f"none; deploy.sh takes it from --tokenizer {shown(elsewhere)}",
-            fix="copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH",
+            expected=msg("a tokenizer in the weights folder"),
+            seen=msg("none; deploy.sh takes it from --tokenizer {elsewhere}", shown(elsewhere)),
+            fix=msg("copy the tokenizer into the weights: the service provides nothing but $MODEL_PATH"),
         )
     elif elsewhere and _is_on_a_hub(facts, elsewhere):
         yield warn(
-            expected="the tokenizer of the weights",
-            seen=f"--tokenizer {shown(elsewhere)}, fetched from a hub: whether the service reaches one while the "
-            "server starts is not documented",
-            fix="remove --tokenizer, or put that tokenizer into the weights folder",
+            expected=msg("the tokenizer of the weights"),
+            seen=msg(
+                "--tokenizer {elsewhere}, fetched from a hub: whether the service reaches one while the "
+                "server starts is not documented",
+                shown(elsewhere),
+            ),
+            fix=msg("remove --tokenizer, or put that tokenizer into the weights folder"),
         )
     elif not read.vocabularies and not own_code:
         yield fail(
-            expected="tokenizer.json, tokenizer.model or another vocabulary",
-            seen="none of them is in the folder",
-            fix="copy the tokenizer files of the model's original repository into the weights folder",
+            expected=msg("tokenizer.json, tokenizer.model or another vocabulary"),
+            seen=msg("none of them is in the folder"),
+            fix=msg("copy the tokenizer files of the model's original repository into the weights folder"),
         )
     elif read.vocabularies == ("vocab.json",) and not facts.weights.folder.has("merges.txt"):
-        seen = "vocab.json without merges.txt"
-        yield fail(expected="a whole BPE tokenizer", seen=seen, fix="copy merges.txt or tokenizer.json beside it")
+        seen = msg("vocab.json without merges.txt")
+        yield fail(
+            expected=msg("a whole BPE tokenizer"), seen=seen, fix=msg("copy merges.txt or tokenizer.json beside it")
+        )
     if read.error:
         yield fail(
-            expected="a tokenizer in JSON",
+            expected=msg("a tokenizer in JSON"),
             seen=f"tokenizer.json {shown(read.error, 300)}",
             fix=ORIGINAL,
             where="tokenizer.json",
@@ -154,7 +159,7 @@ def _is_on_a_hub(facts: WeightsFacts, name: str) -> bool:
 def _template(facts: WeightsFacts) -> Findings:
     flagged = facts.option("chat-template")
     if _encoded_by_engine(facts) and not flagged:
-        yield note("vLLM encodes the conversations of this model in code, whatever its chat template")
+        yield note(msg("vLLM encodes the conversations of this model in code, whatever its chat template"))
         return
     template = _flagged(facts, flagged) if flagged else next(iter(facts.weights.tokenizer.templates), None)
     if template is None:
@@ -162,17 +167,19 @@ def _template(facts: WeightsFacts) -> Findings:
     elif template.error:
         report = unsettled if flagged and "not shipped" in template.error else fail
         yield report(
-            expected="a chat template",
-            seen=f"{template.source} {template.error}",
-            fix=f"{ORIGINAL}, or write the template into chat_template.jinja",
+            expected=msg("a chat template"),
+            seen=msg("{source} {error}", template.source, template.error),
+            fix=msg("{original}, or write the template into chat_template.jinja", ORIGINAL),
             where="" if flagged else template.source.partition(",")[0],
         )
     else:
         if template.source == JSON_FILE and not facts.weights.tokenizer.processor:
             yield warn(
-                expected="chat_template.jinja, or chat_template in tokenizer_config.json",
-                seen=f"only {JSON_FILE}, which is read for models with a processor, and this one has none",
-                fix=f"copy the template of {JSON_FILE} into chat_template.jinja",
+                expected=msg("chat_template.jinja, or chat_template in tokenizer_config.json"),
+                seen=msg(
+                    "only {json_file}, which is read for models with a processor, and this one has none", JSON_FILE
+                ),
+                fix=msg("copy the template of {json_file} into chat_template.jinja", JSON_FILE),
                 where=JSON_FILE,
             )
         yield from _rendering(facts, template)
@@ -190,20 +197,24 @@ def _without(facts: WeightsFacts) -> Findings:
     if "tekken.json" in weights.tokenizer.vocabularies and any(
         entry.name.startswith("consolidated") for entry in weights.files
     ):
-        yield note("no chat template: Mistral's own tokenizer encodes conversations")
+        yield note(msg("no chat template: Mistral's own tokenizer encodes conversations"))
     elif text_of(weights.config.value.get("model_type")) in FALLBACKS:
-        yield note("no chat template: vLLM brings one for this model type")
+        yield note(msg("no chat template: vLLM brings one for this model type"))
     elif facts.engine in OTHERS_TEMPLATES:
         yield warn(
-            expected="a chat template with the weights",
-            seen=f"none; {facts.engine} may know one for this model by its name",
-            fix="pass one with the engine's own --chat-template option, so that nothing is guessed",
+            expected=msg("a chat template with the weights"),
+            seen=msg("none; {engine} may know one for this model by its name", facts.engine),
+            fix=msg("pass one with the engine's own --chat-template option, so that nothing is guessed"),
         )
     else:
         yield fail(
-            expected="chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh",
-            seen="none of them: every chat request would be answered with an error",
-            fix="take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template",
+            expected=msg(
+                "chat_template.jinja, chat_template in tokenizer_config.json, or --chat-template in deploy.sh"
+            ),
+            seen=msg("none of them: every chat request would be answered with an error"),
+            fix=msg(
+                "take the tokenizer files of the instruction-tuned model, or ship a template with --chat-template"
+            ),
             where="tokenizer_config.json",
         )
 
@@ -251,18 +262,22 @@ def _rendering(facts: WeightsFacts, template: Template) -> Findings:
     where = template.source.partition(",")[0]
     if chat.error or _marker(8) not in chat.text or _HALF.search(chat.text):
         yield fail(
-            expected="a rendering of a conversation like the evaluation client's: nine messages, no system",
-            seen=f"{template.source} {_complaint(chat)}",
-            fix=f"{ORIGINAL}, or repair the template: it is rendered for every request",
+            expected=msg("a rendering of a conversation like the evaluation client's: nine messages, no system"),
+            seen=msg("{source} {complaint}", template.source, _complaint(chat)),
+            fix=msg("{original}, or repair the template: it is rendered for every request", ORIGINAL),
             where=where,
         )
         return
     yield from _dropped(template, chat)
     if (refused := _better(system, system_parts)).error:
         yield warn(
-            expected="a template that also takes a system message",
-            seen=f"with one, {template.source} {_complaint(refused)} (the client's stock prompt has none)",
-            fix="have the template put a system message in front of the first user message",
+            expected=msg("a template that also takes a system message"),
+            seen=msg(
+                "with one, {source} {complaint} (the client's stock prompt has none)",
+                template.source,
+                _complaint(refused),
+            ),
+            fix=msg("have the template put a system message in front of the first user message"),
             where=where,
         )
 
@@ -286,22 +301,22 @@ def _better(plain: Rendered, parts: Rendered) -> Rendered:
 
 def _complaint(rendered: Rendered) -> str:
     if rendered.error and rendered.ended:
-        return f"raises {quote(shown(rendered.error, 200))}"
+        return msg("raises {error}", shown(rendered.error, 200))
     if rendered.error:
         return shown(rendered.error, 200)
     if not rendered.text.strip():
-        return "renders to nothing"
+        return msg("renders to nothing")
     if half := _HALF.search(rendered.text):
-        return f"renders half of a character (U+{ord(half[0]):04X}), which no tokenizer takes"
-    return f"leaves out the last user message: {quote(shown(rendered.text[-120:]))}"
+        return msg("renders half of a character (U+{ord:04X}), which no tokenizer takes", ord(half[0]))
+    return msg("leaves out the last user message: {text}", shown(rendered.text[-120:]))
 
 
 def _dropped(template: Template, chat: Rendered) -> Iterator[Finding]:
     lost = [str(number) for number in range(len(TURNS)) if _marker(number) not in chat.text]
     if lost:
         yield warn(
-            expected="all nine messages in the prompt",
-            seen=f"{template.source} leaves out message {', '.join(lost)} (counted from 0)",
-            fix="have the template render every message: the client's worked examples are in the earlier ones",
+            expected=msg("all nine messages in the prompt"),
+            seen=msg("{source} leaves out message {lost} (counted from 0)", template.source, ", ".join(lost)),
+            fix=msg("have the template render every message: the client's worked examples are in the earlier ones"),
             where=template.source.partition(",")[0],
         )

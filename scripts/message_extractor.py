@@ -1,0 +1,87 @@
+# ruff: noqa: INP001 - scripts are no package
+"""For Babel: the messages of the kit's files, as babel.cfg names them; Jinja has an extractor of its own.
+
+They are the templates given to `msg`, the separators given to `joined`, the titles and reasons of checks with their
+pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Collection, Iterator, Mapping
+from typing import BinaryIO
+
+from healthcheck.language import paragraphs
+from healthcheck.report.page import SAID_BY_SCRIPTS
+from healthcheck.scaffold.template import questions
+from healthcheck.service.catalogue import catalogue, message_of
+
+Place = int | str
+"""The number of an argument, or its keyword."""
+TEXTS: Mapping[str, tuple[Place, ...]] = {
+    "msg": (0,),
+    "joined": (0,),
+    "check": (1, "title", "why"),
+    "add_argument": ("help",),
+    "add_argument_group": (0, 1, "title", "description"),
+    "add_parser": ("help", "description", "epilog"),
+    "ArgumentParser": ("description", "epilog"),
+    "_fault": (2,),
+    "_kernel": (2,),
+}
+Found = tuple[int, str, str, list[str]]
+
+
+def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
+    """Line, function, message and comments of each, as Babel wants them."""
+    del keywords, tags, options
+    for node in ast.walk(ast.parse(file.read())):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {**dict(enumerate(node.args)), **{word.arg: word.value for word in node.keywords}}
+            for place in TEXTS.get(name, ()):
+                for text in _texts(given.get(place)):
+                    yield node.lineno, "", text, []
+        elif isinstance(node, ast.FunctionDef) and any(_declares(each) for each in node.decorator_list):
+            for text in paragraphs(inspect.cleandoc(ast.get_docstring(node) or "")):
+                yield node.lineno, "", text, []
+
+
+def of_failures(
+    file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
+) -> Iterator[Found]:
+    """The causes and the repairs of the known failures."""
+    del file, keywords, tags, options
+    for failure in catalogue().failures:
+        yield from ((1, "", message_of(text).template, []) for text in (str(failure.cause), failure.fix))
+
+
+def of_questions(
+    file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
+) -> Iterator[Found]:
+    """The questions of the template, and what stands for their answers."""
+    del file, keywords, tags, options
+    for question in questions():
+        yield from ((1, "", text, []) for text in (question.help, *question.labels))
+
+
+def of_scripts(
+    file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
+) -> Iterator[Found]:
+    """The words of the page's script, which are the first argument of its `say`."""
+    del keywords, tags, options
+    for number, line in enumerate(file.read().decode().splitlines(), 1):
+        yield from ((number, "", text, []) for text in SAID_BY_SCRIPTS.findall(line))
+
+
+def _declares(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "check"
+
+
+def _texts(node: ast.expr | None) -> Iterator[str]:
+    if isinstance(node, ast.IfExp):
+        yield from _texts(node.body)
+        yield from _texts(node.orelse)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip():
+        yield node.value
