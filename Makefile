@@ -4,6 +4,7 @@
 # make test-all        these, the large tables, real engines and other tools: over an hour, several gigabytes
 # make mutants faults in the modules that decide the verdict (pyproject.toml), and those that no test notices
 # make lint    format, lint, import directions, types
+# make messages  the catalogue of messages, up to date and compiled; what has no Chinese yet
 # make engine-config  the real vLLM and vllm-ascend for `npu-adapter verify --deep`: two minutes, 2.3 GB
 # make docs    the documentation site with search, in English and Chinese, in build/site
 # make engines the endpoint stage on real engines, in docs/engines.md
@@ -17,9 +18,11 @@ WORKERS ?= 2
 PROCESS_WORKERS ?= 3
 # One of the eight parts of the large tables, 0 to 7, or nothing for all of them.
 PART ?=
+CATALOGUE := healthcheck/locale/zh/LC_MESSAGES/npu-adapter.mo
+ready := .venv/ready $(CATALOGUE)
 tested = $(BIN)/python scripts/run_tests.py --dist worksteal --numprocesses
 
-.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format docs peers engine-config engines bench clean
+.PHONY: demo test test-processes test-slow test-engines test-all mutants lint format messages docs peers engine-config engines bench clean
 
 # An environment whose Python is gone is made anew, whatever its marker says.
 WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x $$e/bin/python ] || echo $$e/ready; done)
@@ -29,6 +32,10 @@ WITHOUT_PYTHON := $(shell for e in .venv .venv-*; do [ ! -e $$e/ready ] || [ -x 
 .venv/ready: pyproject.toml scripts/make_development_environment.py
 	$(PYTHON) scripts/make_development_environment.py .venv
 	touch $@
+
+# The installation compiles it as well.
+$(CATALOGUE): %.mo: %.po | .venv/ready
+	$(BIN)/python hatch_build.py
 
 .venv-vllm/ready: examples/cpu_engine/make_environment.py scripts/environments.py
 	$(PYTHON) examples/cpu_engine/make_environment.py .venv-vllm
@@ -53,18 +60,18 @@ engine-config: .venv-engine-config/ready
 demo:
 	@PYTHON='$(PYTHON)' MAKE='$(MAKE)' sh examples/demo.sh '$(ENGINE)'
 
-test: .venv/ready
+test: $(ready)
 	$(tested) $(WORKERS)
 
-test-processes: .venv/ready
+test-processes: $(ready)
 	$(tested) $(PROCESS_WORKERS) -m "process and not (smoke or slow or engine or peer)"
 
-test-slow: .venv/ready
+test-slow: $(ready)
 	$(tested) $(PROCESS_WORKERS) -m "slow and not (engine or peer)" --timeout 1800 $(if $(PART),--part $(PART))
 
 # Installations wait for disk and network: two at a time take fewer minutes.
 TESTED_WITH := vllm vllm-0.23 engine-config aisbench transformers litellm fleet
-test-engines: .venv/ready
+test-engines: $(ready)
 	$(MAKE) --jobs 2 $(TESTED_WITH:%=.venv-%/ready)
 	$(tested) 0 -m "engine or peer" --timeout 1800
 
@@ -80,27 +87,31 @@ mutants: .venv-mutants/ready
 	xargs -n 1 $(MUTMUT) show < mutants/survivors
 	test "$$(wc -l < mutants/survivors)" -le $(MOST_SURVIVORS)
 
-lint: .venv/ready
+lint: $(ready)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
+	$(BIN)/python scripts/make_messages.py --check
 
 format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: .venv/ready
+messages: .venv/ready
+	$(BIN)/python scripts/make_messages.py
+
+docs: $(ready)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site docs build/site
 
 peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
 
 # docs/engines.md: an hour on two cores, after llama.cpp is compiled; wants nginx as well (apt-get install nginx)
-engines: .venv/ready .venv-vllm/ready .venv-vllm-0.23/ready .venv-transformers/ready .venv-litellm/ready \
+engines: $(ready) .venv-vllm/ready .venv-vllm-0.23/ready .venv-transformers/ready .venv-litellm/ready \
 		.venv-fastchat/ready .venv-llama-cpp/ready
 	$(BIN)/python scripts/try_engines.py
 
-bench: .venv/ready
+bench: $(ready)
 	$(BIN)/python benchmarks/run.py
 
 clean:

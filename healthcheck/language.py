@@ -1,7 +1,7 @@
 """The language of what a person reads. Ids, JSON keys, code and quoted text stay as they are.
 
 A message is looked up in the gettext catalogue of the language, healthcheck/locale/LANGUAGE/LC_MESSAGES, by its
-English text; `scripts/make_messages.py` keeps the catalogues complete.
+English text; `make messages` keeps the catalogues up to date.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
 
 
 def run(project: Path, command: str) -> str:
-    """Run it with this environment's programs on the copy's code."""
+    """Run it with this environment's programs on the copy's code; the copy has no environment for `make`."""
+    command = command.replace("make messages", ".venv/bin/python scripts/make_messages.py")
     program, _, rest = command.removeprefix(".venv/bin/").partition(" ")
     modules = {"pytest": "pytest -p no:cacheprovider", "npu-adapter": "healthcheck", "python": ""}
     module = f"-m {modules[program]} " if modules[program] else ""

@@ -37,7 +37,7 @@ NOT_HERE = {
     r"npu-adapter probe .*--on ": "needs a cluster; tests/fleet has one",
     r"npu-adapter numerics ": "takes a server with log-probabilities of token ids; tests/numerics has one",
     r"ais_bench ": "in an environment of its own; tests/probe/aisbench/test_peer.py runs it",
-    r"([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
+    r"make messages|([A-Z_]+=\S+ )?\.venv/bin/": "run by test_adding_a_check, or only looked for",
 }
 ON_A_SERVER = re.compile(r"npu-adapter (probe|compare|verify --url)")
 VERDICTS = {"runner": {0, 1}, "compare": {0, 1, 3}, "margin": {0, 3}, "diagnose": {0, 3}}
