@@ -20,7 +20,7 @@ from typing import Generic, TypeVar
 
 from healthcheck import contract
 from healthcheck.contract import Rule
-from healthcheck.messages import Message, msg
+from healthcheck.messages import message, msg
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Stage
 
 Facts = TypeVar("Facts")
@@ -128,9 +128,9 @@ def check(
             raise TypeError(f"the check {id} has no docstring, and so no page to explain it")
         return Check(
             id=id,
-            title=_message(title),
+            title=message(title),
             stage=stage,
-            why=_message(why),
+            why=message(why),
             page=page,
             rule=rule,
             requires=requires,
@@ -139,10 +139,6 @@ def check(
         )
 
     return declare
-
-
-def _message(text: str) -> Message:
-    return text if isinstance(text, Message) else Message(text)
 
 
 def filled(page: str) -> str:

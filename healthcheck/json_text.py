@@ -41,6 +41,18 @@ def load_as(data: bytes | str, shape: type[T]) -> T:
         raise JsonError(str(error)) from error
 
 
+def convert(value: JsonValue, shape: type[T]) -> T:
+    """JSON values as a record, without coercion.
+
+    Raises:
+        ValueError: they are not of that shape.
+    """
+    try:
+        return msgspec.convert(value, shape)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
 def load_few(data: bytes, shape: type[T], most: int) -> T:
     """The same of at most so many values: one of two bytes takes a hundred in memory.
 

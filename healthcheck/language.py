@@ -16,7 +16,7 @@ from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 
-from healthcheck.messages import Catalogue, Message, msg, say
+from healthcheck.messages import Catalogue, Message, message, msg, say
 
 DOMAIN = "npu-adapter"
 VARIABLE = "NPU_ADAPTER_LANG"
@@ -50,16 +50,6 @@ def of_the_user(environment: Mapping[str, str]) -> Language:
     return Language.CHINESE if wanted.lower().startswith(Language.CHINESE.value) else Language.ENGLISH
 
 
-def translator(language: Language) -> Translate:
-    """From a message, or a constant English text, to that of the language; English where there is none."""
-    return translation(language).look_up
-
-
-def of_the_process() -> Translate:
-    """The translator for whoever started this process."""
-    return translator(of_the_user(os.environ))
-
-
 @dataclass(frozen=True, eq=False)
 class Translation:
     """What the kit says, in a language.
@@ -78,14 +68,14 @@ class Translation:
 
     def look_up(self, text: str) -> str:
         """The same, and a text of the kit that is not made a message where it stands: a whole template."""
-        return self.say(text if isinstance(text, Message) else Message(text))
+        return self.say(message(text))
 
     def labelled(self, label: Message, text: str) -> str:
         """A label of the kit before a text."""
         return self.say(msg("{label}: {text}", label, text))
 
 
-ENGLISH = Translation("en", {})
+ENGLISH = Translation("en", gettext.NullTranslations())
 
 
 @lru_cache
@@ -93,9 +83,7 @@ def translation(language: Language) -> Translation:
     """The translation into a language, from its gettext catalogue."""
     if language is Language.ENGLISH:
         return ENGLISH
-    found = gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True)
-    listed: dict[str, str] = getattr(found, "_catalog", {})  # gettext lists its messages nowhere else
-    return Translation(TAGS[language], {message: said for message, said in listed.items() if message})
+    return Translation(TAGS[language], gettext.translation(DOMAIN, LOCALE, [language.value], fallback=True))
 
 
 def translation_of_the_process() -> Translation:

@@ -3,19 +3,20 @@
     msg("port {port} ({source})", plan.port, plan.source)
 
 A message is a `str`, its English text. A value may be a message, which is said in the language as well, or an
-exception, which stands for its text. Any other
-text in it is a quotation (a log line, a command, an answer, a name) and reaches every reader as it is.
+exception, which stands for its text. Any other text in it is a quotation (a log line, a command, an answer, a name)
+and reaches every reader as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from gettext import NullTranslations
 from string import Formatter
-from typing import Any
 
-Catalogue = Mapping[str, str]
+Catalogue = NullTranslations
 """From the templates of messages to those of another language, with the same names of places in any order."""
+_ENGLISH = NullTranslations()
 
 
 class Message(str):
@@ -31,14 +32,14 @@ class Message(str):
     def __new__(cls, template: str, *values: object) -> Message:  # noqa: PYI034 - Self is in typing since 3.11
         """Raises ValueError if there are not as many values as names."""
         values = tuple(str(value) if isinstance(value, BaseException) else value for value in values)
-        self = super().__new__(cls, _filled(template, template, values, str))
+        self = super().__new__(cls, _filled(template, template, values, _ENGLISH))
         self.template = template
         self.values = values
         return self
 
     def said(self, catalogue: Catalogue) -> str:
         """The text in the language of a catalogue; English where it has no template for this one."""
-        return _filled(self.template, catalogue.get(self.template, self.template), self.values, _sayer(catalogue))
+        return _filled(self.template, _translated(self.template, catalogue), self.values, catalogue)
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """The same message with each text that it quotes changed."""
@@ -60,6 +61,33 @@ class Message(str):
         return self
 
 
+class Plural(Message):
+    """A template for one thing and another for several, with the same names of places; ngettext chooses."""
+
+    __slots__ = ("number", "one")
+    one: str
+    number: int
+
+    def __new__(cls, one: str, many: str, number: int, *values: object) -> Plural:  # noqa: PYI034 - as above
+        """Raises ValueError if there are not as many values as names."""
+        self = str.__new__(cls, _filled(many, one if number == 1 else many, values, _ENGLISH))
+        self.one, self.template, self.number, self.values = one, many, number, values
+        return self
+
+    def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
+        """What a copy is made of, for pickle; `str` would give its text alone."""
+        return self.one, self.template, self.number, *self.values
+
+    def said(self, catalogue: Catalogue) -> str:
+        """The text in the language of a catalogue."""
+        template = catalogue.ngettext(self.one, self.template, self.number)
+        return _filled(self.template, template, self.values, catalogue)
+
+    def mapped(self, change: Callable[[str], str]) -> Message:
+        """The same message with each text that it quotes changed."""
+        return Plural(self.one, self.template, self.number, *(_changed(value, change) for value in self.values))
+
+
 class Joined(Message):
     """Texts, messages among them, with a separator between them."""
 
@@ -74,13 +102,12 @@ class Joined(Message):
         return self
 
     def __getnewargs__(self) -> tuple[str, tuple[object, ...]]:  # type: ignore[override]
-        """What a copy is made of, for pickle; `str` would give its text alone."""
+        """As for a plural."""
         return self.template, self.values
 
     def said(self, catalogue: Catalogue) -> str:
         """The text in the language of a catalogue."""
-        say = _sayer(catalogue)
-        return catalogue.get(self.template, self.template).join(map(say, self.values))
+        return _translated(self.template, catalogue).join(say(value, catalogue) for value in self.values)
 
     def mapped(self, change: Callable[[str], str]) -> Message:
         """The same message with each text that it quotes changed."""
@@ -113,9 +140,19 @@ def msg(template: str, *values: object) -> Message:
     return Message(template, *values)
 
 
+def plural(one: str, many: str, number: int, *values: object) -> Message:
+    """A message about one thing or several: `plural("{n} file", "{n} files", n, n)`, as ngettext takes it."""
+    return Plural(one, many, number, *values)
+
+
 def joined(separator: str, parts: Iterable[object]) -> Message:
     """The parts with a separator between them, as `str.join` has it for texts."""
     return Joined(separator, parts)
+
+
+def message(text: str) -> Message:
+    """A text of the kit that is no message where it stands is a whole template."""
+    return text if isinstance(text, Message) else Message(text)
 
 
 def say(text: object, catalogue: Catalogue) -> str:
@@ -128,6 +165,11 @@ def mapped(text: str, change: Callable[[str], str]) -> str:
     return text.mapped(change) if isinstance(text, Message) else change(text)
 
 
+def _translated(template: str, catalogue: Catalogue) -> str:
+    """A template in the language of a catalogue. gettext has its own header under the empty one."""
+    return catalogue.gettext(template) if template else template
+
+
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -135,10 +177,6 @@ def _capitalised(text: str) -> str:
 def _plain(text: str) -> str:
     """A text, or the English of a message, without a template."""
     return str.__str__(text)
-
-
-def _sayer(catalogue: Catalogue) -> Callable[[object], str]:
-    return lambda value: say(value, catalogue)
 
 
 def _changed(value: object, change: Callable[[str], str]) -> object:
@@ -157,7 +195,7 @@ def names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name, _ in _parsed(template) if name is not None))
 
 
-def _filled(original: str, template: str, values: tuple[Any, ...], text_of: Callable[[object], str]) -> str:
+def _filled(original: str, template: str, values: tuple[object, ...], catalogue: Catalogue) -> str:
     """The template with the values in its places; `original` says in which order they come."""
     if not values:
         return template
@@ -167,5 +205,5 @@ def _filled(original: str, template: str, values: tuple[Any, ...], text_of: Call
         parts.append(literal)
         if name is not None:
             value = value_of[name]
-            parts.append(format(_plain(text_of(value)) if isinstance(value, str) else value, spec))
+            parts.append(format(_plain(say(value, catalogue)) if isinstance(value, str) else value, spec))
     return "".join(parts)

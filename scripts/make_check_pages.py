@@ -16,7 +16,7 @@ from pathlib import Path
 
 from healthcheck import catalogue
 from healthcheck.catalogue import Page
-from healthcheck.language import Language, Translate, translator
+from healthcheck.language import Language, Translate, translation
 from healthcheck.messages import Message, msg
 from healthcheck.records import Stage
 
@@ -36,7 +36,7 @@ def files() -> dict[Path, str]:
     """Every file of the folders and its text."""
     found = {}
     for language, folder in FOLDERS.items():
-        say = translator(language)
+        say = translation(language).look_up
         pages = tuple(catalogue.in_language(page, say) for page in catalogue.pages())
         found[folder / "README.md"] = index(pages, say)
         found |= {folder / f"{page.id}.md": text(page, say, folder) for page in pages}

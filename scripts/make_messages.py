@@ -24,6 +24,7 @@ from babel.messages.pofile import read_po, write_po
 
 from healthcheck.language import DOMAIN, LOCALE, Language
 
+FUNCTIONS = {"msg": None, "joined": None, "plural": (1, 2)}
 ROOT = Path(__file__).resolve().parents[1]
 NO_DATE = datetime(2000, 1, 1, tzinfo=timezone.utc)
 """The headers' dates would differ in every run."""
@@ -34,7 +35,7 @@ def template(root: Path) -> Catalog:
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     found = Catalog(project="npu-adapter-kit", header_comment="", fuzzy=False, creation_date=NO_DATE)
-    for place, _, message, _, _ in extract_from_dir(root, methods, options, {"msg": None, "joined": None}):
+    for place, _, message, _, _ in extract_from_dir(root, methods, options, FUNCTIONS):
         found.add(message, auto_comments=[place])
     return found
 

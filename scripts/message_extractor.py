@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - scripts are no package
 """For Babel: the messages of the kit's files, as babel.cfg names them; Jinja has an extractor of its own.
 
-They are the templates given to `msg`, the separators given to `joined`, the titles and reasons of checks with their
-pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
+They are the templates given to `msg` and to `plural`, the separators given to `joined`, the titles and reasons of
+checks with their pages, paragraph by paragraph, the texts of options, and those of the simulator's faults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ TEXTS: Mapping[str, tuple[Place, ...]] = {
     "_fault": (2,),
     "_kernel": (2,),
 }
-Found = tuple[int, str, str, list[str]]
+PLURAL = "plural"
+Found = tuple[int, str, str | list[str], list[str]]
 
 
 def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
@@ -43,6 +44,8 @@ def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], 
             for place in TEXTS.get(name, ()):
                 for text in _texts(given.get(place)):
                     yield node.lineno, "", text, []
+            if name == PLURAL:
+                yield node.lineno, PLURAL, [*_texts(given[0]), *_texts(given[1])], []
         elif isinstance(node, ast.FunctionDef) and any(_declares(each) for each in node.decorator_list):
             for text in paragraphs(inspect.cleandoc(ast.get_docstring(node) or "")):
                 yield node.lineno, "", text, []

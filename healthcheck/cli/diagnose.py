@@ -9,7 +9,7 @@ from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus
-from healthcheck.messages import msg
+from healthcheck.messages import msg, plural
 from healthcheck.service.blocks import Line
 from healthcheck.service.diagnosis import Diagnosis, diagnose, diagnose_stream
 from healthcheck.service.evidence import Hit
@@ -37,9 +37,8 @@ def _text(found: Diagnosis, name: str, setup: Setup) -> Iterable[str]:
             yield from _known(hit, setup, msg("fix"))
             yield from _quoted(hit.lines)
     elif not found.kind:
-        yield msg(
-            "no known failure in {name} ({lines} line{s})", name, found.lines, "" if found.lines == 1 else "s"
-        )
+        count = plural("{n} line", "{n} lines", found.lines, found.lines)
+        yield msg("no known failure in {name} ({count})", name, count)
     if found.kind:
         yield from _known(found.kind, setup, msg("look"))
         yield msg("  no known cause: this is only what the last error of {name} says", name)

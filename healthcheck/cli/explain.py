@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from healthcheck import catalogue
-from healthcheck.language import of_the_process
+from healthcheck.language import translation_of_the_process
 
 
 def run(options: argparse.Namespace) -> int:
-    say = of_the_process()
+    say = translation_of_the_process().look_up
     if options.id is None:
         for page in catalogue.pages():
             print(f"{page.id:<28} {say(page.title)}")

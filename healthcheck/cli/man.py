@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from healthcheck import __version__, cli
 from healthcheck.cli.parsing import USAGE
-from healthcheck.language import of_the_process
+from healthcheck.language import translation_of_the_process
 from healthcheck.messages import msg
 
 SECTIONS = (msg("NAME"), msg("SYNOPSIS"), msg("DESCRIPTION"), msg("COMMANDS"), msg("EXIT STATUS"))
@@ -30,7 +30,7 @@ def page() -> Iterator[str]:
     """The lines of the page, in the man macros of roff."""
     parser = cli.parser_for(cli.COMMANDS)
     subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001 - argparse shows it nowhere else
-    say = of_the_process()
+    say = translation_of_the_process().look_up
     yield f'''.TH NPU-ADAPTER 1 "" "npu-adapter-kit {__version__}" "{say(msg("User Commands"))}"'''
     yield ".nh"
     name, synopsis, description, commands, status = map(say, SECTIONS)
@@ -52,7 +52,7 @@ def page() -> Iterator[str]:
 
 
 def _command(command: argparse.ArgumentParser) -> Iterator[str]:
-    say = of_the_process()
+    say = translation_of_the_process().look_up
     yield from _prose(say(command.description or ""))
     yield from _verbatim(_usage(command))
     for action in command._actions:  # noqa: SLF001 - as above
@@ -67,7 +67,7 @@ def _command(command: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    return command.format_usage().removeprefix(of_the_process()(USAGE))
+    return command.format_usage().removeprefix(translation_of_the_process().look_up(USAGE))
 
 
 def _invocation(action: argparse.Action) -> str:

@@ -215,9 +215,9 @@ def publish(
     if options.json and not to_stdout:
         kept.append(_keep(options.json, lambda path: folder.save(path, text)))
     if options.junit:
-        kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report))))
+        kept.append(_keep(options.junit, lambda path: folder.save(path, junit.render(report, translation))))
     if options.sarif:
-        kept.append(_keep(options.sarif, lambda path: folder.save(path, sarif.render(report))))
+        kept.append(_keep(options.sarif, lambda path: folder.save(path, sarif.render(report, translation))))
     written = out if out and _keep(out, lambda path: folder.write(path, report, run, translation)) else None
     kept.append(written == out)
     if os.environ.get("GITHUB_ACTIONS") == "true":

@@ -1,10 +1,14 @@
-"""`npu-adapter read`: recomputes a report of the service: AISBench's figures beside the true ones."""
+"""`npu-adapter read`: recomputes a report of the service, AISBench's figures beside the true ones.
+
+A report.json of the kit itself is printed again.
+"""
 
 from __future__ import annotations
 
 import argparse
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from healthcheck.cli import output
 from healthcheck.errors import ExitStatus, UsageError
@@ -18,7 +22,9 @@ from healthcheck.probe.aisbench.task import tasks_of
 from healthcheck.probe.statistics.correlation import clustering
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.summary import accuracy_name
-from healthcheck.records import SCHEMA, Finding, JsonValue, Level
+from healthcheck.records import SCHEMA, Finding, JsonValue, Level, exit_status
+from healthcheck.report import document, terminal
+from healthcheck.report.folder import JSON
 from healthcheck.report.words import plain, sentence
 
 _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: msg("look"), Level.NOTE: msg("note")}
@@ -27,6 +33,9 @@ _LABELS = {Level.FAIL: msg("fault"), Level.UNSETTLED: msg("open"), Level.WARN: m
 def run(options: argparse.Namespace) -> int:
     """Read, recompute, print. 0 if figures could be recomputed, 3 if nothing in the report allows it."""
     output.refuse_unwritable(options.json)
+    own = options.report / JSON if options.report.is_dir() else options.report
+    if own.suffix == ".json" and own.is_file():
+        return _show_own(own, options)
     readings = list(read_tasks(task for report in open_reports(options.report) for task in tasks_of(report)))
     if not readings:
         raise UsageError(
@@ -43,6 +52,15 @@ def run(options: argparse.Namespace) -> int:
         if any(reading.truth or reading.regraded for reading in readings)
         else ExitStatus.INCONCLUSIVE
     )
+
+
+def _show_own(path: Path, options: argparse.Namespace) -> int:
+    """Print a report of this kit in the language of the reader; the exit status is that of its run."""
+    if options.json:
+        raise UsageError(msg("{path} is JSON already: leave --json away", path))
+    report = document.load(path)
+    terminal.show(report, translation_of_the_process())
+    return exit_status(report)
 
 
 def as_json(readings: list[Reading]) -> dict[str, JsonValue]:

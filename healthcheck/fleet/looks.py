@@ -63,7 +63,7 @@ class Look:
             return ""
         problems = self.attempt.report.problems if self.attempt.report else ()
         first = next((each for each in problems if each.tone is Tone.FAIL), next(iter(problems), None))
-        return msg("{check}: {said}", first.check, first.said) if first else said(self.attempt)
+        return msg("{check}: {said}", first.check, first.message) if first else said(self.attempt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from healthcheck.fleet.pair_records import Outcome, Pair
 from healthcheck.fleet.records import Attempt, Ending, Fleet, Job, StageFacts
 from healthcheck.fleet.tones import Tone
 from healthcheck.language import ENGLISH, Translation
-from healthcheck.messages import joined, msg
+from healthcheck.messages import joined, msg, plural
 from healthcheck.records import Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
@@ -126,7 +126,7 @@ def headline(fleet: Fleet) -> str:
     """How many jobs have which verdict."""
     lasts = [fleet.last(job) for job in fleet.jobs]
     counts = {words: sum(verdict_words(last) == words for last in lasts) for words in _COUNTED}
-    return msg("{lasts} job{s}: ", len(lasts), "s" * (len(lasts) != 1)) + joined(
+    return plural("{n} job: ", "{n} jobs: ", len(lasts), len(lasts)) + joined(
         ", ", (msg("{n} {w}", n, w) for w, n in counts.items() if n)
     )
 
@@ -145,7 +145,7 @@ def said(last: Attempt | None) -> str:
     """Why a job ended as it did, in a line."""
     if last is None:
         return msg("it did not run, or was interrupted")
-    reason = last.said or (last.report.headline if last.report else "")
+    reason = last.said or (last.report.message if last.report else "")
     parts = (*(() if last.ending is Ending.DONE else (ENDINGS[last.ending],)), reason)
     return plain(without_secrets(joined(": ", filter(None, parts))))
 
@@ -199,7 +199,7 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
     devices = last.devices if last else ()
     parts = [
         last.node if last else "",
-        msg("device{s} {devices}", "s" * (len(devices) != 1), joined(", ", devices)) if devices else "",
+        plural("device {ids}", "devices {ids}", len(devices), joined(", ", devices)) if devices else "",
         msg("{attempts} attempts", attempts) if attempts > 1 else "",
     ]
     return joined("; ", filter(None, parts))
@@ -208,7 +208,7 @@ def _ran_on(fleet: Fleet, job: Job) -> str:
 def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
     if facts is None:
         return Cell(stage=stage.value)
-    checks = msg("{checks} check{s}", facts.checks, "s" * (facts.checks != 1))
+    checks = plural("{n} check", "{n} checks", facts.checks, facts.checks)
     return Cell(
         stage=stage.value,
         tone=facts.tone.value,

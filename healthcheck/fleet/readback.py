@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from healthcheck import files, json_text
@@ -23,6 +24,7 @@ from healthcheck.records import SIMULATOR, JsonValue, Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page
+from healthcheck.report.recorded import Recorded, read
 from healthcheck.report.words import plain
 
 MAX_REPORT_BYTES = 32 * 2**20
@@ -71,9 +73,11 @@ def _facts(report: JsonValue, has_page: bool) -> ReportFacts:
     if len(checks) != len(report["checks"]):
         raise ValueError(f"more than {MAX_CHECKS} checks, or what is none")
     provenance = report.get("provenance")
+    headline = short(str(report["headline"]))
     return ReportFacts(
         verdict=Verdict(report["verdict"]),
-        headline=short(str(report["headline"])),
+        headline=headline,
+        recorded=_recorded(report, "headline", headline),
         stages=tuple(_stages(checks)),
         problems=tuple(_problems(checks))[:MAX_PROBLEMS],
         simulated=isinstance(provenance, dict) and provenance.get("server") == SIMULATOR,
@@ -101,7 +105,19 @@ def _problems(checks: Iterable[Mapping[str, JsonValue]]) -> Iterable[Problem]:
             name = str(check["id"])
             if len(name) > 80 or not _CHECK.fullmatch(name):
                 raise ValueError("a check with an impossible name")
-            yield Problem(check=name, tone=tone, said=short(str(check.get("detail") or check.get("title") or "")))
+            text = "detail" if check.get("detail") else "title"
+            said = short(str(check.get(text) or ""))
+            yield Problem(check=name, tone=tone, said=said, recorded=_recorded(check, text, said))
+
+
+def _recorded(record: Mapping[str, JsonValue], name: str, said: str) -> Recorded | None:
+    """The message of a text that is said on one line; None where it does not say just that."""
+    messages = record.get("messages")
+    if not isinstance(messages, dict) or name not in messages:
+        return None
+    recorded = json_text.convert(messages[name], Recorded)
+    on_one_line = replace(recorded, separator=" ") if recorded.separator == "\n" else recorded
+    return on_one_line if read(said, on_one_line) is not said else None
 
 
 def _tone(check: Mapping[str, JsonValue]) -> Tone:

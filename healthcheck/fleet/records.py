@@ -12,6 +12,7 @@ from healthcheck.errors import ExitStatus
 from healthcheck.fleet.pair_records import Tried
 from healthcheck.fleet.tones import Tone
 from healthcheck.records import Stage, Verdict
+from healthcheck.report.recorded import Recorded, read
 
 
 class Ending(enum.Enum):
@@ -91,11 +92,17 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A check that failed, broke or could not be settled, with its first line."""
+    """A check that failed, broke or could not be settled, with its first line, and that line as it was recorded."""
 
     check: str
     tone: Tone
     said: str
+    recorded: Recorded | None = None
+
+    @property
+    def message(self) -> str:
+        """The line, as a message where it is one."""
+        return read(self.said, self.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ class ReportFacts:
     Attributes:
         simulated: the endpoint was simulated, so that no model was measured.
         page: report.html is there and is a page of this kit.
+        recorded: the headline as a message.
     """
 
     verdict: Verdict
@@ -113,6 +121,12 @@ class ReportFacts:
     problems: tuple[Problem, ...]
     simulated: bool
     page: bool
+    recorded: Recorded | None = None
+
+    @property
+    def message(self) -> str:
+        """The headline, as a message where it is one."""
+        return read(self.headline, self.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

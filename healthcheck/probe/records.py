@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthcheck.contract import SAMPLES_PER_PROBLEM
-from healthcheck.messages import msg
+from healthcheck.messages import msg, plural
 
 if TYPE_CHECKING:  # the options of a probe need its settings alone, and the grader takes longer than --help may
     from healthcheck.probe.grading import Grade
@@ -26,9 +26,14 @@ COLUMNS = ("question", msg("answer"), *LETTERS, "choices", "tier", "image")
 """The columns that a data set's own names can map to; those of choices are letters."""
 
 
-def many(number: int, noun: str) -> str:
-    """A number of things: "1 problem", "120 problems"."""
-    return msg("{number} {noun}{s}", number, noun, "" if number == 1 else "s")
+def count_of_problems(number: int) -> str:
+    """How many problems: "120 problems"."""
+    return plural("{n} problem", "{n} problems", number, number)
+
+
+def count_of_samples(number: int) -> str:
+    """How many samples: "1 sample"."""
+    return plural("{n} sample", "{n} samples", number, number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

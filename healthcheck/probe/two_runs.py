@@ -9,7 +9,7 @@ from healthcheck.errors import UsageError
 from healthcheck.messages import Message, joined, msg
 from healthcheck.probe.bank import fingerprint
 from healthcheck.probe.figures import Grid, grid
-from healthcheck.probe.records import ProbeRun, many
+from healthcheck.probe.records import ProbeRun, count_of_problems
 from healthcheck.probe.request import differences
 from healthcheck.probe.statistics.comparison import Comparison, compare
 from healthcheck.probe.statistics.correlation import counts_of
@@ -203,10 +203,10 @@ def _caveats(first: ProbeRun, second: ProbeRun, shared: int) -> list[Message]:
 def _described(run: ProbeRun) -> str:
     chosen = grid(run)
     return msg(
-        "{name}: {model}, {many} × {repeats}",
+        "{name}: {model}, {problems} × {repeats}",
         run.folder.name,
         run.settings.model,
-        many(len(chosen.rows), msg("problem")),
+        count_of_problems(len(chosen.rows)),
         chosen.repeats,
     )
 

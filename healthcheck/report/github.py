@@ -18,7 +18,7 @@ from healthcheck.messages import msg
 from healthcheck.records import CheckResult, Finding, Level, Outcome, Report
 from healthcheck.report import summary, words
 
-COMMANDS = {Level.FAIL: msg("error"), Level.UNSETTLED: msg("error"), Level.WARN: msg("warning")}
+COMMANDS = {Level.FAIL: "error", Level.UNSETTLED: "error", Level.WARN: "warning"}
 MOST_CHARACTERS = 2000
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)")
 
@@ -49,7 +49,7 @@ def commands(report: Report, translation: Translation = ENGLISH) -> Iterator[str
     for result in report.results:
         if result.outcome is Outcome.ERROR or not (result.settled or result.findings):
             said = translation.say(msg("{said}: {because}", words.said(result), result.because))
-            yield _command(msg("error"), {"title": result.id}, said)
+            yield _command("error", {"title": result.id}, said)
     yield from _annotations(report, Level.UNSETTLED, translation)
     yield from _annotations(report, Level.WARN, translation)
 

@@ -9,24 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
+from healthcheck.language import ENGLISH, Translation
+from healthcheck.messages import joined, msg
 from healthcheck.records import CheckResult, Outcome, Report, Stage
 from healthcheck.report import words
 
 
-def render(report: Report) -> bytes:
+def render(report: Report, translation: Translation = ENGLISH) -> bytes:
     """The report as UTF-8 XML."""
-    root = ET.Element("testsuites", _counts(report.results) | {"name": words.plain(words.headline(report))})
+    headline = words.plain(translation.say(words.headline(report)))
+    root = ET.Element("testsuites", _counts(report.results) | {"name": headline})
     for stage in Stage:
         results = [result for result in report.results if result.stage is stage]
         if results:
             suite = ET.SubElement(root, "testsuite", _counts(results) | {"name": stage.value})
             for result in results:
-                _case(suite, result)
+                _case(suite, result, translation)
     ET.indent(root)
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode").encode() + b"\n"
 
 
-def _case(suite: ET.Element, result: CheckResult) -> None:
+def _case(suite: ET.Element, result: CheckResult, translation: Translation) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -34,14 +37,17 @@ def _case(suite: ET.Element, result: CheckResult) -> None:
         classname=f"npu-adapter.{result.stage.value}",
         time=f"{result.seconds:.3f}",
     )
-    fix = words.fix(result)
-    text = "\n".join(part for part in (words.detail(result), f"fix: {fix}" if fix else "") if part)
+    say, fix = translation.say, words.fix(result)
+    repair = msg("{label}: {text}", msg("fix"), fix) if fix else ""
+    text = say(joined("\n", filter(None, (words.detail(result), repair))))
     kind = _kind(result)
     if kind:
         first = text.split("\n", maxsplit=1)[0]
-        child = ET.SubElement(case, kind, message=f"{result.title}: {words.said(result)}. {first}".rstrip())
+        child = ET.SubElement(
+            case, kind, message=f"{say(result.title)}: {say(words.said(result))}. {first}".rstrip()
+        )
         if kind != "skipped":
-            child.set("type", words.said(result))
+            child.set("type", say(words.said(result)))
         child.text = text
     elif text:
         ET.SubElement(case, "system-out").text = text

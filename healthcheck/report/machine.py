@@ -6,6 +6,7 @@ from healthcheck import json_text
 from healthcheck.contract import UNKNOWN
 from healthcheck.records import SCHEMA, CheckResult, Finding, JsonValue, Report
 from healthcheck.report import words
+from healthcheck.report.recorded import records
 
 
 def render(report: Report) -> bytes:
@@ -15,12 +16,12 @@ def render(report: Report) -> bytes:
 
 def as_json(report: Report) -> dict[str, JsonValue]:
     """The report as JSON values."""
+    texts = {"headline": words.headline(report), "next_step": words.next_step(report), "asked": report.asked}
     return {
         "schema": SCHEMA,
         "verdict": report.verdict.value,
-        "headline": words.headline(report),
-        "next_step": words.next_step(report),
-        "asked": report.asked,
+        **texts,
+        "messages": records(texts),
         "checks": [_check(result) for result in report.results],
         "metrics": dict(report.metrics),
         "provenance": dict(report.provenance),
@@ -29,15 +30,19 @@ def as_json(report: Report) -> dict[str, JsonValue]:
 
 
 def _check(result: CheckResult) -> dict[str, JsonValue]:
+    texts = {
+        "title": result.title,
+        "detail": words.detail(result),
+        "fix": words.fix(result),
+        "why": result.why,
+    }
     return {
         "id": result.id,
         "stage": result.stage.value,
         "outcome": result.outcome.value,
         "settled": result.settled,
-        "title": result.title,
-        "detail": words.detail(result),
-        "fix": words.fix(result),
-        "why": result.why,
+        **texts,
+        "messages": records(texts),
         "rule": result.rule.quote() if result.rule else None,
         "evidence": [_finding(finding) for finding in words.findings(result)],
         "seconds": round(result.seconds, 6),
@@ -45,11 +50,15 @@ def _check(result: CheckResult) -> dict[str, JsonValue]:
 
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
-    return {
-        "level": finding.level.value,
+    texts = {
         "expected": words.plain(finding.expected),
         "seen": words.plain(finding.seen),
         "where": words.plain(finding.where),
         "fix": words.plain(finding.fix),
+    }
+    return {
+        "level": finding.level.value,
+        **texts,
+        "messages": records(texts),
         **({"data": dict(finding.evidence)} if finding.evidence else {}),
     }

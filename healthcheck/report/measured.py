@@ -12,7 +12,7 @@ from healthcheck.probe.export import client_column, client_figures, client_readi
 from healthcheck.probe.grading import Grade
 from healthcheck.probe.layout import JOURNAL, PROBLEMS
 from healthcheck.probe.problems import Problem
-from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, many
+from healthcheck.probe.records import THE_KIT, ProbeRun, Sample, count_of_problems, count_of_samples
 from healthcheck.probe.request import prompt_of
 from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.metrics import HARD_THRESHOLD
@@ -103,10 +103,10 @@ def outcome(sample: Sample, grade: Grade) -> str:
 def _said(run: ProbeRun) -> tuple[str, ...]:
     chosen = figures.grid(run)
     asked = msg(
-        "{many}, {samples} of {many2}",
-        many(len(run.problems), msg("problem")),
+        "{problems}, {taken} of {planned}",
+        count_of_problems(len(run.problems)),
         len(run.samples),
-        many(run.planned, msg("sample")),
+        count_of_samples(run.planned),
     )
     said = [msg("{asked} in {seconds:.1f} s.", asked, run.seconds)]
     if run.stopped:

@@ -63,7 +63,7 @@ def render(report: Report, run: ProbeRun | None = None, translation: Translation
 
 def _data(of: Measured, translation: Translation) -> dict[str, JsonValue]:
     """The samples, and the words that the page's script says about them."""
-    said: dict[str, JsonValue] = {text: translation.catalogue.get(text, text) for text in said_by_script()}
+    said: dict[str, JsonValue] = {text: translation.look_up(text) for text in said_by_script()}
     return {name: _said(value, translation) for name, value in of.data.items()} | {"words": said}
 
 

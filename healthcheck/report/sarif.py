@@ -10,21 +10,22 @@ from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from healthcheck import __version__, contract, json_text
-from healthcheck.messages import msg
+from healthcheck.language import ENGLISH, Translate, Translation
+from healthcheck.messages import Capitalised, joined, msg
 from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome, Report, Verdict, exit_status
 from healthcheck.report import words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LEVELS = {Level.FAIL: msg("error"), Level.WARN: msg("warning")}
+LEVELS = {Level.FAIL: "error", Level.WARN: "warning"}
 _PLACE = re.compile(r"(?P<file>[^:]+):(?P<line>[1-9]\d{0,8})(?::\d+)?")
 
 
-def render(report: Report) -> bytes:
+def render(report: Report, translation: Translation = ENGLISH) -> bytes:
     """The report as a SARIF log of one run, UTF-8 JSON."""
-    return json_text.dump(as_json(report))
+    return json_text.dump(as_json(report, translation.say))
 
 
-def as_json(report: Report) -> dict[str, JsonValue]:
+def as_json(report: Report, say: Translate) -> dict[str, JsonValue]:
     """The report as JSON values."""
     rules = {result.id: index for index, result in enumerate(report.results)}
     return {
@@ -36,14 +37,14 @@ def as_json(report: Report) -> dict[str, JsonValue]:
                     "driver": {
                         "name": "npu-adapter",
                         "semanticVersion": __version__,
-                        "rules": [_rule(result) for result in report.results],
+                        "rules": [_rule(result, say) for result in report.results],
                     }
                 },
                 "automationDetails": {"id": "npu-adapter/"},
                 "columnKind": "unicodeCodePoints",
-                "invocations": [_invocation(report)],
+                "invocations": [_invocation(report, say)],
                 "results": [
-                    _result(result, finding, rules[result.id])
+                    _result(result, finding, rules[result.id], say)
                     for result in report.results
                     for finding in words.findings(result)
                     if finding.level in LEVELS
@@ -53,29 +54,28 @@ def as_json(report: Report) -> dict[str, JsonValue]:
     }
 
 
-def _rule(result: CheckResult) -> dict[str, JsonValue]:
-    rule = msg("\n\nThe service's rule: {quote}", result.rule.quote()) if result.rule else ""
-    help_ = msg(
-        "{why}{rule}\n\n`npu-adapter explain {id}` prints the whole page.", words.plain(result.why), rule, result.id
-    )
+def _rule(result: CheckResult, say: Translate) -> dict[str, JsonValue]:
+    rule = msg("The service's rule: {rule}", result.rule.quote()) if result.rule else ""
+    page = msg("`npu-adapter explain {id}` prints the whole page.", result.id)
+    help_ = say(joined("\n\n", filter(None, (words.plain(result.why), rule, page))))
     return {
         "id": result.id,
         "name": "".join(part.capitalize() for part in re.split(r"\W+", result.id)),
-        "shortDescription": {"text": words.plain(result.title)},
-        "fullDescription": {"text": words.plain(result.why)},
+        "shortDescription": {"text": words.plain(say(result.title))},
+        "fullDescription": {"text": words.plain(say(result.why))},
         "help": {"text": help_, "markdown": help_},
         "properties": {"tags": ["npu-adapter", result.stage.value]},
     }
 
 
-def _result(result: CheckResult, finding: Finding, rule: int) -> dict[str, JsonValue]:
-    fix = msg("\nFix: {fix}", words.plain(finding.fix)) if finding.fix else ""
+def _result(result: CheckResult, finding: Finding, rule: int, say: Translate) -> dict[str, JsonValue]:
+    fix = msg("\n{label}: {text}", Capitalised(msg("fix")), words.plain(finding.fix)) if finding.fix else ""
     file, line = _place(finding)
     return {
         "ruleId": result.id,
         "ruleIndex": rule,
         "level": LEVELS[finding.level],
-        "message": {"text": f"{words.plain(words.sentence(finding))}{fix}"},
+        "message": {"text": say(joined("", (words.plain(words.sentence(finding)), fix)))},
         "locations": [
             {
                 "physicalLocation": {
@@ -97,15 +97,15 @@ def _place(finding: Finding) -> tuple[str, int]:
     return file, int(found["line"])
 
 
-def _invocation(report: Report) -> dict[str, JsonValue]:
+def _invocation(report: Report, say: Translate) -> dict[str, JsonValue]:
     """How the run itself ended."""
     return {
         "executionSuccessful": report.verdict is not Verdict.INCONCLUSIVE,
         "exitCode": int(exit_status(report)),
         "toolExecutionNotifications": [
             {
-                "level": msg("error") if result.outcome is Outcome.ERROR else msg("warning"),
-                "message": {"text": _notification(result)},
+                "level": "error" if result.outcome is Outcome.ERROR else "warning",
+                "message": {"text": say(_notification(result))},
             }
             for result in report.results
             if result.outcome is Outcome.ERROR or not result.settled
@@ -114,4 +114,4 @@ def _invocation(report: Report) -> dict[str, JsonValue]:
 
 
 def _notification(result: CheckResult) -> str:
-    return f"{result.id}: {words.said(result)}. {words.detail(result)}".rstrip()
+    return msg("{id}: {said}. {detail}", result.id, words.said(result), words.detail(result))

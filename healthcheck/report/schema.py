@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from healthcheck import json_text
 from healthcheck.records import JsonValue, Level, Outcome, Stage, Verdict
+from healthcheck.report.recorded import Recorded
 
 Anything = Mapping[str, Any]
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
@@ -27,6 +28,8 @@ class FindingDocument:
         where: file and line ("deploy.sh:7"), or the recorded command; "" if it has no place.
         fix: the one-line repair, "" for notes.
         data: machine-readable details, which differ from check to check.
+        messages: templates and values of the texts of this record that are the kit's own, to say them in another
+            language.
     """
 
     level: Level
@@ -35,6 +38,7 @@ class FindingDocument:
     where: str
     fix: str
     data: Anything = field(default_factory=dict)
+    messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +57,7 @@ class CheckDocument:
         rule: the service's rule, quoted with its source; null if there is none.
         evidence: the findings, the most severe first.
         seconds: time that the check itself took.
+        messages: as those of a finding.
     """
 
     id: str
@@ -66,6 +71,7 @@ class CheckDocument:
     rule: str | None
     evidence: tuple[FindingDocument, ...]
     seconds: float
+    messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +90,7 @@ class ReportDocument:
         metrics: what was measured, by name; empty where nothing was.
         provenance: versions, weights, commit, command and machine.
         unknown_about_the_service: what no document of the service says, and the kit does not guess.
+        messages: as those of a finding.
     """
 
     schema: Literal[1]
@@ -95,13 +102,14 @@ class ReportDocument:
     metrics: Anything
     provenance: Anything
     unknown_about_the_service: tuple[str, ...]
+    messages: Mapping[str, Recorded] = field(default_factory=dict)
 
 
 def as_json() -> dict[str, JsonValue]:
     """The JSON Schema (draft 2020-12), each property with its description."""
     made = json_text.schema(ReportDocument)
     definitions = cast("dict[str, dict[str, JsonValue]]", made["$defs"])
-    for record in (FindingDocument, CheckDocument, ReportDocument):
+    for record in (Recorded, FindingDocument, CheckDocument, ReportDocument):
         described = definitions[record.__name__]
         about, descriptions = _documented(record)
         described["description"] = about

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from healthcheck.contract import Rule
-from healthcheck.messages import joined, mapped, msg
+from healthcheck.messages import joined, mapped, msg, plural
 from healthcheck.records import (
     NOT_BUILT,
     SIMULATOR,
@@ -117,7 +117,7 @@ def named_warnings(report: Report) -> str:
     """The checks that warned, to be put behind a headline: "; 1 warning: plan/host"; "" if none did."""
     warned = [result.id for result in report.results if result.outcome is Outcome.WARN and not is_summary(result)]
     return (
-        msg("; {warned} warning{s}: {listed}", len(warned), "s" if len(warned) > 1 else "", _listed(warned))
+        plural("; {n} warning: {listed}", "; {n} warnings: {listed}", len(warned), len(warned), _listed(warned))
         if warned
         else ""
     )
@@ -244,7 +244,7 @@ def _when_ready(report: Report) -> str:
         return msg("before you submit, verify the repository with its weights through every stage")
     warned = sum(result.outcome is Outcome.WARN and not is_summary(result) for result in report.results)
     last = msg("use this machine") if machine else msg("submit")
-    read = msg("read the warning") if warned == 1 else msg("read the {warned} warnings", warned)
+    read = plural("read the warning", "read the {n} warnings", warned, warned)
     return msg("{read}, then {last}", read, last) if warned else last
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from gettext import NullTranslations
 from pathlib import Path
 
 import pytest
-from babel.messages.pofile import read_po
 
-from healthcheck.language import DOMAIN, LOCALE, Language
+from healthcheck.language import Language
 from healthcheck.messages import Message, names
+from tests.support.catalogues import translations
 from tests.support.template import ROOT
 
 VALUES = (1, 1.5, "x")
@@ -18,13 +19,8 @@ VALUES = (1, 1.5, "x")
 
 def with_places() -> list[tuple[str, str]]:
     """Templates that have places, and what is said for them."""
-    found = []
-    for language in set(Language) - {Language.ENGLISH}:
-        with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
-            known = read_po(file, locale=language.value)
-        said = [(str(each.id), str(each.string)) for each in known if each.id and each.string and not each.fuzzy]
-        found += [(template, text) for template, text in said if has_places(template)]
-    return found
+    said = (pair for language in set(Language) - {Language.ENGLISH} for pair in translations(language))
+    return [(template, text) for template, text in said if has_places(template)]
 
 
 def has_places(template: str) -> bool:
@@ -37,9 +33,9 @@ def has_places(template: str) -> bool:
 
 
 def wrong(template: str, said: str) -> str:
-    """What is wrong with a translation, "" for nothing. `s` stands for a plural, which Chinese does not have."""
+    """What is wrong with a translation, "" for nothing."""
     try:
-        if set(names(template)) - {"s"} != set(names(said)) - {"s"}:
+        if set(names(template)) != set(names(said)):
             return f"has {names(said)}, not {names(template)}"
     except ValueError as error:
         return str(error)
@@ -51,9 +47,20 @@ def fitting(template: str, said: str) -> set[object]:
     return {value for value in VALUES if formatted(template, said, value)}
 
 
+class Only(NullTranslations):
+    """A catalogue that says one thing for everything."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self.said = said
+
+    def gettext(self, message: str) -> str:
+        return self.said
+
+
 def formatted(template: str, said: str, value: object) -> bool:
     try:
-        Message(template, *[value] * len(names(template))).said({template: said})
+        Message(template, *[value] * len(names(template))).said(Only(said))
     except (ValueError, KeyError):
         return False
     return True
@@ -82,6 +89,7 @@ def test_a_translation_that_cannot_be_said_is_noticed(template: str, said: str) 
             {"port {port}", "no port"},
         ),
         ("new.py", 'messages.joined(" and ", parts)', {" and "}),
+        ("new.py", 'plural("{n} run", "{n} runs", n, n)', {("{n} run", "{n} runs")}),
         ("report/new.html.j2", '{{ msg("{count} runs", count) }} <p>other</p>', {"{count} runs"}),
     ],
 )

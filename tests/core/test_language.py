@@ -1,6 +1,5 @@
 """Other languages: who gets which, and all that is not prose as it was."""
 
-import gettext
 import re
 import subprocess
 import sys
@@ -12,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthcheck import catalogue
-from healthcheck.language import DOMAIN, LOCALE, Language, of_the_user, translated, translator, wrapped
+from healthcheck.language import Language, of_the_user, translated, translation, wrapped
+from tests.support.catalogues import translations
 from tests.support.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,12 +30,10 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_what_is_not_prose_stays(language):
-    with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.mo").open("rb") as file:
-        messages = gettext.GNUTranslations(file)._catalog
+    messages = translations(language)
     assert len(messages) > 500
-    for message, said in messages.items():
-        if message:
-            assert fixed(said) == fixed(message), (message, said)
+    for message, said in messages:
+        assert fixed(said) == fixed(message), (message, said)
 
 
 def fixed(message: str) -> set[str]:
@@ -48,7 +46,7 @@ def fixed(message: str) -> set[str]:
 def test_every_page_is_translated_and_keeps_its_examples(language):
     code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
     for page in catalogue.pages():
-        other = catalogue.in_language(page, translator(language))
+        other = catalogue.in_language(page, translation(language).look_up)
         assert page.title != other.title
         assert code.findall(other.body) == code.findall(page.body)
 

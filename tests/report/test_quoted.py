@@ -36,6 +36,7 @@ from healthcheck.service.failures import explain
 from healthcheck.service.records import Launch, LaunchOutcome
 from healthcheck.wire.client import Exchange
 from tests.probe.conftest import recorded, rewritten
+from tests.support.catalogues import translations
 from tests.support.repositories import GOOD_SCRIPT, repository
 
 LINES = (
@@ -69,11 +70,10 @@ def takes_texts(template: str, said: str) -> bool:
     )
 
 
-TEMPLATES = sorted(each for each, said in CHINESE.catalogue.items() if "{}" not in each and takes_texts(each, said))
+SAID = {template: said for template, said in translations(Language.CHINESE) if template == template.strip()}
+TEMPLATES = sorted(each for each, said in SAID.items() if "{}" not in each and takes_texts(each, said))
 ENGLISH_TEXTS = sorted(
-    each
-    for each in CHINESE.catalogue
-    if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
+    each for each in SAID if each == " ".join(each.split()) and not ESCAPED & set(each) and len(each) < 80
 )
 QUOTED = (*LINES, *(each for each in ENGLISH_TEXTS if not set("{}'$“”") & set(each)))[:: len(ENGLISH_TEXTS) // 7]
 """Lines of a log or a script, some of them texts of the kit itself."""
@@ -155,8 +155,8 @@ FORMS: dict[str, Callable[[Report, Translation], str]] = {
     "summary": summary.render,
     "page": lambda report, chosen: html.unescape(page.render(report, translation=chosen).decode()),
     "annotations": lambda report, chosen: "\n".join(github.commands(report, chosen)).replace("%25", "%"),
-    "junit": lambda report, _: html.unescape(junit.render(report).decode()),
-    "sarif": lambda report, _: sarif.render(report).decode(),
+    "junit": lambda report, chosen: html.unescape(junit.render(report, chosen).decode()),
+    "sarif": lambda report, chosen: sarif.render(report, chosen).decode(),
     "json": lambda report, _: machine.render(report).decode(),
 }
 

@@ -14,12 +14,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
         {
-            0: msg("figures could be recomputed"),
+            0: msg("figures could be recomputed; of a report.json, the status is that of its run"),
             2: msg("wrong usage, or a report that cannot be read"),
             3: msg("nothing in the report allows it"),
         }
     )
     parser.add_argument(
-        "report", type=place, metavar="REPORT", help="the zip file, or the folder it was unpacked to"
+        "report",
+        type=place,
+        metavar="REPORT",
+        help="the zip file of the service, or the folder it was unpacked to; or a report.json of npu-adapter",
     )
     output.json_argument(parser, msg("everything"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from healthcheck.check import fail, note, warn
 from healthcheck.detectors import flags
-from healthcheck.messages import joined, msg
+from healthcheck.messages import joined, msg, plural
 from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
@@ -119,9 +119,10 @@ def _figures(reading: Reading) -> Iterator[Finding]:
     elif reading.problems_implied:
         yield warn(
             expected=msg("a prediction of every problem"),
-            seen=msg(
-                "the printed figures come out only with {problems_implied} more problem(s) at the end, none "
-                "of which was answered",
+            seen=plural(
+                "the printed figures come out only with one more problem at the end, which was not answered",
+                "the printed figures come out only with {n} more problems at the end, none of which was answered",
+                reading.problems_implied,
                 reading.problems_implied,
             ),
             fix=msg("find out why the server did not answer them"),

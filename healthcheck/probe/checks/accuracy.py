@@ -11,7 +11,7 @@ from healthcheck.messages import joined, msg
 from healthcheck.probe import baselines, export, figures, verdict
 from healthcheck.probe.adaptive import saving
 from healthcheck.probe.export import client_text
-from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun, many
+from healthcheck.probe.records import THE_KIT, EndedBy, ProbeRun, count_of_problems, count_of_samples
 from healthcheck.probe.statistics.gate import Decision
 from healthcheck.probe.statistics.records import THIS_BANK, Estimate
 from healthcheck.probe.statistics.reference import Look
@@ -82,7 +82,7 @@ def accuracy(run: ProbeRun) -> Findings:
             for tier in figures.tiers(run)
         ),
     )
-    asked = msg("{many}, {many2}", many(summary.problems, msg("problem")), many(summary.samples, msg("sample")))
+    asked = msg("{problems}, {samples}", count_of_problems(summary.problems), count_of_samples(summary.samples))
     yield note(msg("{said}: {asked}{tiers}", _said(reached), asked, tiers))
     if run.settings.dataset and run.drawn_from and run.drawn_from > len(run.problems):
         yield note(

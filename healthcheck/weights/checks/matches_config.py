@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from healthcheck.check import Findings, NotApplicable, check, fail
-from healthcheck.messages import msg
+from healthcheck.messages import msg, plural
 from healthcheck.records import Finding, Stage
 from healthcheck.weights.documents import integer, text_of, words
 from healthcheck.weights.facts import Weights, WeightsFacts
@@ -83,10 +83,8 @@ def _layers(weights: Weights, names: set[str]) -> Iterator[Finding]:
     if missing:
         yield fail(
             expected=msg("tensors of {count} layers (num_hidden_layers in config.json)", count),
-            seen=msg(
-                "none of {value} {each}",
-                "layer" if len(missing) == 1 else "layers",
-                some([str(each) for each in missing]),
+            seen=plural(
+                "none of layer {layers}", "none of layers {layers}", len(missing), some(list(map(str, missing)))
             ),
             fix=msg("take config.json and all weights from the same checkpoint"),
             where="config.json",

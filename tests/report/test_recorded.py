@@ -1,0 +1,114 @@
+"""Messages in report.json: another machine says them in its own language, and believes no more than the text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from healthcheck import json_text
+from healthcheck.errors import UsageError
+from healthcheck.language import Language, translation
+from healthcheck.messages import joined, msg, plural
+from healthcheck.report import document, folder, lines, page, terminal
+from healthcheck.report.recorded import Recorded, read, record
+from tests.support import reports
+from tests.support.rows import rows
+
+CHINESE = translation(Language.CHINESE)
+WORDS = st.text(max_size=20)
+NUMBERS = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+MESSAGES = st.recursive(
+    WORDS.map(lambda text: msg("port {port}", text)) | st.just(msg("passed")),
+    lambda inner: st.one_of(
+        st.lists(inner | WORDS, max_size=4).map(lambda parts: joined(", ", parts)),
+        st.tuples(inner | WORDS, inner).map(lambda pair: msg("expected {expected}; saw {seen}", *pair)),
+        st.tuples(st.integers(0, 3), inner).map(
+            lambda pair: plural("; {n} warning: {listed}", "; {n} warnings: {listed}", pair[0], *pair)
+        ),
+        NUMBERS.map(lambda number: msg("{number:.1f} %", number)),
+    ),
+    max_leaves=8,
+)
+
+
+def through_json(value: object) -> Recorded:
+    return json_text.load_as(json_text.dump(value), Recorded)
+
+
+@settings(max_examples=60, deadline=None)
+@given(MESSAGES)
+def test_a_recorded_message_is_said_as_the_first_one(message) -> None:
+    again = read(str.__str__(message), through_json(record(message)))
+    assert again == message
+    assert CHINESE.say(again) == CHINESE.say(message)
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_report_is_read_in_either_language(
+    language: Language, simulated: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, chosen = reports.report(simulated=simulated), translation(language)
+    folder.write(tmp_path, whole)
+    again = document.load(tmp_path / folder.JSON)
+    for show in (terminal.show, terminal.show_everything):
+        show(whole, chosen)
+        first = capsys.readouterr().out
+        show(again, chosen)
+        assert capsys.readouterr().out == first
+    assert list(lines.brief(again, chosen)) == list(lines.brief(whole, chosen))
+    assert ("未就绪" in first) is (language is Language.CHINESE)
+
+
+def test_a_report_without_templates_is_read_as_it_is(tmp_path: Path) -> None:
+    folder.write(tmp_path, reports.report())
+    file = tmp_path / folder.JSON
+    older = {key: value for key, value in json.loads(file.read_bytes()).items() if key != "messages"}
+    older["checks"] = [
+        {key: value for key, value in check.items() if key != "messages"} for check in older["checks"]
+    ]
+    for check in older["checks"]:
+        for finding in check["evidence"]:
+            finding.pop("messages")
+    file.write_text(json.dumps(older))
+    assert b"messages" not in file.read_bytes()
+    assert CHINESE.say(document.load(file).results[0].title) == reports.report().results[0].title
+
+
+@rows(
+    "recorded",
+    [
+        {"template": "port {port}", "values": {"port": 8001}},
+        {"template": "port {port}", "values": {}},
+        {"template": "port {port}", "values": {"seen": 8000}},
+        {"template": "port {port:>999999999999}", "values": {"port": 8000}},
+        {"template": "port {port.__class__}", "values": {"port": 8000}},
+        {"template": "port {port:q}", "values": {"port": 8000}},
+        {"template": "port {", "values": {"port": 8000}},
+        {"separator": " ", "parts": ["port", 8001]},
+        {"template": "{n} port", "plural": "{n} ports", "number": 2, "values": {"n": 2}},
+        {},
+    ],
+)
+def test_a_record_that_says_something_else_is_not_believed(recorded) -> None:
+    found = read("port 8000", through_json(recorded))
+    assert type(found) is str
+    assert found == "port 8000"
+
+
+@rows("text", ["", "{", "[]", "{}", '{"schema": 2}', '{"schema": 1, "verdict": "ready", "checks": 5}'])
+def test_what_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    with pytest.raises(UsageError, match="not a report"):
+        document.load(file)
+
+
+def test_a_page_has_the_language_of_the_reader_not_of_the_run(tmp_path: Path) -> None:
+    folder.write(tmp_path, reports.report())
+    again = document.load(tmp_path / folder.JSON)
+    assert "未就绪" in page.render(again, translation=CHINESE).decode()

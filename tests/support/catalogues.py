@@ -1,0 +1,18 @@
+"""What the catalogues of other languages say, from their sources."""
+
+from __future__ import annotations
+
+from babel.messages.pofile import read_po
+
+from healthcheck.language import DOMAIN, LOCALE, Language
+
+
+def translations(language: Language) -> list[tuple[str, str]]:
+    """Each template, that for several things where there are two, and what the language says for it."""
+    with (LOCALE / language.value / "LC_MESSAGES" / f"{DOMAIN}.po").open("rb") as file:
+        known = read_po(file, locale=language.value)
+    return [
+        (str(each.id[-1]), str(each.string[-1])) if each.pluralizable else (str(each.id), str(each.string))
+        for each in known
+        if each.id and each.string and not each.fuzzy
+    ]
