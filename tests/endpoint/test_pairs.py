@@ -32,8 +32,8 @@ HANGING = {
 OPEN = {"strictly-positive": {"endpoint/stream-equals-plain"}}
 
 
-# A prompt that grows by what others say is answered in another way each time.
-ALSO = {"shared-history": {"endpoint/sampling"}}
+# A prompt that grows by what others say is answered in another way each time, and fills the context at some time.
+ALSO = {"shared-history": {"endpoint/max-tokens", "endpoint/sampling"}}
 
 
 def judge(
