@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
 
 from healthcheck.errors import UsageError
-from healthcheck.language import translation_of_the_process
+from healthcheck.language import of_the_user, translation_of_the_process
 from healthcheck.messages import msg
 from healthcheck.scaffold import KIT_FOLDER, kit, template
 from healthcheck.scaffold.create import Adoption, adopt, create, order
@@ -52,6 +53,7 @@ def _order(options: argparse.Namespace, destination: Path) -> Order:
         raise UsageError(msg("--vendor-kit and --data kit=… say two things: leave one away"))
     if options.template is None:
         template.check_answers(answers)
+        answers.setdefault("language", of_the_user(os.environ).value)
     wanted = order(
         destination, answers, template=options.template, ask=not options.defaults, vendored=options.vendor_kit
     )

@@ -29,6 +29,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
         self._say = translation_of_the_process().look_up
+        self._headings: list[str] = []
 
     def add_usage(
         self,
@@ -42,7 +43,17 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def start_section(self, heading: str | None) -> None:
         """Begin a group of options."""
-        super().start_section(self._say(heading) if heading else heading)
+        if heading:
+            heading = self._say(heading)
+            self._headings.append(heading)
+        super().start_section(heading)
+
+    def format_help(self) -> str:
+        """The whole help; argparse writes its own colon behind a heading."""
+        text = super().format_help()
+        for heading in self._headings:
+            text = text.replace(f"\n{heading}:\n", f"\n{self._say(msg('{heading}:', heading))}\n")
+        return text
 
     def add_text(self, text: str | None) -> None:
         """Add a description or an epilog."""

@@ -18,6 +18,9 @@ from tests.support.template import KIT, ROOT, SHARED_BY_DESIGN, template_in
 STACKS = ("0.23.0", "0.18.0", "0.13.0", "0.11.0")
 
 
+COMMANDS = ("MODEL_PATH=", "pip ", "npu-adapter ", "curl ", "vllm", "pipeline_tag", "base_model")
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory):
     return template_in(tmp_path_factory.mktemp("template"))
@@ -206,6 +209,19 @@ def test_the_title_is_the_name_of_the_folder(new, folder, title):
 
 
 @pytest.mark.process
+def test_the_readme_is_in_the_language_of_its_author(tmp_path, monkeypatch):
+    commands = {}
+    for language, heading in (("en", "## Run it"), ("zh", "## 运行")):
+        monkeypatch.setenv("NPU_ADAPTER_LANG", language)
+        assert cli.main(["new", str(tmp_path / language / "x"), "--defaults", "--data", f"kit={KIT}"]) == 0
+        readme = (tmp_path / language / "x" / "README.md").read_text(encoding="utf-8")
+        assert heading in readme
+        commands[language] = [line.partition("#")[0] for line in readme.splitlines() if line.startswith(COMMANDS)]
+    assert len(commands["zh"]) > 5
+    assert commands["zh"] == commands["en"]
+
+
+@pytest.mark.process
 def test_an_empty_folder_will_do(new, tmp_path):
     (tmp_path / "adapter-of-mine").mkdir()
     assert new("--defaults")[0] == 0
@@ -228,7 +244,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(new, tmp_path):
         (["--task", "text-classification"], "text-generation, image-text-to-text, any-to-any"),
         (["--data", "stack=1.0"], "0.23.0, 0.18.0"),
         (["--data", "licence"], "has no '='"),
-        (["--data", "color=red"], "name, task, model_name, licence, stack, dockerfile, kit"),
+        (["--data", "color=red"], "name, task, model_name, licence, stack, language, dockerfile, kit"),
         (["--data", "name=../evil"], "name is '../evil': letters"),
         (["--data", "model_name=bad name"], "model_name is 'bad name': a name such as Qwen/Qwen3-8B\n"),
         (["--data", "kit=npu-adapter-kit"], "kit is 'npu-adapter-kit': git+URL@COMMIT"),

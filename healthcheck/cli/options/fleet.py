@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from healthcheck.cli import number_types
-from healthcheck.cli.parsing import sentence
+from healthcheck.cli.parsing import language_argument, sentence
 from healthcheck.cli.places import new_place, place
 from healthcheck.messages import msg
 
@@ -110,4 +110,6 @@ def _subcommand(
     text: str,
     like: argparse.ArgumentParser,
 ) -> argparse.ArgumentParser:
-    return commands.add_parser(name, help=text, description=sentence(text), epilog=like.epilog)
+    command = commands.add_parser(name, help=text, description=sentence(text), epilog=like.epilog)
+    language_argument(command)
+    return command
