@@ -22,13 +22,9 @@ from healthcheck.records import Stage, Verdict
 from healthcheck.redact import without_secrets
 from healthcheck.report import folder as report_folder
 from healthcheck.report import page as report_page
-from healthcheck.report.words import duration, plain
+from healthcheck.report.words import BY_TONE, duration, plain
 
 STAGES = tuple(stage for stage in Stage if stage is not Stage.RUNNER)
-WORDS = {
-    "pass": msg("passed"), "warn": msg("passed with a warning"), "skip": msg("skipped"), "fail": msg("failed"),
-    "error": msg("failed in the kit itself"), "open": msg("could not be settled"),
-}  # fmt: skip
 VERDICTS = {
     Verdict.READY: msg("ready"), Verdict.NOT_READY: msg("not ready"), Verdict.INCONCLUSIVE: msg("inconclusive")
 }  # fmt: skip
@@ -97,7 +93,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             stages=[stage.value for stage in STAGES],
             marks=report_page.MARKS,
             tones=report_page.TONES,
-            words=WORDS,
+            words=BY_TONE,
             frequent=findings.frequent(fleet)[:MOST_FREQUENT],
             most_named=MOST_JOBS_NAMED,
             nodes=findings.nodes(fleet.attempts),
@@ -106,7 +102,7 @@ def render(fleet: Fleet, translation: Translation = ENGLISH) -> bytes:
             remarks=[(remark.tone.value, plain(without_secrets(remark.said))) for remark in fleet.tried.remarks],
             disagreements=[_disagreement(each) for each in findings.disagreements(fleet.attempts)],
             legend=joined(
-                ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in WORDS.items())
+                ", ", (msg("{name} {value}", report_page.TONES[tone], word) for tone, word in BY_TONE.items())
             ),
             duration=duration,
             simulated=any(line.simulated for line in lines),
@@ -213,7 +209,9 @@ def _cell(stage: Stage, facts: StageFacts | None) -> Cell:
         stage=stage.value,
         tone=facts.tone.value,
         text=msg(
-            "{name}: {value}", stage.value, joined(", ", (WORDS[facts.tone.value], checks, duration(facts.seconds)))
+            "{name}: {value}",
+            stage.value,
+            joined(", ", (BY_TONE[facts.tone.value], checks, duration(facts.seconds))),
         ),
     )
 

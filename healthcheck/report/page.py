@@ -50,11 +50,7 @@ def render(report: Report, run: ProbeRun | None = None, translation: Translation
         waterfall=charts.waterfall,
         marks=MARKS,
         tones=TONES,
-        words={
-            **{outcome.value: said for outcome, said in words.SAID.items()},
-            "open": msg("could not be settled"),
-            "stopped": msg("ended early"),
-        },
+        words={**words.BY_TONE, "stopped": msg("ended early")},
         client_note=CLIENT_NOTE,
         version=__version__,
     )

@@ -30,6 +30,8 @@ SAID = {
     Outcome.FAIL: msg("failed"),
     Outcome.ERROR: msg("failed in the kit itself"),
 }
+OPEN = msg("could not be settled")
+BY_TONE = {**{outcome.value: said for outcome, said in SAID.items()}, "open": OPEN}
 UNSETTLED = msg("unsettled")
 COUNTED = (
     SAID[Outcome.PASS],
@@ -148,7 +150,7 @@ def is_open(result: CheckResult) -> bool:
 
 def said(result: CheckResult) -> str:
     """How a check ended, in words."""
-    return msg("could not be settled") if is_open(result) else SAID[result.outcome]
+    return OPEN if is_open(result) else SAID[result.outcome]
 
 
 def rows(finding: Finding) -> tuple[tuple[str, str], ...]:
