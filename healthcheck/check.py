@@ -25,6 +25,18 @@ from healthcheck.records import CheckResult, Finding, JsonValue, Level, Outcome,
 
 Facts = TypeVar("Facts")
 Findings = Iterator[Finding]
+_PLACES = {
+    "{port}": str(contract.PORT),
+    "{launch}": contract.LAUNCH,
+    "{chat_path}": contract.CHAT_PATH,
+    "{tasks}": ", ".join(task.value for task in contract.Task),
+    "{repeats}": str(contract.SAMPLES_PER_PROBLEM),
+    "{limit}": contract.MAX_WEIGHT,
+    "{limit_gb}": str(contract.MAX_WEIGHT_GB),
+    "{limit_bytes}": f"{contract.MAX_WEIGHT_BYTES:,}",
+    "{limit_gib_bytes}": f"{contract.MAX_WEIGHT_GIB_BYTES:,}",
+}
+"""What a page may name of the contract."""
 
 
 class NotApplicable(Exception):  # noqa: N818 - it is an outcome, not an error
@@ -120,7 +132,7 @@ def check(
     requires: tuple[str, ...] = (),
     by_row: bool = False,
 ) -> Callable[[Callable[[Facts], Iterable[Finding]]], Check[Facts]]:
-    """Declare a check. The function's docstring becomes its page, with `{port}` and `{launch}` of the contract."""
+    """Declare a check. The function's docstring becomes its page, with the places of `filled`."""
 
     def declare(run: Callable[[Facts], Iterable[Finding]]) -> Check[Facts]:
         page = inspect.getdoc(run)
@@ -143,7 +155,9 @@ def check(
 
 def filled(page: str) -> str:
     """The page, in whatever language it is, with what its names of places stand for."""
-    return page.replace("{port}", str(contract.PORT)).replace("{launch}", contract.LAUNCH)
+    for name, value in _PLACES.items():
+        page = page.replace(name, value)
+    return page
 
 
 def fail(

@@ -22,8 +22,12 @@ REQUIREMENTS = "requirements.txt"
 MODEL_PATH_VARIABLE = "MODEL_PATH"
 LAUNCH = msg('exec vllm serve "${model_path_variable}" --host 0.0.0.0 --port {port}', MODEL_PATH_VARIABLE, PORT)
 """A last line of deploy.sh that meets the service's rules."""
-MAX_WEIGHT_BYTES = 100 * 10**9
-"""The page says "100 GB": read strictly, as powers of ten."""
+MAX_WEIGHT_GB = 100
+MAX_WEIGHT = f"{MAX_WEIGHT_GB} GB"
+"""The weight limit as the page writes it. Which unit that is it does not say."""
+MAX_WEIGHT_BYTES = MAX_WEIGHT_GB * 10**9
+"""The limit read strictly, in powers of ten."""
+MAX_WEIGHT_GIB_BYTES = MAX_WEIGHT_GB * 2**30
 SAMPLES_PER_PROBLEM = 5
 """The service's default for num_return_sequences; n = k = this number."""
 

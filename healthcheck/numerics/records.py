@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from healthcheck.contract import CHAT_PATH
 from healthcheck.records import JsonValue
 
 TokenIds = tuple[int, ...]
@@ -32,7 +33,7 @@ class Api(enum.Enum):
 
     TOKEN_IDS = "token ids to /v1/completions"
     TEXT = "text to /v1/completions"
-    CHAT = "messages to /v1/chat/completions"
+    CHAT = f"messages to {CHAT_PATH}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from healthcheck import contract, yaml_text
+from healthcheck import yaml_text
+from healthcheck.check import filled
 from healthcheck.errors import KitFailure
 from healthcheck.messages import Message, msg
 from healthcheck.records import JsonValue
@@ -104,7 +105,7 @@ def _failure(entry: dict[str, JsonValue]) -> Failure:
         patterns=_patterns(entry),
         follows=entry.get("follows") is True,
         cause=message_of(str(entry["cause"])),
-        fix=message_of(str(entry["fix"]).replace("{port}", str(contract.PORT))),
+        fix=message_of(filled(str(entry["fix"]))),
         variables=_variables(entry.get("variables")),
         sources=_texts(entry["sources"]),
         examples=_texts(entry["examples"]),

@@ -18,12 +18,11 @@ from healthcheck.service.repairs import Setup, repair
 
 SHOWN_LINES = 12
 LINE_CHARACTERS = 300
-EXPECTED = msg("a streamed answer from /v1/chat/completions on port {port}")
 
 
 def explain(launch: Launch) -> Finding:
     """The finding for a launch that is not ready."""
-    expected = msg(EXPECTED, launch.port)
+    expected = msg("a streamed answer from {chat_path} on port {port}", contract.CHAT_PATH, launch.port)
     seen, fix = _WORDS[launch.outcome](launch)
     quoted = launch.diagnosis.telling[-SHOWN_LINES:] if launch.diagnosis else ()
     if launch.diagnosis and not launch.not_here:
@@ -207,8 +206,10 @@ def _answers_wrongly(launch: Launch) -> tuple[str, str]:
         400: msg("read why it refuses; a missing chat template belongs to the weights, or to --chat-template"),
         401: msg("start the server without an API key"),
         403: msg("start the server without an API key"),
-        404: msg("serve /v1/chat/completions, and the model under the weight path: no --served-model-name"),
-        405: msg("serve POST /v1/chat/completions"),
+        404: msg(
+            "serve {chat_path}, and the model under the weight path: no --served-model-name", contract.CHAT_PATH
+        ),
+        405: msg("serve POST {chat_path}", contract.CHAT_PATH),
         422: msg("accept the evaluation client's fields: it sends num_return_sequences and ignore_eos"),
     }
     return seen, fixes.get(answer.status, msg("read the server's traceback in {log}", launch.log))

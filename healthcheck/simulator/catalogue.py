@@ -33,7 +33,7 @@ _ALL = (
            refuse=lambda r: reply(200, b"<html>It works!</html>") if inputs.models(r) else None),
     _fault("hangs", "models", "connections are accepted and never answered", deaf=True),
     _fault("other-name", "model-name", "another name than the weight path is served", serves="another-model"),
-    _fault("chat-404", "stream", "there is no /v1/chat/completions",
+    _fault("chat-404", "stream", "there is no route for chat requests",
            refuse=lambda r: reply(404, {"detail": "Not Found"}) if inputs.chat(r) else None),
     _fault("chat-500", "stream", "every chat request fails",
            refuse=lambda r: reply(500, {"detail": "Internal Server Error"}) if inputs.chat(r) else None),

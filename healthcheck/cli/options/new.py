@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from healthcheck import contract
 from healthcheck.cli.parsing import exit_statuses
 from healthcheck.cli.places import new_place
 from healthcheck.messages import msg
@@ -21,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--here", action="store_true",
         help="add what is missing to an existing repository, DEST or this folder, and overwrite nothing",
     )  # fmt: skip
-    parser.add_argument("--task", metavar="CODE", help="text-generation, image-text-to-text or any-to-any")
+    parser.add_argument("--task", metavar="CODE", help=" | ".join(t.value for t in contract.Task))
     parser.add_argument(
         "--data", metavar="K=V", action="append", default=[], help="an answer to a question of the template"
     )

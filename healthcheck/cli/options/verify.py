@@ -63,7 +63,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                         help="for the launch (default: %(default)g; the service's own is unknown)")  # fmt: skip
     limits = parser.add_argument_group("weights and hardware")
     limits.add_argument("--weight-limit", type=number_types.positive, metavar="GB",
-                        help="gigabytes of 10^9 bytes (default: 100, the service's limit)")  # fmt: skip
+                        help=msg("gigabytes of 10^9 bytes (default: {limit_gb}, the service's limit)",
+                                 contract.MAX_WEIGHT_GB))  # fmt: skip
     limits.add_argument("--npu", default="", metavar="KIND", help="the NPU that it has to fit, such as 910B4 or A3")
     limits.add_argument("--npus", type=number_types.count, default=0, metavar="N", help="how many of them")
     deep = parser.add_argument_group(

@@ -23,7 +23,10 @@ _CHANCE = 1e-6
     "endpoint/sampling",
     "Temperature takes effect",
     stage=Stage.ENDPOINT,
-    why="The service samples each problem five times; pass@5 of equal samples is just the accuracy.",
+    why=msg(
+        "The service samples each problem {repeats} times; pass@{repeats} of equal samples is just the accuracy.",
+        contract.SAMPLES_PER_PROBLEM,
+    ),
     rule=contract.REPEATS,
     requires=("endpoint/stream-finish",),
 )

@@ -17,11 +17,11 @@ from healthcheck.wire.client import Exchange
     "endpoint/stream",
     "Chat answers are streamed, with text in them",
     stage=Stage.ENDPOINT,
-    why="The service uses the streaming API of /v1/chat/completions and nothing else.",
+    why=msg("The service uses the streaming API of {chat_path} and nothing else.", contract.CHAT_PATH),
     rule=contract.CHAT_STREAMING,
 )
 def stream(interview: Interview) -> Findings:
-    """A POST to /v1/chat/completions with "stream": true must answer 200 with a stream of events that carry text.
+    """A POST to {chat_path} with "stream": true must answer 200 with a stream of events that carry text.
 
     The evaluation client does not object to an error event inside a stream, a stream without text, or an answer
     that is all in the reasoning field: it scores them as wrong answers, and its report does not say so. A status
@@ -87,12 +87,12 @@ def stream(interview: Interview) -> Findings:
 def _refused(opening: Exchange) -> Finding | None:
     """A fault of the first answer as a whole."""
     seen: str
-    fix = msg("serve POST /v1/chat/completions; read the server's log at the moment of this request")
+    fix = msg("serve POST {chat_path}; read the server's log at the moment of this request", contract.CHAT_PATH)
     if 300 <= opening.status < 400:
         seen = msg(
             "a redirect, status {status} to {get}", opening.status, repr(opening.headers.get("location", "nowhere"))
         )
-        fix = msg("answer at /v1/chat/completions itself")
+        fix = msg("answer at {chat_path} itself", contract.CHAT_PATH)
     elif opening.status != 200:
         seen = response_of(opening)
     elif opening.completion and not opening.completion.deltas and opening.body.lstrip()[:1] in {b"{", b"["}:

@@ -17,7 +17,7 @@ from healthcheck.records import Stage
     requires=("numerics/repeat",),
 )
 def interface(run: NumericsRun) -> Findings:
-    """The same prompt is asked in one piece and as a stream. Messages are asked by `/v1/chat/completions`, and the
+    """The same prompt is asked in one piece and as a stream. Messages are asked by `{chat_path}`, and the
     tokens that the server made of them (`return_token_ids`) by `/v1/completions`. Both ways lead to one model, so
     that log-probabilities are the same, or differ as rounding does.
 

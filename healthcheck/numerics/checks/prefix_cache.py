@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from healthcheck import contract
 from healthcheck.check import Findings, check
 from healthcheck.messages import msg
 from healthcheck.numerics.findings import LAUNCH_LINE, judged
@@ -13,7 +14,11 @@ from healthcheck.records import Stage
     "numerics/prefix-cache",
     "A prefix in the cache changes no log-probability",
     stage=Stage.NUMERICS,
-    why="Five samples of a problem share their prompt: with a broken prefix cache all but the first are garbage.",
+    why=msg(
+        "The {repeats} samples of a problem share their prompt: with a broken prefix cache all but the first are "
+        "garbage.",
+        contract.SAMPLES_PER_PROBLEM,
+    ),
     requires=("numerics/repeat",),
 )
 def prefix_cache(run: NumericsRun) -> Findings:

@@ -39,11 +39,11 @@ _WITHOUT_CHAT = {
     "The server offers the chat completions API",
     stage=Stage.PLAN,
     rule=contract.CHAT_REQUIRED,
-    why="Every request of an accuracy evaluation goes to /v1/chat/completions.",
+    why=msg("Every request of an accuracy evaluation goes to {chat_path}.", contract.CHAT_PATH),
     requires=STARTED,
 )
 def chat_api(plan: LaunchPlan) -> Findings:
-    """The service evaluates every task over /v1/chat/completions, with streaming.
+    """The service evaluates every task over {chat_path}, with streaming.
 
     vLLM offers it with `vllm serve` and with `python3 -m vllm.entrypoints.openai.api_server`. It does not with
     its demonstration server (`python3 -m vllm.entrypoints.api_server`), with pooling or embedding runners

@@ -31,7 +31,7 @@ def foreground(plan: LaunchPlan) -> Findings:
     `tee`, a loop that supervises the server, and best of all `exec` keep it.
 
     A limit on its time (`timeout 600 vllm serve …`) ends it in the middle of the evaluation, which loads up to
-    100 GB and then asks every problem five times. How long that takes is unknown, so a limit is a warning.
+    {limit} and then asks every problem {repeats} times. How long that takes is unknown, so a limit is a warning.
 
     Repair: make the server the last command, with `exec` in front, or end with `wait`; put no limit on its time.
 

@@ -23,7 +23,7 @@ from healthcheck.sandbox.job import EndedBy
 )
 def readiness_poll(plan: LaunchPlan) -> Findings:
     """If deploy.sh waits for its server, it has to poll the port and the model that the server has, and for long
-    enough: how long 100 GB take to load is unknown. Ten minutes, as vLLM waits for its own engine
+    enough: how long {limit} take to load is unknown. Ten minutes, as vLLM waits for its own engine
     (VLLM_ENGINE_READY_TIMEOUT_S), are taken for enough; that is an inference.
 
     Example:
@@ -64,7 +64,7 @@ def _other_models(plan: LaunchPlan) -> Findings:
             expected=msg("deploy.sh requests a model that its server has"),
             seen=msg("it requests {asked}, and the server returns status 404", repr(asked)),
             fix=msg('request the served name, "$MODEL_PATH", or remove the request'),
-            where=deploy_sh.place_of(plan.script, [asked, "/v1/chat/completions"]),
+            where=deploy_sh.place_of(plan.script, [asked, contract.CHAT_PATH]),
         )
 
 
@@ -82,7 +82,9 @@ def _gives_up(plan: LaunchPlan) -> Findings:
     stop = trace.last_command([command for command in run.traced if not command.text.startswith(servers)])
     line = deploy_sh.line_at(plan.script, stop.line) or stop.text
     yield warn(
-        expected=msg("deploy.sh waits while the server loads; how long up to 100 GB take is unknown"),
+        expected=msg(
+            "deploy.sh waits while the server loads; how long up to {limit} take is unknown", contract.MAX_WEIGHT
+        ),
         seen=msg(
             "it ends {value} if the server is not ready by then: “{line}”",
             msg("after waiting {slept_s:g} s", run.slept_s) if run.slept_s else msg("at once"),

@@ -21,7 +21,7 @@ from healthcheck.records import Stage
     requires=("endpoint/stream",),
 )
 def completes(run: ProbeRun) -> Findings:
-    """The probe streams its problems from /v1/chat/completions, many concurrently, as the service does.
+    """The probe streams its problems from {chat_path}, many concurrently, as the service does.
 
     Expected: an answer to each request. The probe retries after a refused or broken connection, HTTP 429 and 5xx.
     Requests that still fail count as wrong in the accuracy, and fail this check. The evaluation client does not

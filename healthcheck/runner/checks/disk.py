@@ -14,13 +14,13 @@ from healthcheck.runner.wording import GB, READY_S
     "runner/disk",
     "The disk holds the weights and reads them in time",
     stage=Stage.RUNNER,
-    why="Weights may have up to 100 GB, and all of them are read at every start.",
+    why=msg("Weights may have up to {limit}, and all of them are read at every start.", contract.MAX_WEIGHT),
 )
 def disk(facts: RunnerFacts) -> Findings:
-    """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs 100
-    GB free (the service's limit for weights). The disk is read for half a second, past the page cache, to estimate
-    how long 100 GB take to load. More than 10 minutes warns: vLLM gives up on an engine that is not ready by then
-    (VLLM_ENGINE_READY_TIMEOUT_S).
+    """Looks at the folder MODEL_PATH. If that is not set, it looks at the working directory, which then needs
+    {limit} free (the service's limit for weights). The disk is read for half a second, past the page cache, to
+    estimate how long {limit} take to load. More than 10 minutes warns: vLLM gives up on an engine that is not
+    ready by then (VLLM_ENGINE_READY_TIMEOUT_S).
 
     To repair: run it in a folder of a larger or faster disk (local NVMe instead of a network disk), or set
     MODEL_PATH to the weights.
@@ -52,7 +52,7 @@ def disk(facts: RunnerFacts) -> Findings:
     place = seen.folder if given else msg("the working directory")
     if seen.disk and not given and seen.disk.free_bytes < contract.MAX_WEIGHT_BYTES:
         yield warn(
-            expected=msg("{max_weight_bytes} GB free for weights", contract.MAX_WEIGHT_BYTES // GB),
+            expected=msg("{limit} free for weights", contract.MAX_WEIGHT),
             seen=msg("{free_bytes:.0f} GB free in {place}", seen.disk.free_bytes / GB, place),
             fix=msg("free some, or keep the weights on another disk and set MODEL_PATH"),
             evidence={"free_bytes": seen.disk.free_bytes},
@@ -64,15 +64,16 @@ def disk(facts: RunnerFacts) -> Findings:
         cached = msg(", through the page cache") if seen.speed.cached else ""
         load_s = contract.MAX_WEIGHT_BYTES / rate
         said = msg(
-            "{rate:.0f} MB/s, so 100 GB take {load_s:.1f} min to load (read: {of}{cached})",
+            "{rate:.0f} MB/s, so {limit} take {load_s:.1f} min to load (read: {of}{cached})",
             rate / 10**6,
+            contract.MAX_WEIGHT,
             load_s / 60,
             seen.speed.of,
             cached,
         )
         if load_s > READY_S:
             yield warn(
-                expected=msg("100 GB loaded within {ready_s} min", READY_S // 60),
+                expected=msg("{limit} loaded within {ready_s} min", contract.MAX_WEIGHT, READY_S // 60),
                 seen=said,
                 fix=msg("keep the weights on a faster disk, or raise VLLM_ENGINE_READY_TIMEOUT_S in deploy.sh"),
             )

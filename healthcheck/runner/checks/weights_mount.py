@@ -21,7 +21,7 @@ def weights_mount(facts: RunnerFacts) -> Findings:
     More than 10 minutes warns. A file system that can only be read through the cache (some network and user
     space file systems) may look faster than it is; the report says so.
 
-    runner/disk does the same for the 100 GB that weights may have.
+    runner/disk does the same for the {limit} that weights may have.
 
     To repair: copy the weights to a local disk and set MODEL_PATH to it, or raise VLLM_ENGINE_READY_TIMEOUT_S in
     deploy.sh.

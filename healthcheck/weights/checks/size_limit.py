@@ -13,8 +13,6 @@ from healthcheck.weights.folder import MAX_ENTRIES, Entry
 from healthcheck.weights.inventory import Format, is_partial, of_format
 from healthcheck.weights.words import gigabytes, some
 
-GIB_LIMIT = 100 * 2**30
-
 
 @check(
     "weights/size-limit",
@@ -28,8 +26,8 @@ def size_limit(facts: WeightsFacts) -> Findings:
     several names (hard links, links into the download cache) count once. The .git folder does not count, because it
     is not downloaded.
 
-    The service says "100 GB" and does not define the unit: read strictly, it is 100,000,000,000 bytes. A folder
-    between that and 100 GiB (107,374,182,400 bytes) fails here, although the service may accept it.
+    The service says "{limit}" and does not define the unit: read strictly, it is {limit_bytes} bytes. A folder
+    between that and {limit_gb} GiB ({limit_gib_bytes} bytes) fails here, although the service may accept it.
 
     To repair: delete what no engine loads (pytorch_model*.bin beside safetensors, original/, *.gguf, checkpoints),
     quantize (W8A8 halves bfloat16 weights), or submit a smaller model. --weight-limit sets another limit.
@@ -83,12 +81,14 @@ def size_limit(facts: WeightsFacts) -> Findings:
 
 
 def _unit(total: int, limit: int) -> str:
-    if limit != contract.MAX_WEIGHT_BYTES or total > GIB_LIMIT:
+    if limit != contract.MAX_WEIGHT_BYTES or total > contract.MAX_WEIGHT_GIB_BYTES:
         return ""
     return msg(
-        ". That is below 100 GiB ({gib_limit:,} bytes), but the service does not document which unit "
-        "its “100 GB” is, so the strict reading decides",
-        GIB_LIMIT,
+        ". That is below {limit_gb} GiB ({limit_gib_bytes:,} bytes), but the service does not document which unit "
+        "its “{limit}” is, so the strict reading decides",
+        contract.MAX_WEIGHT_GB,
+        contract.MAX_WEIGHT_GIB_BYTES,
+        contract.MAX_WEIGHT,
     )
 
 

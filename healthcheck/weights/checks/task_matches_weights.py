@@ -26,7 +26,7 @@ NOT_GENERATING_TAGS = {
     why="The service sends the task's chat requests; a model of another kind answers none of them.",
 )
 def task_matches_weights(facts: WeightsFacts) -> Findings:
-    """All three tasks use /v1/chat/completions, so the model must generate text. That is enough for
+    """All tasks use {chat_path}, so the model must generate text. That is enough for
     text-generation; image-text-to-text needs a model that takes images, and any-to-any a model that takes or makes
     more than text, such as Qwen2.5-Omni.
 

@@ -18,15 +18,15 @@ from healthcheck.weights.task import CODES, named_tasks, task_of
     "The task is one that the service evaluates",
     stage=Stage.WEIGHTS,
     rule=contract.TASK_TYPES,
-    why="Only three task codes have an evaluation.",
+    why="Other tasks have no evaluation.",
 )
 def task_supported(facts: WeightsFacts) -> Findings:
-    """The service evaluates text-generation, image-text-to-text and any-to-any, spelled exactly so. The kit takes
+    """The service evaluates these tasks, spelled exactly so: {tasks}. The kit takes
     the task from --task, else from pipeline_tag in the front matter of the weights' README.md, else from that of
     the adapter repository, else from the architecture. Where two of them name different tasks, that is a warning:
     the service evaluates the task of the selected weights.
 
-    To repair: name one of the three codes with --task and in both front matters (pipeline_tag: text-generation).
+    To repair: name one of these codes with --task and in both front matters (pipeline_tag: text-generation).
     Models of other tasks, such as embedding models, cannot be evaluated.
 
     Example:
