@@ -151,7 +151,7 @@ def joined(separator: str, parts: Iterable[object]) -> Message:
 
 
 def message(text: str) -> Message:
-    """A text of the kit that is no message where it stands is a whole template."""
+    """The text as a message: a constant text of the kit is a whole template."""
     return text if isinstance(text, Message) else Message(text)
 
 

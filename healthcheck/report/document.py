@@ -23,7 +23,7 @@ def load(path: Path) -> Report:
     """The report in a file, whose texts are messages again where their templates were recorded.
 
     Raises:
-        UsageError: the file cannot be read, or is no report of this kit.
+        UsageError: the file cannot be read, or this kit did not write it.
     """
     try:
         document = json_text.load_few(files.read_bounded(path, MAX_BYTES), ReportDocument, MOST_VALUES)

@@ -14,9 +14,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = exit_statuses(
         {
-            0: msg("figures could be recomputed; of a report.json, the status is that of its run"),
+            0: msg("figures could be recomputed; for a report.json: its run was ready"),
+            1: msg("for a report.json: its run was not ready"),
             2: msg("wrong usage, or a report that cannot be read"),
-            3: msg("nothing in the report allows it"),
+            3: msg("nothing in the report allows it; for a report.json: inconclusive"),
         }
     )
     parser.add_argument(

@@ -30,7 +30,7 @@ def test_problems_without_any_prediction_are_found_from_the_printed_figures() ->
     files = {name: data for name, data in files.items() if not name.endswith("_failed.jsonl")}
     reading = reading_of(files)
     assert (len(reading.grid), reading.problems_implied, reading.unanswered) == (8, 2, 10)
-    assert "2 more problem(s) at the end" in said(reading)
+    assert "2 more problems at the end" in said(reading)
 
 
 def test_figures_that_do_not_follow_from_the_predictions_are_called_out() -> None:
