@@ -102,7 +102,8 @@ messages: .venv/ready
 	$(BIN)/python scripts/make_messages.py
 
 docs: $(ready)
-	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site docs build/site
+	$(BIN)/python docs/site/make_pages.py build/pages
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -c docs/site build/pages build/site
 
 peers: .venv-aisbench/ready .venv-lm-eval/ready .venv-evalscope/ready .venv-vllm/ready
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import BinaryIO
 
@@ -32,6 +33,8 @@ TEXTS: Mapping[str, tuple[Place, ...]] = {
 }
 PLURAL = "plural"
 Found = tuple[int, str, str | list[str], list[str]]
+_FILE = re.compile(r"[./:]\w")
+"""In the name of a file, or in an address; other sources are words."""
 
 
 def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object) -> Iterator[Found]:
@@ -54,10 +57,13 @@ def of_python(file: BinaryIO, keywords: Collection[str], tags: Collection[str], 
 def of_failures(
     file: BinaryIO, keywords: Collection[str], tags: Collection[str], options: object
 ) -> Iterator[Found]:
-    """The causes and the repairs of the known failures."""
-    del file, keywords, tags, options
+    """The causes and the repairs of the known failures, and their headings and sources, which the site shows."""
+    del keywords, tags, options
+    for heading in re.findall(r"^# --- ([\w ,]+?) -*$", file.read().decode(), re.MULTILINE):
+        yield 1, "", heading, []
     for failure in catalogue().failures:
         yield from ((1, "", message_of(text).template, []) for text in (str(failure.cause), failure.fix))
+        yield from ((1, "", source, []) for source in failure.sources if not _FILE.search(source))
 
 
 def of_questions(

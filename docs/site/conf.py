@@ -1,29 +1,22 @@
-"""The documentation site: docs/ as it is in the repository, with search. `make docs` builds it.
+"""The documentation site, with search, from the pages that make_pages.py writes. `make docs` builds it.
 
-The Chinese pages are in docs/zh. One search serves both languages.
+The Chinese pages are in zh/. One search serves both languages.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-import hatch_build  # noqa: E402 - it is beside pyproject.toml
-from healthcheck import __version__  # noqa: E402
+from healthcheck import __version__
 
 project = "npu-adapter-kit"
 release = version = __version__
 copyright = "the authors of npu-adapter-kit, Apache-2.0"  # noqa: A001 - the name that Sphinx reads
 extensions = ["myst_parser"]
 root_doc = "index"
-exclude_patterns = ["site"]
 language = "en"
 html_search_language = "en-zh"
 suppress_warnings = ["misc.highlighting_failure", "myst.header", "toc.not_included"]
@@ -32,8 +25,6 @@ html_theme = "furo"
 html_title = f"npu-adapter-kit {__version__}"
 html_favicon = "favicon.svg"
 html_show_sphinx = False
-
-_OUTSIDE = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>(?:\.\./)+[^)\s]+)\)")
 
 
 class SearchBoth(SearchEnglish):
@@ -62,22 +53,6 @@ def _pairs(term: str) -> list[str]:
     return [term[at : at + 2] for at in range(len(term) - 1)]
 
 
-def lead_outside(app: Sphinx, name: str, source: list[str]) -> None:
-    """Links to files beside docs/ lead to the repository, and are plain text where its address is not known."""
-    folder = (Path(app.srcdir) / name).parent
-    place = hatch_build.address(ROOT)
-
-    def replaced(link: re.Match[str]) -> str:
-        path, hash_, anchor = link["path"].partition("#")
-        file = (folder / path).resolve()
-        if file.is_relative_to(Path(app.srcdir).resolve()):
-            return link[0]
-        target = f"{place}/blob/main/{file.relative_to(ROOT).as_posix()}{hash_}{anchor}"
-        return f"[{link['text']}]({target})" if place else link["text"]
-
-    source[0] = _OUTSIDE.sub(replaced, source[0])
-
-
 def say_language(app: Sphinx, name: str, template: str, context: dict[str, object], doctree: object) -> None:
     """Screen readers and the choice of a font go by the language of a page."""
     del app, template, doctree
@@ -88,5 +63,4 @@ def say_language(app: Sphinx, name: str, template: str, context: dict[str, objec
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_search_language(SearchBoth)
-    app.connect("source-read", lead_outside)
     app.connect("html-page-context", say_language)

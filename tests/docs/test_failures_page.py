@@ -1,24 +1,21 @@
-"""docs/known-failures.md and its Chinese twin list what the catalogue knows."""
+"""The site's page on known failures lists what the catalogue knows, in both languages."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
+from healthcheck.language import Translate
 from healthcheck.service.catalogue import catalogue
-from tests.docs.blocks import ROOT
+from tests.docs.site_pages import LANGUAGES, pages, plain
 
 
-@pytest.mark.process
-def test_the_pages_are_those_of_the_catalogue() -> None:
-    script = [sys.executable, "scripts/make_failures_page.py", "--check"]
-    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stderr}run: python scripts/make_failures_page.py"
-
-
-@pytest.mark.parametrize("name", ["docs/known-failures.md", "docs/zh/known-failures.md"])
-def test_every_failure_is_there_once(name: str) -> None:
-    page = (ROOT / name).read_text("utf-8")
-    assert {page.count(f"\n### {failure.id}\n") for failure in catalogue().failures} == {1}
+@pytest.mark.parametrize(("prefix", "say"), LANGUAGES.items(), ids=("en", "zh"))
+def test_every_failure_is_there_once_with_its_repair(prefix: str, say: Translate) -> None:
+    page = pages()[f"{prefix}known-failures.md"]
+    for failure in catalogue().failures:
+        before, _, entry = page.partition(f"\n### {failure.id}\n")
+        assert before.count(f"\n### {failure.id}\n") + entry.count(f"\n### {failure.id}\n") == 0
+        said = plain(entry.partition("\n## ")[0].partition("\n### ")[0])
+        assert plain(failure.examples[0]) in said
+        assert plain(say(failure.cause)) in said
+        assert plain(say(failure.fix)) in said

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.docs.blocks import ROOT, blocks, commands, documents
+from tests.docs.site_pages import ADDRESS, LANGUAGES, pages
 from tests.support.rows import rows
 
 FOR_CONTRIBUTORS = ("ARCHITECTURE.md", "adding-a-check.md", "adding-a-release.md", "adding-a-stub.md")
@@ -24,21 +28,24 @@ CHINESE = {
         if path.name not in NO_TWIN
     },
 }
-ALL = [*documents(), *sorted((ROOT / "docs/checks").rglob("*.md"))]
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
 
 
 def text_of(path: Path) -> str:
-    return re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    return prose(path.read_text("utf-8"))
 
 
-def anchors(path: Path) -> set[str]:
-    titles = (title for _, title in HEADING.findall(text_of(path)))
+def prose(text: str) -> str:
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    titles = (title for _, title in HEADING.findall(prose(text)))
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@rows("document", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+@rows("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_resolve(document: Path) -> None:
     for target in LINK.findall(text_of(document)):
         if target.startswith(("http://", "https://")):
@@ -46,7 +53,26 @@ def test_links_resolve(document: Path) -> None:
         name, _, anchor = target.partition("#")
         place = (document.parent / name).resolve() if name else document
         assert place.exists(), f"{document}: {target}"
-        assert not anchor or anchor in anchors(place), f"{document}: {target}"
+        assert not anchor or anchor in anchors(place.read_text("utf-8")), f"{document}: {target}"
+
+
+@rows("place", sorted(pages()))
+def test_links_of_the_site_resolve(place: str) -> None:
+    for target in LINK.findall(prose(pages()[place])):
+        if target.startswith(ADDRESS):
+            assert (ROOT / target.removeprefix(f"{ADDRESS}/blob/main/").partition("#")[0]).exists(), target
+        elif not target.startswith(("http://", "https://")):
+            name, _, anchor = target.partition("#")
+            page = posixpath.normpath(posixpath.join(posixpath.dirname(place), name)) if name else place
+            assert page in pages() or (ROOT / "docs" / page).is_file(), target
+            assert not anchor or anchor in anchors(pages()[page]), target
+
+
+@pytest.mark.parametrize("prefix", LANGUAGES)
+def test_the_module_of_a_check_is_its_page_on_the_site(prefix: str) -> None:
+    assert "[numerics/prefix-cache](checks/numerics/prefix-cache.md)" in pages()[f"{prefix}numerics.md"]
+    page = pages()[f"{prefix}checks/numerics/prefix-cache.md"]
+    assert f"({ADDRESS}/blob/main/healthcheck/numerics/checks/prefix_cache.py)" in page
 
 
 @rows("document", documents(), ids=lambda path: path.name)

@@ -1,10 +1,8 @@
-"""docs/probe-options.md says what the record of the options says."""
+"""The page on the options of the probe says what the record of the options says."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,20 +10,21 @@ import pytest
 from healthcheck.probe.options.reading import from_file
 from healthcheck.probe.options.record import given, options
 from tests.docs.blocks import ROOT
+from tests.docs.site_pages import LANGUAGES, pages
 
 PAGE = ROOT / "docs" / "probe-options.md"
 
 
-@pytest.mark.process
-def test_the_table_is_that_of_the_record() -> None:
-    script = [sys.executable, "scripts/make_probe_options.py", "--check"]
-    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stderr}run: python scripts/make_probe_options.py"
-
-
-def test_every_option_is_in_the_table() -> None:
-    rows = re.findall(r"^\| `(\w+)`", PAGE.read_text("utf-8"), re.MULTILINE)
+@pytest.mark.parametrize("prefix", LANGUAGES, ids=("en", "zh"))
+def test_every_option_is_in_the_table(prefix: str) -> None:
+    rows = re.findall(r"^\| `(\w+)`", pages()[f"{prefix}probe-options.md"], re.MULTILINE)
     assert sorted(rows) == sorted(option.name for option in options())
+
+
+def test_a_row_says_what_the_record_says() -> None:
+    row = "| `temperature`, `--temperature` | a number from 0 to 2 | 0.7 | sampling temperature; "
+    assert row in pages()["probe-options.md"]
+    assert "| `system` † | 字符串 | 无 | " in pages()["zh/probe-options.md"]
 
 
 def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:

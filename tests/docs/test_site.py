@@ -16,6 +16,7 @@ import pytest
 
 from healthcheck import catalogue
 from tests.docs.blocks import ROOT
+from tests.docs.site_pages import written
 from tests.support.chromium import Browser
 
 pytestmark = pytest.mark.slow
@@ -28,8 +29,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-c", "docs/site", "docs", built]
+    pages, built = written(tmp_path_factory.mktemp("pages")), tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "-c", "docs/site", pages, built]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return built

@@ -61,7 +61,7 @@ class SecretError(ValueError):
 class Reference:
     """A share above 0 and below 1, or the path of a run folder. Kept as text."""
 
-    words: str = "an accuracy between 0 and 1, or the folder of a run"
+    words: str = msg("an accuracy between 0 and 1, or the folder of a run")
 
     def taken(self, value: object) -> str:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or not str(value).strip():
@@ -76,7 +76,7 @@ class Reference:
 class DataSets:
     """Tables, each with a file, and maybe how many problems and which columns it has."""
 
-    words: str = "a list of tables, each with file, and maybe problems and columns"
+    words: str = msg("a list of tables, each with file, and maybe problems and columns")
 
     def taken(self, value: object) -> tuple[DataSet, ...]:
         if not isinstance(value, list) or not value:

@@ -53,7 +53,7 @@ class Option:
     service: bool = True
 
 
-def _option(kind: Kind, group: Group, help_: str, *, default: str = "none", **more: Any) -> Any:
+def _option(kind: Kind, group: Group, help_: str, *, default: str = msg("none"), **more: Any) -> Any:
     return dataclasses.field(
         default=None, metadata={"option": Option(kind=kind, group=group, help=help_, default=default, **more)}
     )
