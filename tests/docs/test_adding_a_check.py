@@ -21,19 +21,29 @@ def copy_of_the_project(folder: Path) -> Path:
     leave = shutil.ignore_patterns("__pycache__", ".*_cache")
     for name in ("healthcheck", "scripts", "docs", "templates", "tests/docs", "tests/repo", "tests/support"):
         shutil.copytree(ROOT / name, folder / name, ignore=leave)
-    for name in ("babel.cfg", "pyproject.toml", "copier.yml", "tests/conftest.py", "tests/test_architecture.py"):
+    for name in (
+        *("CHANGELOG.md", "README.md", "README.zh-CN.md", "babel.cfg", "copier.yml", "hatch_build.py"),
+        *("pyproject.toml", "tests/conftest.py", "tests/test_architecture.py"),
+    ):
         shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def files(project: Path) -> dict[str, bytes]:
+    """What git would see of the project."""
+    paths = [path for path in project.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    return {path.relative_to(project).as_posix(): path.read_bytes() for path in paths if path.suffix != ".mo"}
 
 
 @pytest.mark.slow
 def test_the_worked_example_works(tmp_path: Path) -> None:
     project = copy_of_the_project(tmp_path)
+    before = files(project)
     shown = blocks(PAGE)
-    check, import_line, entry, case = (block.body for block in shown if block.language in {"python", "text"})
-    assert [len(body.splitlines()) for body in (import_line, entry, case)] == [1, 1, 1], (
-        "three lines in other files"
+    check, import_line, entry, case, sentence = (
+        block.body for block in shown if block.language in {"python", "text"}
     )
+    assert [len(body.splitlines()) for body in (import_line, entry, case, sentence)] == [1, 1, 1, 1]
     (project / "healthcheck/repo/checks/no_weights.py").write_text(check)
     table = project / "tests/repo/test_pairs.py"
     table.write_text(table.read_text().replace("\nWRONG = {\n", f"\nWRONG = {{\n    {case}", 1))
@@ -42,12 +52,24 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
         "from healthcheck.repo.checks.committed", f"{import_line}from healthcheck.repo.checks.committed"
     )
     checks.write_text(re.sub(r"(CHECKS: .* = \(\n.*?)^\)", rf"\1{entry})", text, flags=re.MULTILINE | re.DOTALL))
-    commands = next(block for block in shown if block.language == "sh").commands()
-    _, _, checked, _, explained = [run(project, command) for command in commands]
+    changes = project / "CHANGELOG.md"
+    changes.write_text(changes.read_text().replace("\n- ", f"\n{sentence}- ", 1))
+    tries, messages = (block.commands() for block in shown if block.language == "sh")
+    checked, _, explained = [run(project, command) for command in tries]
     pages = len(CHECKS) + 1
     assert f"{2 * pages} passed" in checked, "each check in test_pairs.py, and each page"
     assert "The repository carries no weights" in explained
-    assert "git rm --cached" in (project / "docs/checks/repo/no-weights.md").read_text()
+    after = files(project)
+    assert before.keys() <= after.keys()
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "CHANGELOG.md",
+        "healthcheck/repo/checks/__init__.py",
+        "healthcheck/repo/checks/no_weights.py",
+        "tests/repo/test_pairs.py",
+    }
+    run(project, "python docs/site/make_pages.py build/pages")
+    assert "git rm --cached" in (project / "build/pages/zh/checks/repo/no-weights.md").read_text()
+    assert "no translation of 'The repository carries no weights'" in run(project, *messages)
 
 
 def run(project: Path, command: str) -> str:
