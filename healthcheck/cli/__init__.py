@@ -37,7 +37,6 @@ COMMANDS = {
     "explain": msg("explain a check"),
     "doctor": msg("show which optional parts of the kit's own environment are there"),
     "completion": msg("print a completion script for a shell"),
-    "man": msg("print the manual page"),
 }
 EXIT_STATUSES = msg("""\
 exit status:

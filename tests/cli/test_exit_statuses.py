@@ -59,7 +59,6 @@ def test_the_help_names_every_status_and_no_other(
         "diagnose": {0: ("diagnose", str(log)), 3: ("diagnose", str(other))},
         "doctor": {0: ("doctor",), 1: tried_below},
         "explain": {0: ("explain", "plan/port"), 2: ("explain", "no/such")},
-        "man": {0: ("man",)},
         "new": {0: ("new", str(tmp_path / "new"), "--task", "text-generation", "--defaults")},
         "read": {0: ("read", right), 2: ("read", str(log)), 3: ("read", str(dashes.parents[1]))},
         "score": {0: ("score", scored, "--command", "sed s/.*/1/"), 2: ("score", scored, "--command", "false")},

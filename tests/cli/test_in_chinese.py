@@ -104,12 +104,3 @@ def test_what_a_new_repository_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     assert status == 0
     assert "已建成 git 仓库" in shown
     assert "# 启动计划及理由" in shown
-
-
-def test_the_manual_page_has_its_usages(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = said(["man"], capsys)[1].replace("\\-", "-")
-    assert "npu-adapter verify [-h]" in shown
-    assert "用法：" not in shown
-    described = shown[: shown.index(".SS new")]
-    assert ".SH 概要" in described
-    assert not ENGLISH.search(re.sub(r"`[^`]*`", "", described)), described

@@ -70,7 +70,6 @@ def test_a_run_of_the_probe_is_read_scored_and_compared(room: Path, url: str) ->
         (("diagnose", "deploy.log"), 0, "torch_npu"),
         (("doctor",), 0, "git version"),
         (("completion", "bash"), 0, "complete"),
-        (("man",), 0, ".TH"),
         (("runner", "--level", "1"), 1, "runner/device-nodes"),
         (("fleet", "verify", "none.jsonl", "--on", "local", "--out", "jobs"), 2, "none.jsonl"),
     ],
