@@ -11,6 +11,7 @@ from importlib import metadata
 
 from healthcheck import contract, extras, programs
 from healthcheck.cli import output
+from healthcheck.cli.completion import SHTAB
 from healthcheck.cli.parsing import version
 from healthcheck.errors import Blocked
 from healthcheck.fleet.tables import padded
@@ -95,6 +96,10 @@ def look() -> Iterator[Part]:
             "the kit itself judges the rest"
         ),
     )
+    yield Part(
+        name=SHTAB, found=_distribution(SHTAB), without=extras.install_command(SHTAB),
+        use=msg("npu-adapter completion"),
+    )  # fmt: skip
     yield from _engines()
 
 

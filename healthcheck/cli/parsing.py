@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from healthcheck import __version__, programs
+from healthcheck.cli.places import new_place, place
 from healthcheck.errors import ExitStatus
 from healthcheck.language import VARIABLE, Language, translation_of_the_process, wrapped
 from healthcheck.messages import Capitalised, Message, joined, msg
@@ -66,11 +67,32 @@ class Help(argparse.RawDescriptionHelpFormatter):
         return wrapped(text, width)
 
 
+class Stored(argparse.Action):
+    """The default action; tells shtab (`npu-adapter completion`) which values are paths."""
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        if self.type in {place, new_place}:
+            self.complete = "file"
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        del parser, option_string
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """Asks "did you mean" for a wrong command, choice or option, and says how to list the right ones."""
 
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**{"formatter_class": Help, "exit_on_error": False, **keywords})
+        self.register("action", None, Stored)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

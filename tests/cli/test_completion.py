@@ -1,63 +1,75 @@
-"""Shells complete commands, options and values."""
+"""Shells complete commands, options, values and paths with the scripts that are printed."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from healthcheck import cli
-from tests.support.commands import ran
 
-pytestmark = pytest.mark.process
+CASES = [
+    ("npu-adapter ver", {"verify"}),
+    ("npu-adapter fleet col", {"collect"}),
+    ("npu-adapter verify --wei", {"--weights", "--weights-config", "--weight-limit"}),
+    ("npu-adapter fleet verify --time", {"--time-limit"}),
+    ("npu-adapter verify --until p", {"plan", "probe"}),
+    ("npu-adapter completion z", {"zsh"}),
+    ("npu-adapter read rep", {"report.zip"}),
+    ("npu-adapter verify --weights rep", {"report.zip"}),
+]
 
 
-@pytest.fixture(scope="module")
-def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The script for bash."""
-    script = tmp_path_factory.mktemp("completion") / "completion.bash"
-    script.write_text(ran("completion", "bash").stdout)
-    return script
+@pytest.fixture
+def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A folder with a file to complete, and below it the script of each shell."""
+    (tmp_path / "report.zip").touch()
+    for shell in ("bash", "zsh", "fish"):
+        assert cli.main(["completion", shell]) == 0
+        (tmp_path / f"script.{shell}").write_text(capsys.readouterr().out)
+    return tmp_path
 
 
-def completed(line: str, script: Path, cwd: Path) -> set[str]:
+def completed(line: str, folder: Path) -> set[str]:
     """What bash offers after this line."""
     words = line.split(" ")
     code = (
-        f'. "{script}"; COMP_WORDS=({" ".join(map(repr, words))}); COMP_CWORD={len(words) - 1}; '
-        '_npu_adapter 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
+        f". script.bash; COMP_WORDS=({' '.join(map(repr, words))}); COMP_CWORD={len(words) - 1}; "
+        '_shtab_npu_adapter 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", code], cwd=cwd, capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", code], cwd=folder, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("npu-adapter ver", {"verify"}),
-        ("npu-adapter verify --wei", {"--weights", "--weights-config", "--weight-limit"}),
-        ("npu-adapter verify --until p", {"plan", "probe"}),
-        ("npu-adapter explain plan/ho", {"plan/host"}),
-        ("npu-adapter verify --skip plan/por", {"plan/port"}),
-        ("npu-adapter completion z", {"zsh"}),
-        ("npu-adapter read rep", {"report.zip"}),
-        ("npu-adapter verify --weights rep", {"report.zip"}),
-    ],
-)
-def test_bash_completes(line: str, offered: set[str], completion: Path, tmp_path: Path) -> None:
-    (tmp_path / "report.zip").touch()
-    assert completed(line, completion, tmp_path) == offered
+@pytest.mark.process
+def test_bash_completes(folder: Path) -> None:
+    assert {line: completed(line, folder) for line, _ in CASES} == dict(CASES)
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
-    script = ran("completion", shell).stdout
-    for name in cli.COMMANDS:
-        assert name in script
-    assert "--until" in script or "-l until" in script
-    if not shutil.which(shell):
-        pytest.skip(f"needs {shell} to read it")
-    (tmp_path / "script").write_text(script)
-    assert subprocess.run([shell, "-n", str(tmp_path / "script")], check=False).returncode == 0
+@pytest.mark.process
+def test_fish_completes(folder: Path) -> None:
+    if not shutil.which("fish"):
+        pytest.skip("needs fish")
+    for line, offered in CASES:
+        code = f"source script.fish; complete --do-complete '{line}'"
+        done = subprocess.run(["fish", "-N", "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+        assert {row.partition("\t")[0] for row in done.stdout.splitlines()} == offered, line
+
+
+@pytest.mark.process
+def test_zsh_reads_its_script(folder: Path) -> None:
+    if not shutil.which("zsh"):
+        pytest.skip("needs zsh to read it")
+    assert subprocess.run(["zsh", "-n", str(folder / "script.zsh")], check=False).returncode == 0
+
+
+def test_without_shtab_the_refusal_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert cli.main(["completion", "bash"]) == 2
+    assert re.search("pip install .*shtab", capsys.readouterr().err)
