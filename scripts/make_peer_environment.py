@@ -9,7 +9,7 @@
     python3 scripts/make_peer_environment.py fastchat      makes .venv-fastchat: FastChat's worker and server, 1 GB
     python3 scripts/make_peer_environment.py llama-cpp     makes .venv-llama-cpp: compiles llama.cpp, 15 minutes
 
-    python3 scripts/make_peer_environment.py fleet         makes .venv-fleet: Ray and Kubernetes' schemas, 0.4 GB
+    python3 scripts/make_peer_environment.py fleet         makes .venv-fleet: Ray, 0.4 GB
     python3 scripts/make_peer_environment.py mutants       makes .venv-mutants: mutmut, and what its tests need
 
 What stands beside AISBench is what it needs today: with a newer pyarrow its first command fails on numpy, and with
@@ -30,7 +30,7 @@ import environments
 
 ROOT = Path(__file__).resolve().parents[1]
 PEERS = {
-    "fleet": ("--editable", f"{ROOT}[fleet]", "ray==2.60.0", "kubernetes-validate==1.37.0"),
+    "fleet": ("--editable", f"{ROOT}[fleet]", "ray==2.60.0"),
     "mutants": ("--editable", str(ROOT), "mutmut==3.8.0", "pytest<9.2", "pytest-timeout>=2.3", "hypothesis>=6.100"),
     "aisbench": ("ais-bench-benchmark==3.1.20260630", "pyarrow<20", "setuptools<80"),
     "lm-eval": ("lm-eval[api]==0.4.13",),
@@ -42,7 +42,7 @@ PEERS = {
 }
 CONSTRAINTS = ("torch==2.13.0",)
 FIRST_COMMAND = {
-    "fleet": "healthcheck.fleet.on_ray, kubernetes_validate",
+    "fleet": "healthcheck.fleet.on_ray",
     "mutants": "mutmut, hypothesis",
     "aisbench": "ais_bench.benchmark.cli.main",
     "lm-eval": "lm_eval",

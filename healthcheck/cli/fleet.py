@@ -10,23 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from healthcheck import stacks, yaml_text
+from healthcheck import stacks
 from healthcheck.cli import output, verify
 from healthcheck.cli.options import verify as options_of_verify
 from healthcheck.cli.options.fleet import DEFAULT_LOOK_S, LOCAL
 from healthcheck.cli.parsing import Parser, as_message
 from healthcheck.cli.places import place
 from healthcheck.errors import ExitStatus, UsageError
-from healthcheck.fleet import collect, drive, jobs, journal, looks, manifests, outputs, show
+from healthcheck.fleet import collect, drive, jobs, journal, looks, outputs, show
 from healthcheck.fleet.launch import Network
 from healthcheck.fleet.looks import Looked, Terms
 from healthcheck.fleet.machines import Machines, ThisMachine
-from healthcheck.fleet.manifests import Pods
 from healthcheck.fleet.options import Verify, options_of
 from healthcheck.fleet.records import Job, worst
 from healthcheck.language import translation_of_the_process
 from healthcheck.messages import msg
-from healthcheck.report import folder
 
 if TYPE_CHECKING:
     from healthcheck.fleet.on_ray import Cluster
@@ -93,42 +91,6 @@ def _collect(options: argparse.Namespace) -> ExitStatus:
     print("\n".join(show.table(fleet, translation)))
     print(translation.labelled(msg("Page of all jobs"), str(out / outputs.PAGE)))
     return fleet.exit_status
-
-
-def _manifests(options: argparse.Namespace) -> ExitStatus:
-
-    output.refuse_unwritable(options.out)
-    asked = _jobs(options)
-    terms = manifests.Terms(limit_s=options.time_limit, retries=options.retries)
-    if options.kind == "github":
-        text = yaml_text.dump(manifests.github(asked, options.runs_on.split(","), terms))
-    else:
-        text = "---\n".join(map(yaml_text.dump, manifests.kubernetes(asked, _pods(options), terms)))
-    if options.out:
-        folder.save(options.out, text.encode())
-    else:
-        print(text, end="")
-    return ExitStatus.READY
-
-
-def _pods(options: argparse.Namespace) -> Pods:
-
-    if not options.image:
-        raise UsageError(msg("--image is needed: an image with vllm-ascend and this kit"))
-    wrong = next((pair for pair in options.node_selector if "=" not in pair), None)
-    if wrong is not None:
-        raise UsageError(msg("--node-selector {wrong} has no '=': write LABEL=VALUE", repr(wrong)))
-    return Pods(
-        name=options.name,
-        image=options.image,
-        resource=options.resource,
-        weights_claim=options.weights_claim,
-        weights_mount=options.weights_mount,
-        reports_claim=options.reports_claim,
-        shared_memory=options.shared_memory,
-        selector=dict(pair.split("=", 1) for pair in options.node_selector),
-        parallelism=options.parallelism,
-    )
 
 
 def _runner(options: argparse.Namespace) -> ExitStatus:
@@ -220,4 +182,4 @@ class _Refusing(Parser):
         raise UsageError(as_message(message))
 
 
-_SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect, "manifests": _manifests}
+_SUBCOMMANDS = {"verify": _verify, "runner": _runner, "collect": _collect}

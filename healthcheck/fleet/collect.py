@@ -41,7 +41,7 @@ def collected(jobs: Sequence[Job], folders: Sequence[Path], out: Path, journal: 
 
 
 def left_below(reports: Path) -> list[Path]:
-    """The folders that pods or runners left, at most two levels down.
+    """The folders that `fleet verify` left, at most two levels down.
 
     Raises:
         UsageError: there is none.

@@ -38,11 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     collect = _subcommand(commands, "collect", msg("make one run of what many machines left"), parser)
     _jobs_argument(collect)
     collect.add_argument("--from", dest="reports", type=place, metavar="DIR", required=True,
-                         help="the folder with the folders that pods or runners left")  # fmt: skip
+                         help="the folder with the folders that `fleet verify` left")  # fmt: skip
     collect.add_argument("--out", type=new_place, metavar="DIR", required=True, help="as for `fleet verify`")
-    _manifest_arguments(
-        _subcommand(commands, "manifests", msg("write what other schedulers run a job file with"), parser)
-    )
 
 
 def _machine_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,36 +69,6 @@ def _jobs_argument(parser: argparse.ArgumentParser) -> None:
                         "`npu-adapter verify` (docs/fleet.md)")  # fmt: skip
     parser.add_argument("--no-settings", action="store_true",
                         help="ignore the repositories' own settings, which may leave out checks")  # fmt: skip
-
-
-def _manifest_arguments(parser: argparse.ArgumentParser) -> None:
-    _jobs_argument(parser)
-    parser.add_argument("--kind", choices=("kubernetes", "github"), required=True)
-    parser.add_argument("--out", type=new_place, metavar="FILE", help="default: standard output")
-    parser.add_argument("--retries", type=number_types.integer, default=1, metavar="N",
-                        help="how often a job is tried again, on Kubernetes by another pod "
-                        "(default: %(default)s)")  # fmt: skip
-    parser.add_argument("--time-limit", type=number_types.positive, default=DEFAULT_LIMIT_S, metavar="S",
-                        help="seconds that an attempt may take (default: %(default)g)")  # fmt: skip
-    pods = parser.add_argument_group("pods; clusters differ in all of it")
-    pods.add_argument("--name", default="npu-adapter-fleet", help="the beginning of the objects' names")
-    pods.add_argument("--image", default="", help="the image, with vllm-ascend and this kit")
-    pods.add_argument("--resource", default="huawei.com/Ascend910", metavar="NAME",
-                      help="what NPUs are called (default: %(default)s)")  # fmt: skip
-    pods.add_argument(
-        "--weights-claim", default="weights", metavar="NAME", help="the volume claim with the weights"
-    )
-    pods.add_argument("--weights-mount", default="/data", metavar="DIR", help="where it is mounted, read-only")
-    pods.add_argument("--reports-claim", default="reports", metavar="NAME", help="the volume claim for the reports")
-    pods.add_argument("--shared-memory", default="64Gi", metavar="SIZE", help="of /dev/shm (default: %(default)s)")
-    pods.add_argument("--node-selector", action="append", default=[], metavar="LABEL=VALUE",
-                      help="{npu} in the value stands for the kind of NPU of a job; may be repeated")  # fmt: skip
-    pods.add_argument("--parallelism", type=number_types.count, default=8, metavar="N",
-                      help="pods at a time (default: %(default)s)")  # fmt: skip
-    runners = parser.add_argument_group("runners of GitHub")
-    runners.add_argument(
-        "--runs-on", default="self-hosted,linux,npu", metavar="LABEL,…", help="(default: %(default)s)"
-    )
 
 
 def _subcommand(
