@@ -27,7 +27,7 @@ from healthcheck.probe.facts import measure
 from healthcheck.probe.problems import TIERS, Problem
 from healthcheck.probe.records import ProbeRun, ProbeSettings
 from healthcheck.probe.statistics.correlated import reach
-from healthcheck.probe.statistics.correlation import counts_of, effective_k, iid_gap, order_test
+from healthcheck.probe.statistics.correlation import counts_of
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t
 from healthcheck.probe.statistics.metrics import pass_at_k
 from healthcheck.progress import Silent
@@ -83,7 +83,6 @@ def main() -> None:
     write_atomically(folder / "metrics.json", json_text.dump(rows))
     write_atomically(folder / "headline.json", json_text.dump({row.solver: row.pass_at for row in rows}))
     show(rows)
-    show_diagnostics(matrices, problems)
     show_reach(matrices, problems)
     print(f"\nmetrics.json, headline.json and the run folders: {folder}")
 
@@ -188,19 +187,6 @@ def show(rows: Sequence[Row]) -> None:
     print(
         f"sticky is within ±{TOLERANCE} of the published row: {max(far) <= TOLERANCE} (at most {max(far):.3f} away)"
     )
-
-
-def show_diagnostics(matrices: dict[str, Matrix], problems: Sequence[Problem]) -> None:
-    print("is pass@5 below 1 - (1 - pass@1)^5, and why? gap pooled / by tier, effective k, order test")
-    tiers = [problem.tier for problem in problems]
-    for solver, matrix in matrices.items():
-        pooled, within = iid_gap(matrix, ["all"] * len(tiers), 5), iid_gap(matrix, tiers, 5)
-        worth, order = effective_k(matrix, 5), order_test(matrix)
-        assert pooled
-        assert within
-        samples = f"{worth:.1f}" if worth else "-"
-        gaps = f"{100 * pooled.value:+.1f} / {100 * within.value:+.1f} points"
-        print(f"  {solver:<7} {gaps}   k {samples}   p={order.p_value:.3f}")
 
 
 def show_reach(matrices: dict[str, Matrix], problems: Sequence[Problem]) -> None:

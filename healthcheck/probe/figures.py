@@ -11,7 +11,6 @@ from healthcheck.probe.grading import Grade
 from healthcheck.probe.records import ProbeRun
 from healthcheck.probe.statistics.correlated import Reach, reach
 from healthcheck.probe.statistics.correlation import counts_of
-from healthcheck.probe.statistics.diagnosis import Diagnosis, diagnose
 from healthcheck.probe.statistics.pass_variance import ENDLESS, Sharpness, sharpness
 from healthcheck.probe.statistics.records import Estimate, Summary
 from healthcheck.probe.statistics.summary import summarize, summarize_tiers, summarize_votes
@@ -148,17 +147,6 @@ def _user_scores(run: ProbeRun, chosen: Grid) -> list[list[float]]:
     if not known or any((s.problem, s.repeat) not in known and not s.error for row in rows for s in row):
         return []
     return [[known.get((s.problem, s.repeat), -math.inf) for s in row] for row in rows]
-
-
-def diagnosis(run: ProbeRun, chosen: Grid) -> Diagnosis:
-    """Clustering, gaps, order and calibration."""
-    logprobs = _logprobs(run, chosen)
-    return diagnose(
-        matrix(run, chosen),
-        [run.problems[problem].tier for problem in chosen.problems],
-        _answers(run, chosen),
-        confidences=[[None if value is None else math.exp(value) for value in row] for row in logprobs],
-    )
 
 
 def reaches(run: ProbeRun, chosen: Grid) -> tuple[Reach, ...]:

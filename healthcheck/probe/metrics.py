@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
-from healthcheck import json_text
 from healthcheck.detectors import flags
 from healthcheck.messages import msg
 from healthcheck.probe import baselines, export, figures, verdict
@@ -13,6 +12,7 @@ from healthcheck.probe.adaptive import saving
 from healthcheck.probe.by_server import Share, shares
 from healthcheck.probe.figures import Grid
 from healthcheck.probe.records import CLIENT, THE_KIT, ProbeRun
+from healthcheck.probe.statistics.correlation import clustering
 from healthcheck.probe.statistics.intervals import bootstrap, plus_two_t, wilson
 from healthcheck.probe.statistics.noise import corrected_avg, corrected_pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
@@ -52,7 +52,7 @@ def compute_metrics(run: ProbeRun) -> dict[str, JsonValue]:
         },
         "correlated pass@k": _reaches(run, chosen),
         "standard error of pass@k": _sharpnesses(run, chosen),
-        "diagnosis": json_text.load(json_text.dump(figures.diagnosis(run, chosen))),
+        "clustering": _clustering(run, chosen),
         "baselines": {**baselines.accuracies([run.problems[problem] for problem in chosen.problems])},
         "signs": _signs(run),
         "graders": {**_counted([run.grades[place].by or THE_KIT for place in chosen.flat])},
@@ -124,6 +124,11 @@ def _corrected(run: ProbeRun, chosen: Grid, summary: Summary) -> dict[str, JsonV
 def client(run: ProbeRun) -> dict[str, float]:
     """What the evaluation client would print, in percent."""
     return export.client_figures(run)
+
+
+def _clustering(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
+    found = clustering(figures.matrix(run, chosen))
+    return {"icc": _json(found.icc) if found.icc else None, "effective samples": found.effective_samples}
 
 
 def _reaches(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -65,24 +64,11 @@ def figures(url: str, folder: Path, **settings: object) -> dict:
     )
 
 
-def test_confidence_is_calibrated_against_correctness(url: str, tmp_path: Path) -> None:
-    seen = figures(url, tmp_path / "run", logprobs=True)
-    accuracy, confidence = seen["avg@2"]["value"], math.exp(LOGPROB)
-    brier = accuracy * (confidence - 1) ** 2 + (1 - accuracy) * confidence**2
-    found = {estimate["name"]: estimate for estimate in seen["diagnosis"]["calibration"]}
-    assert any(estimate["value"] == pytest.approx(brier) for estimate in found.values()), found
-    assert any(estimate["value"] == pytest.approx(abs(confidence - accuracy)) for estimate in found.values()), found
-
-
 def test_likelihood_weighs_votes_where_it_is_known(url: str, tmp_path: Path) -> None:
     seen = figures(url, tmp_path / "run", logprobs=True)
     assert seen["weighted maj@2 (likelihood)"]["value"] == seen["all"]["figures"]["maj@2"]["value"]  # all agree
     assert seen["tiers"]["easy"]["figures"]["weighted maj@1 (likelihood)"]
     assert not any("weighted" in name for name in figures(url, tmp_path / "plain"))
-
-
-def test_without_log_probabilities_nothing_is_said_about_confidence(url: str, tmp_path: Path) -> None:
-    assert not figures(url, tmp_path / "run")["diagnosis"]["calibration"]
 
 
 def test_grading_noise_is_taken_out_where_its_rates_are_given(url: str, tmp_path: Path) -> None:

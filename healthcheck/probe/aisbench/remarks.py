@@ -13,8 +13,13 @@ from healthcheck.probe.aisbench.grader import reasoning_cut_off
 from healthcheck.probe.aisbench.metrics import client_groups
 from healthcheck.probe.aisbench.reading import Graded, Reading
 from healthcheck.probe.aisbench.version import KNOWN
-from healthcheck.probe.statistics.diagnosis import settled
-from healthcheck.probe.statistics.laws import HALF_OF_A_PRINTED_DIGIT, feasible, fewest_problems, profile
+from healthcheck.probe.statistics.laws import (
+    HALF_OF_A_PRINTED_DIGIT,
+    feasible,
+    fewest_problems,
+    profile,
+    settled,
+)
 from healthcheck.records import Finding
 
 REPEATED_START_CHARS = 10

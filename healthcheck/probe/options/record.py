@@ -147,7 +147,7 @@ class ProbeOptions:
     logprobs: bool | None = _option(
         Flag(),
         Group.REQUEST,
-        msg("request log-probabilities: Brier score, calibration error, best@n by likelihood"),
+        msg("request log-probabilities: best@n and votes by likelihood"),
         default="false",
         flag="--logprobs",
         sends="logprobs",

@@ -1,16 +1,14 @@
-"""How much samples of one problem say that others of it did not: ICC, effective samples, the iid gap, order."""
+"""How much samples of one problem resemble each other: ICC and effective samples."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from healthcheck.probe.statistics.distributions import normal_upper_tail, t_quantile
-from healthcheck.probe.statistics.intervals import LEVEL, mixed_t
-from healthcheck.probe.statistics.metrics import Matrix, pass_at_k
+from healthcheck.probe.statistics.distributions import t_quantile
+from healthcheck.probe.statistics.intervals import LEVEL
+from healthcheck.probe.statistics.metrics import Matrix
 from healthcheck.probe.statistics.records import LIKE_THESE, Estimate
 
 Counts = Sequence[tuple[int, int]]
@@ -18,8 +16,6 @@ Counts = Sequence[tuple[int, int]]
 _EDGE = 1e-4
 """How near its bounds an ICC may come on Fisher's scale, where they are infinite."""
 _LARGEST_Z = 300.0
-_EXACT_PAIRS = 2000
-"""The exact distribution of pairs takes time with the square of how many there can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,21 +29,6 @@ class Clustering:
 
     icc: Estimate | None
     effective_samples: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderTest:
-    """Whether wrong answers follow wrong answers.
-
-    Attributes:
-        pairs: neighbouring samples that are both wrong, over all problems.
-        expected: their mean if the order within a problem did not matter.
-        p_value: exact, one-sided; small where wrong answers stick to each other.
-    """
-
-    pairs: int
-    expected: float
-    p_value: float
 
 
 def counts_of(matrix: Matrix) -> list[tuple[int, int]]:
@@ -82,87 +63,6 @@ def clustering(matrix: Matrix) -> Clustering:
     return Clustering(icc=_icc_estimate(counts), effective_samples=effective_samples(counts))
 
 
-def iid_gap(matrix: Matrix, tiers: Sequence[str], k: int) -> Estimate | None:
-    """How far pass@k stays below what independent samples of equally hard problems would give, tier by tier.
-
-    The sum of (N_t / N) [1 - (1 - p_t)^k] - pass@k. The pooled version mostly measures that tiers differ in
-    difficulty (Jensen). It does not distinguish a sticky sampler from problems that differ: `order_test` does.
-
-    The interval is a t interval of k (1 - p_t)^(k-1) x_i - pass@k_i, which is how the gap moves with problem i of
-    which the share x_i is right, with an all-wrong and an all-right problem more in each tier.
-    """
-    counts = counts_of(matrix)
-    if not counts or min(n for n, _ in counts) < k:
-        return None
-    groups = [[pair for pair, name in zip(counts, tiers, strict=True) if name == t] for t in dict.fromkeys(tiers)]
-    shares = [len(group) / len(counts) for group in groups]
-    pairs = [[(c / n, pass_at_k(n, c, k)) for n, c in group] for group in groups]
-    wider = [[*group, (0.0, 0.0), (1.0, 1.0)] for group in pairs]
-    slopes = [k * (1 - _mean(x for x, _ in group)) ** (k - 1) for group in wider]
-    moves = [[slope * x - passed for x, passed in group] for slope, group in zip(slopes, wider, strict=True)]
-    centre, (_, half) = _gap(wider, shares, k), mixed_t(moves, shares)
-    ends = max(-1.0, centre - half), min(1.0, centre + half)
-    return _about(f"iid gap at {k}", _gap(pairs, shares, k), ends, "plus-2 t, linearised", groups)
-
-
-def effective_k(matrix: Matrix, k: int) -> float | None:
-    """The independent samples that k samples are worth: ln(1 - pass@k) / ln(1 - p); None if undefined."""
-    counts = counts_of(matrix)
-    share = sum(c / n for n, c in counts) / len(counts)
-    passed = sum(pass_at_k(n, c, k) for n, c in counts) / len(counts)
-    return math.log1p(-passed) / math.log1p(-share) if 0 < share < 1 and passed < 1 else None
-
-
-def order_test(matrix: Matrix) -> OrderTest:
-    """Neighbouring wrong answers against all orders within each problem: do errors stick to each other?
-
-    Exact up to some hundreds of problems with errors, normal with the exact variance above.
-
-    Of n samples with w wrong, C(w-1, r-1) C(n-w+1, r) of the C(n, w) orders have r runs of wrong ones, and so w - r
-    neighbouring pairs. Rows are samples in order of dispatch.
-    """
-    observed, expected, total = 0, 0.0, [1.0]
-    shapes: Counter[tuple[int, int]] = Counter()
-    for row in matrix:
-        n, wrong = len(row), len(row) - sum(row)
-        observed += sum(1 for a, b in pairwise(row) if not a and not b)
-        expected += wrong * (wrong - 1) / n
-        if wrong > 1:
-            shapes[n, wrong] += 1
-    single = {
-        (n, wrong): [_orders(n, wrong, wrong - pairs) / math.comb(n, wrong) for pairs in range(wrong)]
-        for n, wrong in shapes
-    }
-    if sum(times * (len(single[shape]) - 1) for shape, times in shapes.items()) > _EXACT_PAIRS:
-        variance = math.fsum(times * _variance(single[shape]) for shape, times in shapes.items())
-        p_value = normal_upper_tail((observed - 0.5 - expected) / math.sqrt(variance))
-        return OrderTest(pairs=observed, expected=expected, p_value=p_value)
-    for shape, times in shapes.items():
-        for _ in range(times):
-            total = _convolve(total, single[shape])
-    p_value = min(1.0, math.fsum(total[observed:]))
-    return OrderTest(pairs=observed, expected=expected, p_value=p_value)
-
-
-def _orders(n: int, wrong: int, runs: int) -> int:
-    return math.comb(wrong - 1, runs - 1) * math.comb(n - wrong + 1, runs) if runs else 0
-
-
-def _variance(shares: Sequence[float]) -> float:
-    """Of a number of 0, 1, … with these probabilities."""
-    mean = math.fsum(number * share for number, share in enumerate(shares))
-    return math.fsum((number - mean) ** 2 * share for number, share in enumerate(shares))
-
-
-def _convolve(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    result = [0.0] * (len(a) + len(b) - 1)
-    for j, weight in enumerate(b):
-        if weight:
-            for i, value in enumerate(a):
-                result[i + j] += weight * value
-    return result
-
-
 def _typical_size(counts: Counts) -> float:
     samples = sum(n for n, _ in counts)
     return (samples - sum(n * n for n, _ in counts) / samples) / (len(counts) - 1)
@@ -180,7 +80,7 @@ def _icc_estimate(counts: Counts) -> Estimate | None:
     repeats = round(size)
     if all(c in {0, n} for n, c in counts):  # not certainty: two problems that are half right are assumed
         least = icc([*counts, *[(repeats, repeats // 2)] * 2])
-        return _about("ICC", value, (-1.0 if least is None else least, 1.0), "plus-2", [counts])
+        return _about(value, (-1.0 if least is None else least, 1.0), "plus-2", counts)
     wider = [*counts, (repeats, 0), (repeats, repeats)]
     centre = _fisher(icc(wider), size)
     left_out = {pair: _fisher(icc(_without(wider, pair)), size) for pair in set(wider)}
@@ -189,7 +89,7 @@ def _icc_estimate(counts: Counts) -> Estimate | None:
     spread = math.sqrt((len(moved) - 1) / len(moved) * math.fsum((one - mean) ** 2 for one in moved))
     half = t_quantile((1 + LEVEL) / 2, len(counts) - 1) * spread
     ends = max(-1.0, _unfisher(centre - half, size)), _unfisher(centre + half, size)
-    return _about("ICC", value, ends, "plus-2 jackknife, Fisher's z", [counts])
+    return _about(value, ends, "plus-2 jackknife, Fisher's z", counts)
 
 
 def _without(counts: Counts, pair: tuple[int, int]) -> Counts:
@@ -208,28 +108,15 @@ def _unfisher(z: float, size: float) -> float:
     return (grown - 1) / (grown + size - 1)
 
 
-def _gap(groups: Sequence[Sequence[tuple[float, float]]], shares: Sequence[float], k: int) -> float:
-    """Of (share right, pass@k) of each problem."""
-    return sum(
-        share * (1 - (1 - _mean(x for x, _ in group)) ** k - _mean(passed for _, passed in group))
-        for group, share in zip(groups, shares, strict=True)
-    )
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = list(values)
-    return math.fsum(known) / len(known)
-
-
-def _about(name: str, value: float, ends: tuple[float, float], method: str, groups: Sequence[Counts]) -> Estimate:
+def _about(value: float, ends: tuple[float, float], method: str, counts: Counts) -> Estimate:
     return Estimate(
-        name=name,
+        name="ICC",
         value=value,
         low=min(value, ends[0]),
         high=max(value, ends[1]),
         level=LEVEL,
         method=method,
         question=LIKE_THESE,
-        problems=sum(map(len, groups)),
-        samples=sum(n for g in groups for n, _ in g),
+        problems=len(counts),
+        samples=sum(n for n, _ in counts),
     )

@@ -77,30 +77,6 @@ def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, leve
     )
 
 
-def stratified(tiers: Sequence[Sequence[float]], weights: Sequence[float], level: float = LEVEL) -> Interval:
-    """The interval for tiers mixed in fixed weights: plus-2 in each, Satterthwaite's degrees of freedom."""
-    total = math.fsum(weights)
-    shares = [weight / total for weight in weights]
-    centre, half = mixed_t([(*values, 0.0, 1.0) for values in tiers], shares, level)
-    value = sum(share * sum(values) / len(values) for values, share in zip(tiers, shares, strict=True))
-    return _around(centre, half, level, "stratified plus-2 t", value)
-
-
-def mixed_t(
-    groups: Sequence[Sequence[float]], shares: Sequence[float], level: float = LEVEL
-) -> tuple[float, float]:
-    """The mean of groups mixed in fixed shares, and the half width of its t interval (Satterthwaite)."""
-    centre = variance = denominator = 0.0
-    for values, share in zip(groups, shares, strict=True):
-        mean, spread = _moments(values)
-        part = share * share * spread / len(values)
-        centre, variance = centre + share * mean, variance + part
-        denominator += part * part / (len(values) - 1)
-    if not denominator:
-        return centre, 0.0
-    return centre, t_quantile((1 + level) / 2, variance * variance / denominator) * math.sqrt(variance)
-
-
 Maker = Callable[[Sequence[float], float], Interval]
 
 

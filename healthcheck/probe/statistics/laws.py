@@ -7,9 +7,11 @@ adds to pass only; one with c > k/2 to pass and cons. Everything here follows fr
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from healthcheck.messages import msg
+from healthcheck.probe.statistics.records import Estimate
 
 HIGH = 0.8
 LOW = 0.5
@@ -115,10 +117,6 @@ def profile(passed: float, avg: float, cons: float, agreement: float | None = No
     return None
 
 
-def targets(passed: float, avg: float, cons: float) -> dict[str, bool]:
-    """The documentation's targets by scenario, and whether these figures meet them."""
-    return {
-        "reliability first: cons > .8 and pass > .9": cons > 0.8 and passed > 0.9,
-        "fault tolerance first: pass > .8 and avg > .7": passed > 0.8 and avg > 0.7,
-        "balanced: avg > .75": avg > 0.75,
-    }
+def settled(headline: Sequence[Estimate]) -> bool:
+    """Whether the whole interval of each figure lies in one band, so that the profile is more than a guess."""
+    return all(band(estimate.low) is band(estimate.high) for estimate in headline)

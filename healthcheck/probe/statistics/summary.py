@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from healthcheck.messages import msg
-from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, stratified, wilson
+from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, wilson
 from healthcheck.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
@@ -124,17 +124,6 @@ def summarize_votes(
         ranked = list(zip(ranks, matrix, strict=True))
         figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]
     return tuple(per_problem(name, values, maker(values, level), samples) for name, values in figures)
-
-
-def stratified_average(matrix: Matrix, tiers: Sequence[str], *, level: float = LEVEL) -> Estimate:
-    """avg@n over tiers in the fixed mix of this bank: narrower than pooling where the tiers differ."""
-    groups = [
-        [sum(row) / len(row) for row, name in zip(matrix, tiers, strict=True) if name == tier]
-        for tier in dict.fromkeys(tiers)
-    ]
-    interval = stratified(groups, [len(group) for group in groups], level)
-    name = f"avg@{min(len(row) for row in matrix)}"
-    return per_problem(name, [value for group in groups for value in group], interval, sum(map(len, matrix)))
 
 
 def accuracy_name(repeats: int) -> str:

@@ -13,7 +13,6 @@ from healthcheck.probe.statistics.intervals import (
     bootstrap,
     clopper_pearson,
     plus_two_t,
-    stratified,
     wilson,
 )
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK
@@ -46,20 +45,6 @@ def test_wilson_and_clopper_pearson_are_scipys(right: int, trials: int) -> None:
         expected = test.proportion_ci(0.95, method)
         assert interval.low == pytest.approx(expected.low, abs=1e-9)
         assert interval.high == pytest.approx(expected.high, abs=1e-9)
-
-
-def test_stratified_is_satterthwaites() -> None:
-    tiers, weights = [[1.0, 1.0, 0.8, 0.6], [0.2, 0.0, 0.4]], [4, 3]
-    parts, dfs, centre = [], [], 0.0
-    for values, weight in zip(tiers, weights, strict=True):
-        padded = [*values, 0.0, 1.0]
-        parts.append((weight / 7) ** 2 * statistics.variance(padded) / len(padded))
-        dfs.append(len(padded) - 1)
-        centre += weight / 7 * statistics.fmean(padded)
-    df = sum(parts) ** 2 / sum(part**2 / df for part, df in zip(parts, dfs, strict=True))
-    half = stats.t.ppf(0.975, df) * math.sqrt(sum(parts))
-    interval = stratified(tiers, weights)
-    assert (interval.low, interval.high) == pytest.approx((centre - half, centre + half), abs=1e-9)
 
 
 def test_bootstrap_is_the_same_for_the_same_seed_and_degenerate_when_all_agree() -> None:

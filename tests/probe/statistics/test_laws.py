@@ -17,8 +17,9 @@ from healthcheck.probe.statistics.laws import (
     feasible,
     fewest_problems,
     profile,
-    targets,
+    settled,
 )
+from healthcheck.probe.statistics.summary import summarize
 
 counts = st.integers(1, 8).flatmap(lambda k: st.tuples(st.just(k), st.lists(st.integers(0, k), min_size=1)))
 
@@ -108,7 +109,13 @@ def test_decision_matrix_without_its_impossible_row(
     assert profile(passed, avg, cons, agreement) == row
 
 
-def test_bands_and_targets_are_the_documents() -> None:
+def test_bands_are_the_documents() -> None:
     assert [band(x).value for x in (0.81, 0.8, 0.5, 0.49)] == ["high", "mid", "mid", "low"]
-    assert list(targets(0.91, 0.76, 0.81).values()) == [True, True, True]
-    assert list(targets(0.85, 0.70, 0.81).values()) == [False, False, False]
+
+
+@pytest.mark.parametrize(("problems", "right", "sure"), [(200, 195, True), (20, 16, False)])
+def test_a_situation_is_settled_only_by_whole_intervals(problems: int, right: int, sure: bool) -> None:
+    found = summarize([[1] * 5] * right + [[0] * 5] * (problems - right))
+    headline = [estimate for name in ("pass", "avg", "cons") if (estimate := found.estimate(f"{name}@5"))]
+    assert len(headline) == 3
+    assert settled(headline) is sure

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from healthcheck.probe.statistics.comparison import cochran_mantel_haenszel, compare
-from healthcheck.probe.statistics.correlation import clustering, icc, iid_gap, order_test
+from healthcheck.probe.statistics.correlation import clustering, icc
 from healthcheck.probe.statistics.gate import Decision, Gate
 from healthcheck.probe.statistics.intervals import plus_two_t, wilson
 from healthcheck.probe.statistics.metrics import cons_at_k, pass_at_k
@@ -53,22 +53,16 @@ def test_plus_two_t_covers_for_problems_like_these(name: str, problems: int, p: 
 
 @pytest.mark.parametrize("problems", PROBLEMS)
 @pytest.mark.parametrize(("p", "rho"), [(0.2, 0.5), (0.5, 0.3), (0.7, 0.02), (0.8, 0.5), (0.9, 0.3)])
-def test_the_gap_and_the_icc_are_covered_too(problems: int, p: float, rho: float) -> None:
+def test_the_icc_is_covered_too(problems: int, p: float, rho: float) -> None:
     generator = numpy.random.default_rng(11)
-    passed = float(numpy.mean((1 - shares(generator, p, rho, (200_000,))) ** 5))  # type: ignore[operator]
-    gap = passed - (1 - p) ** 5
     counts = generator.binomial(5, shares(generator, p, rho, (600, problems)))
-    covered, known, worth = 0, 0, 0
+    known, covered = 0, 0
     for row in counts.tolist():
-        matrix = [[1] * c + [0] * (5 - c) for c in row]
-        found, correlation = iid_gap(matrix, ["all"] * problems, 5), clustering(matrix).icc
-        assert found is not None
-        covered += found.low <= gap <= found.high
+        correlation = clustering([[1] * c + [0] * (5 - c) for c in row]).icc
         if correlation is not None:
             known += 1
-            worth += correlation.low <= rho <= correlation.high
-    assert covered / 600 >= 0.93 - 0.02
-    assert worth / known >= 0.93 - 0.02
+            covered += correlation.low <= rho <= correlation.high
+    assert covered / known >= 0.93 - 0.02
 
 
 @pytest.mark.parametrize("problems", [8, *PROBLEMS])
@@ -133,7 +127,7 @@ def test_a_degradation_at_the_margin_is_rarely_called_no_degradation() -> None:
     assert passed / replicates <= 0.075
 
 
-def test_icc_is_unbiased_and_the_order_test_keeps_its_size() -> None:
+def test_icc_is_unbiased() -> None:
     generator = numpy.random.default_rng(3)
     for rho, spread in ((0.5, 0.02), (0.0, 0.02)):
         values = []
@@ -141,9 +135,3 @@ def test_icc_is_unbiased_and_the_order_test_keeps_its_size() -> None:
             counts = generator.binomial(5, shares(generator, 0.7, rho, (40,)))
             values.append(icc([(5, int(c)) for c in counts]))
         assert abs(sum(v for v in values if v is not None) / len(values) - rho) < spread
-    rejected = 0
-    for _ in range(600):
-        bank = shares(generator, 0.7, 0.5, (60,))
-        matrix = [[int(x) for x in generator.random(5) < p] for p in bank]
-        rejected += order_test(matrix).p_value < 0.05
-    assert rejected / 600 <= 0.05 + 0.02
