@@ -95,37 +95,12 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """A torch-npu release with the torch and the CANN that it was built for (None if it is not known)."""
-
-    torch_npu: str
-    torch: str
-    cann: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """The row that is nearest to a set of versions.
-
-    Attributes:
-        agrees: names of the parts that are as the row has them.
-        differs: for each other part, its name, its version here, and the row's.
-    """
-
-    row: Row
-    agrees: tuple[str, ...]
-    differs: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Matrix:
     source: str
     read_on: str
     rows: tuple[Row, ...]
     vllm_source: str
     vllm_requires: Mapping[str, Mapping[str, str]]
-    torch_npu_source: str
-    torch_npu: tuple[tuple[str, str, str | None], ...]
 
 
 @functools.cache
@@ -142,11 +117,6 @@ def source() -> str:
 def rows() -> tuple[Row, ...]:
     """All rows, newest first."""
     return _matrix().rows
-
-
-def pairs() -> tuple[Pair, ...]:
-    """The published torch-npu releases with their torch and CANN, newest first."""
-    return tuple(Pair(torch_npu=npu, torch=torch, cann=cann) for npu, torch, cann in _matrix().torch_npu)
 
 
 def row(vllm_ascend: str = DEFAULT) -> Row:
@@ -248,7 +218,7 @@ def _within(specifiers: tuple[str, ...]) -> str:
     return ""
 
 
-def nearest(versions: Mapping[str, str]) -> Match:
+def nearest(versions: Mapping[str, str]) -> Row:
     """The row that agrees with most of the versions given; among equals the very release, a final one, the newest.
 
     `versions` has any of vllm_ascend, vllm, python, cann, torch, torch_npu, triton_ascend; empty ones are ignored.
@@ -257,20 +227,16 @@ def nearest(versions: Mapping[str, str]) -> Match:
     """
     known = {name: version for name, version in versions.items() if version and name in _PARTS}
     release = known.get("vllm_ascend", "").strip()
-    best = max(
-        rows(),
-        key=lambda each: (len(_agreeing(each, known)), each.vllm_ascend == release, each.final, _version(each)),
+    return max(
+        rows(), key=lambda each: (_agreeing(each, known), each.vllm_ascend == release, each.final, _version(each))
     )
-    agrees = _agreeing(best, known)
-    differs = tuple((name, known[name], _stated(best, name)) for name in known if name not in agrees)
-    return Match(row=best, agrees=agrees, differs=differs)
 
 
 _PARTS = ("vllm_ascend", "vllm", "python", "cann", "torch", "torch_npu", "triton_ascend")
 
 
-def _agreeing(each: Row, known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(name for name, version in known.items() if _agrees(each, name, version))
+def _agreeing(each: Row, known: Mapping[str, str]) -> int:
+    return sum(_agrees(each, name, version) for name, version in known.items())
 
 
 def _agrees(each: Row, name: str, version: str) -> bool:

@@ -2,10 +2,10 @@
 """Add releases to the version matrix and the catalogues of healthcheck/data, from their packages alone.
 
     .venv/bin/python scripts/add_release.py 0.30.0rc2 0.29.0rc1
-    .venv/bin/python scripts/add_release.py vllm==0.33.0 torch-npu==2.14.0
+    .venv/bin/python scripts/add_release.py vllm==0.33.0
 
-A plain version is one of vllm-ascend: its row and schemes, the requirements, options and architectures of its vLLM,
-and its torch-npu. pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. One thing is
+A plain version is one of vllm-ascend: its row and schemes, the requirements, options and architectures of its vLLM.
+pip downloads the packages and unpacks them; nothing is built, and no setup.py runs. One thing is
 imported: vLLM's own parser, by a Python that has what it imports (--engine-python).
 
 What the packages do not say stays null, or is given by --vllm and --cann. Everything is read before anything is
@@ -42,7 +42,7 @@ from healthcheck import files
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "healthcheck" / "data"
-ASCEND, VLLM, TORCH_NPU = "vllm-ascend", "vllm", "torch-npu"
+ASCEND, VLLM = "vllm-ascend", "vllm"
 FLAGS = Path(__file__).with_name("make_flag_catalogue.py")
 ENGINE_PYTHON = ROOT / ".venv-vllm" / "bin" / "python"
 
@@ -89,7 +89,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("releases", nargs="+", type=_release, metavar="RELEASE",
-                        help="VERSION of vllm-ascend, or NAME==VERSION of it, vllm or torch-npu")  # fmt: skip
+                        help="VERSION of vllm-ascend, or NAME==VERSION of it or vllm")  # fmt: skip
     parser.add_argument("--vllm", default="", metavar="VERSION", help="the vLLM of the row, if no package says it")
     parser.add_argument("--cann", default="", metavar="VERSION", help="the CANN of the row, if no package says it")
     parser.add_argument("--engine-python", type=Path, default=ENGINE_PYTHON, metavar="PYTHON",
@@ -105,8 +105,8 @@ def _release(text: str) -> tuple[str, str]:
         Version(version)
     except (InvalidRequirement, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not a release: {error}") from error
-    if name not in {ASCEND, VLLM, TORCH_NPU}:
-        raise argparse.ArgumentTypeError(f"{name} is none of {ASCEND}, {VLLM}, {TORCH_NPU}")
+    if name not in {ASCEND, VLLM}:
+        raise argparse.ArgumentTypeError(f"{name} is neither {ASCEND} nor {VLLM}")
     return name, version
 
 
@@ -117,8 +117,6 @@ def _add(releases: list[tuple[str, str]], wanted: Wanted, books: Books) -> None:
     for name, version in releases:
         if name == VLLM:
             _add_vllm(version, "", wanted, books)
-        elif name == TORCH_NPU:
-            _add_torch_npu(version, books)
 
 
 def _add_rows(versions: list[str], wanted: Wanted, books: Books) -> None:
@@ -157,7 +155,6 @@ def _add_row(tree: Path, table: Mapping[str, Published] | None, wanted: Wanted, 
         return
     for vllm in row["vllm"]:  # type: ignore[attr-defined]
         _add_vllm(vllm, str(row["requires"].get("transformers", "")), wanted, books)  # type: ignore[attr-defined]
-    _add_torch_npu(str(row["torch_npu"]), books)
 
 
 def _rows(matrix: Mapping[str, object]) -> list[Row]:
@@ -230,22 +227,6 @@ def _add_architectures(tree: Path, version: str, transformers: str, books: Books
     before = books.releases
     books.releases = architectures.with_releases(before, [{**head, **found}])
     books.said += release_summary.of_architectures(version, books.releases)
-
-
-def _add_torch_npu(version: str, books: Books) -> None:
-    """The torch that the release requires; its metadata does not say which CANN it was built for."""
-    pairs: list[list[object]] = books.matrix["torch_npu"]  # type: ignore[assignment]
-    if any(pair[0] == version for pair in pairs):
-        return
-    try:
-        with unpacked_wheel(TORCH_NPU, f"=={version}") as tree:
-            torch = dict(release_row.requirements(metadata(tree))).get("torch", "")
-    except ReleaseError as error:
-        books.said.append(f"{TORCH_NPU} {version}: left out, as it cannot be had ({error})")
-        return
-    built_for = torch.removeprefix("==").partition("+")[0].removesuffix(".*") or None
-    pairs.insert(0, [version, built_for, None])
-    books.said.append(f"{TORCH_NPU} {version}: torch {built_for}, CANN not said")
 
 
 def _write(data: Path, books: Books) -> None:

@@ -60,16 +60,6 @@ def margin(text: str) -> float:
     return found
 
 
-def several(text: str, expected: int) -> list[float]:
-    """`count` numbers with commas between them."""
-    parts = text.split(",")
-    if len(parts) != expected:
-        raise argparse.ArgumentTypeError(
-            msg("{text} is not {expected} numbers with commas between them", repr(text), expected)
-        )
-    return [_finite(part) for part in parts]
-
-
 def _finite(text: str) -> float:
     try:
         value = float(text)

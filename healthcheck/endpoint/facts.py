@@ -104,7 +104,6 @@ def interview(
     asked = model or weights or ""
     names = [*dict.fromkeys([asked, *listed[:1]] if asked else listed[:1])] or [""]
     facts = Interview(
-        base_url=base_url,
         task=task,
         models=models,
         asked_name=asked,

@@ -149,7 +149,6 @@ class Interview:
         malformed: bodies that are not chat requests. after_malformed: another line of the crowd after that.
     """
 
-    base_url: str
     task: Task
     models: Exchange
     asked_name: str = ""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from healthcheck.numerics.records import Pair, Relation
@@ -141,12 +141,3 @@ def _typical(noise: Sequence[float]) -> float:
 
 def _median(values: Sequence[float]) -> float:
     return sorted(values)[len(values) // 2]
-
-
-def by_length(pairs: Iterable[Pair]) -> Mapping[tuple[Relation, int], float]:
-    """The largest shift of each relation at each prompt length, for a picture and a table."""
-    found: dict[tuple[Relation, int], float] = {}
-    for pair in pairs:
-        place = pair.relation, pair.prompt.length
-        found[place] = max(found.get(place, 0.0), pair.difference.shift)
-    return found

@@ -25,7 +25,6 @@ class RecordedCommand:
 
     program: str
     argv: tuple[str, ...]
-    env: Mapping[str, str]
     cwd: str
     where: str = ""
     alive: bool = False
@@ -160,10 +159,8 @@ class ShellRun:
     servers: tuple[ServerCommand, ...]
     stderr_after: str = ""
     traced: tuple[TracedCommand, ...] = ()
-    unresolved: tuple[str, ...] = ()
     slept_s: float = 0.0
     polled: bool = False
-    seconds: float = 0.0
 
 
 class Sourced(enum.Enum):
@@ -216,7 +213,6 @@ class LaunchPlan:
         run: the run that the verdict rests on; `others` are those under other shells.
         loading_run: one in which no server ever gets ready; None where deploy.sh does not wait for one.
         script: the text of deploy.sh. `settings`: that of adapter.toml, "" where there is none.
-        unresolved: what the dry run could not determine, in words.
         observed: what the run that the verdict rests on showed beside its commands.
         required: the packages, addresses and folders that requirements.txt asks for.
         unshipped: files that the author's working tree has and the committed tree has not.
@@ -236,7 +232,6 @@ class LaunchPlan:
     loading_run: ShellRun | None = None
     script: str = ""
     settings: str = ""
-    unresolved: tuple[str, ...] = ()
     observed: Observations = field(default_factory=Observations)
     unshipped: tuple[str, ...] = ()
     required: tuple[str, ...] = ()

@@ -77,7 +77,7 @@ def _bootstrapped(run: ProbeRun, chosen: Grid) -> dict[str, JsonValue]:
     estimates = headline(
         figures.matrix(run, chosen),
         figures.scores(run, chosen),
-        lambda values, level: bootstrap(values, seed=seed, resamples=resamples, level=level),
+        lambda values: bootstrap(values, seed=seed, resamples=resamples),
     )
     return {"bootstrap": {estimate.name: _json(estimate) for estimate in estimates}}
 

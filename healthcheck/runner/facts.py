@@ -96,7 +96,7 @@ def _seconds(machine: Machine, wanted: Wanted, progress: Progress) -> RunnerFact
         driver=installed.driver(machine),
         software=software,
         host=host,
-        row=asked or stacks.nearest(versions(software, cann)).row,
+        row=asked or stacks.nearest(versions(software, cann)),
         ecc=ecc.before(machine, smi.command, cards),
         links=_links(machine, smi, nodes),
         neighbours=topology.parse(machine.run(smi.command, "info", "-t", "topo").stdout) if smi.chips else (),

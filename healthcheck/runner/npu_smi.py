@@ -85,7 +85,6 @@ class Table:
         tool: version of npu-smi, "" if the table has no title.
         driver: version of the driver that answered, "" likewise.
         holders: None if there is no table of processes (older versions, or cut off).
-        idle: NPUs that are said to have no process.
         cut: chips of which only the first row is there.
     """
 
@@ -93,7 +92,6 @@ class Table:
     driver: str
     chips: tuple[Chip, ...]
     holders: tuple[Holder, ...] | None
-    idle: tuple[int, ...]
     cut: int = 0
 
 
@@ -119,7 +117,6 @@ def parse(text: str) -> Table:
         driver=driver,
         chips=chips,
         holders=None if border is None else holders,
-        idle=tuple(npu for cells in below if (npu := _idle(cells)) is not None),
         cut=read.count(None),
     )
 
@@ -271,7 +268,3 @@ def _holder(cells: tuple[str, ...]) -> Holder | None:
         memory_mib=whole(cells[3]),
         container_pid=whole(cells[4]) if len(cells) > 4 else None,
     )
-
-
-def _idle(cells: tuple[str, ...]) -> int | None:
-    return whole(cells[0].rpartition(" ")[2]) if cells[0].startswith("No running processes found") else None

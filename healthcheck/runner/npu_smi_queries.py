@@ -1,4 +1,4 @@
-"""Reads the narrower queries of npu-smi: `info -l`, `info -m`, `info -t …`, `-v`."""
+"""Reads the narrower queries of npu-smi: `info -m`, `info -t …`, `-v`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from healthcheck.runner.npu_smi import MAX_CHIPS, MAX_HOLDERS, Holder, whole
 
 _COLUMNS = ("NPU ID", "Slot ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chip Name")
-_REFUSALS = ("Error parameter", "does not support", "not support")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +32,6 @@ class Fields:
 
     whole: Mapping[str, str]
     chips: Mapping[int, Mapping[str, str]]
-
-
-def cards(text: str) -> tuple[tuple[int, int], ...]:
-    """`info -l`: each NPU's id and how many chips it has."""
-    found: list[tuple[int, int]] = []
-    npu: int | None = None
-    for name, value in _pairs(text):
-        if name == "NPU ID":
-            npu = whole(value)
-        elif name == "Chip Count" and npu is not None:
-            found.append((npu, whole(value) or 0))
-            npu = None
-    return tuple(found[:MAX_CHIPS])
 
 
 def mapping(text: str) -> tuple[Mapped, ...]:
@@ -102,11 +88,6 @@ def process_memory(text: str, *, npu: int, chip: int) -> tuple[Holder, ...]:
         if pid is not None and rest:
             found.append(Holder(npu=npu, chip=chip, pid=pid, name=name.strip(), memory_mib=whole(memory)))
     return tuple(found[:MAX_HOLDERS])
-
-
-def refused(text: str) -> bool:
-    """Whether npu-smi says that this device or version has no such query."""
-    return any(words in text for words in _REFUSALS)
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

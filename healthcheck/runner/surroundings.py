@@ -12,10 +12,7 @@ from healthcheck.runner.npu_smi import whole
 _KIB = 1024
 _UNLIMITED_BYTES = 2**60
 """A version 1 cgroup without a limit prints the largest number of pages."""
-_LIMITS = (
-    ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup{}/memory.current"),
-    ("/sys/fs/cgroup/memory{}/memory.limit_in_bytes", "/sys/fs/cgroup/memory{}/memory.usage_in_bytes"),
-)
+_LIMITS = ("/sys/fs/cgroup{}/memory.max", "/sys/fs/cgroup/memory{}/memory.limit_in_bytes")
 _LOCKING = 14
 """CAP_IPC_LOCK: a process that has it may lock as much memory as it wants."""
 MAX_DEPTH = 16
@@ -29,14 +26,12 @@ class HostMemory:
     Attributes:
         total_bytes, available_bytes: of the machine.
         limit_bytes: the lowest limit of this process's control groups, and `limit_file` where it stands.
-        used_bytes: what the group with that limit uses.
     """
 
     total_bytes: int | None = None
     available_bytes: int | None = None
     limit_bytes: int | None = None
     limit_file: str = ""
-    used_bytes: int | None = None
 
     @property
     def most_bytes(self) -> int | None:
@@ -72,7 +67,6 @@ class Mount:
 
     kind: str
     at: str
-    options: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,18 +126,17 @@ def _memory(machine: Machine) -> HostMemory:
         available_bytes=_kib(_field(info, "MemAvailable:")),
         limit_bytes=lowest[0] if lowest else None,
         limit_file=lowest[1] if lowest else "",
-        used_bytes=whole(machine.read(lowest[2]) or "") if lowest else None,
     )
 
 
-def _limits(machine: Machine) -> list[tuple[int, str, str]]:
-    """The limits of this process's control groups, from the root to its own, with the files of limit and use."""
+def _limits(machine: Machine) -> list[tuple[int, str]]:
+    """The limits of this process's control groups, from the root to its own, with their files."""
     found = []
     for path in _groups(machine):
-        for limit_file, used_file in _LIMITS:
+        for limit_file in _LIMITS:
             limit = whole(machine.read(limit_file.format(path)) or "")
             if limit is not None and limit < _UNLIMITED_BYTES:
-                found.append((limit, limit_file.format(path), used_file.format(path)))
+                found.append((limit, limit_file.format(path)))
     return found
 
 
@@ -197,7 +190,7 @@ def _mount(machine: Machine, folder: str) -> Mount | None:
         at = words[1].replace("\\040", " ")
         inside = target == at or target.startswith(at.rstrip("/") + "/")
         if inside and (found is None or len(at) >= len(found.at)):
-            found = Mount(kind=words[2][:40], at=at[:500], options=words[3][:500])
+            found = Mount(kind=words[2][:40], at=at[:500])
     return found
 
 

@@ -32,7 +32,6 @@ class Behaviour:
         answer_tokens: about how many tokens an answer has.
         context_tokens: the context length; a longer request is refused with status 400, as vLLM does.
         competent: repeats a code word of the prompt; otherwise the model answers nonsense to everything.
-        images: takes pictures.
         tokenizer: how it counts prompts, limits and the pieces of a stream.
     """
 
@@ -52,5 +51,4 @@ class Behaviour:
     answer_tokens: int = 30
     context_tokens: int = 8192
     competent: bool = True
-    images: bool = True
     tokenizer: Tokenizer = field(default_factory=Words)

@@ -42,10 +42,6 @@ class Entry:
     problem: str = ""
 
     @property
-    def base(self) -> str:
-        return self.name.rpartition("/")[2]
-
-    @property
     def at_top(self) -> bool:
         return "/" not in self.name
 

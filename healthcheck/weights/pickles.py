@@ -40,14 +40,12 @@ class Pickled:
         cut_off: it is a zip file without its end.
         foreign: nothing that torch.save writes: neither a pickle nor a zip file with one.
         calls: what its pickle imports to call ("os.system"), as far as it was scanned.
-        scanned: whether the pickle was looked into.
     """
 
     entry: Entry
     cut_off: bool = False
     foreign: bool = False
     calls: tuple[str, ...] = ()
-    scanned: bool = False
 
     @property
     def dangerous(self) -> tuple[str, ...]:
@@ -81,14 +79,14 @@ def _inspect(folder: Folder, entry: Entry, *, scan: bool) -> Pickled:
         data = folder.read_range(entry, 0, MAX_PICKLE_BYTES) if scan else b""
         calls = calls_of(data)
         foreign = scan and not calls and not data.startswith(PICKLE_HEAD)
-        return Pickled(entry=entry, calls=calls, scanned=scan, foreign=foreign)
+        return Pickled(entry=entry, calls=calls, foreign=foreign)
     tail = folder.read_range(entry, max(0, entry.size_bytes - TAIL_BYTES), TAIL_BYTES)
     if ZIP_END not in tail:
         return Pickled(entry=entry, cut_off=True)
     if not scan:
         return Pickled(entry=entry)
     inside = _pickle_in_zip(folder, entry, tail)
-    return Pickled(entry=entry, calls=calls_of(inside or b""), scanned=bool(inside), foreign=inside is None)
+    return Pickled(entry=entry, calls=calls_of(inside or b""), foreign=inside is None)
 
 
 def _pickle_in_zip(folder: Folder, entry: Entry, tail: bytes) -> bytes | None:

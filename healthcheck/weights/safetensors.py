@@ -66,13 +66,11 @@ class Header:
 
     Attributes:
         tensors: in the order of their data.
-        data_bytes: the size of the tensors.
         file_bytes: the size of a whole file with this header.
         faults: violations of the format, in words; empty if the header is sound.
     """
 
     tensors: tuple[Tensor, ...]
-    data_bytes: int
     file_bytes: int
     faults: tuple[str, ...] = ()
 
@@ -118,7 +116,7 @@ def parse_header(data: bytes, file_bytes: int | None = None) -> Header:
         faults.append(
             msg("has {file_bytes:,} bytes after its last tensor, which no tensor describes", file_bytes - whole)
         )
-    return Header(tensors=tuple(tensors), data_bytes=position, file_bytes=whole, faults=tuple(faults[:MAX_FAULTS]))
+    return Header(tensors=tuple(tensors), file_bytes=whole, faults=tuple(faults[:MAX_FAULTS]))
 
 
 def _object(data: bytes, faults: list[str]) -> dict[str, object]:

@@ -31,8 +31,6 @@ class Shape:
         layers: the kind of cache of each layer.
         window: tokens of a sliding window, None without one.
         context: the longest sequence that the model is made for, None if it does not say.
-        hidden: the width of the residual stream.
-        vocabulary: number of tokens.
     """
 
     heads: int
@@ -43,8 +41,6 @@ class Shape:
     layers: tuple[Cached, ...]
     window: int | None
     context: int | None
-    hidden: int
-    vocabulary: int
 
 
 def read_shape(config: JsonObject) -> Shape | None:
@@ -67,8 +63,6 @@ def read_shape(config: JsonObject) -> Shape | None:
             config, "max_position_embeddings", "n_positions", "seq_length", "max_sequence_length", "max_seq_len",
             "model_max_length",
         ),
-        hidden=hidden,
-        vocabulary=_first(config, "vocab_size", "padded_vocab_size") or 0,
     )  # fmt: skip
 
 

@@ -103,13 +103,6 @@ class Completion:
     torn: int = 0
     mean_logprob: float | None = None
 
-    @property
-    def prediction(self) -> str:
-        """What the evaluation client hands to its scorer."""
-        if self.reasoning and self.text:
-            return f"{self.reasoning}</think>{self.text}"
-        return self.reasoning or self.text
-
 
 class _Delta(msgspec.Struct):
     content: str | None = None

@@ -21,7 +21,6 @@ def streamed(text: str = WORDS, *, seconds: tuple[float, ...] = (0.1, 0.5, 1.0),
 def interview(first: Exchange, **fields: object) -> Interview:
     opening = Opening(name="/weights", left_out=(), exchange=first)
     usual = {
-        "base_url": "http://127.0.0.1:8000",
         "task": Task.TEXT_GENERATION,
         "models": LISTED,
         "asked_name": "/weights",

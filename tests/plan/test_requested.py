@@ -25,7 +25,7 @@ def plan(engine: str, *commands: str) -> LaunchPlan:
         port=8000, port_source=PortSource(kind=Origin.OPTION, text=""), host=None,
     )  # fmt: skip
     recorded = tuple(
-        RecordedCommand(program=words[0], argv=tuple(words), env={}, cwd="") for words in map(str.split, commands)
+        RecordedCommand(program=words[0], argv=tuple(words), cwd="") for words in map(str.split, commands)
     )
     run = ShellRun(
         shell="sh", exit_status=None, ended_by=EndedBy.SERVER, stdout="", stderr="", commands=recorded, servers=(server,)

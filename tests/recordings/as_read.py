@@ -44,7 +44,6 @@ TABLES = {
             (0, 0, 326430, "", 108, None),
             (0, 1, 326430, "", 34086, None),
         ],
-        "idle": (96, 32768, 32896),
     },
     "info_310_20.2.0_4chip_OK.txt": {
         "versions": ("20.2.0", "20.2.0"),
@@ -151,7 +150,6 @@ TABLES = {
             (7, 0, None, "910B3", OK, "0000:42:00.0", 93.3, 51, 0, 3403, 65536),
         ],
         "holders": [(0, 0, 485946, "pytest", 5175, None)],
-        "idle": (1, 2, 3, 4, 5, 6, 7),
     },
     "info_910B4-1_25.2.0_8x_OK_mixed-procs.txt": {
         "versions": ("25.2.0", "25.2.0"),
@@ -187,19 +185,16 @@ TABLES = {
             (7, 0, None, "910B4-1", ALARM, "0000:42:00.0", 310.5, 88, 96, 65000, 65536),
         ],
         "holders": [],
-        "idle": (0,),
     },
     "info_910B4_25.5.2_container-single-npu-id5_OK_idle.txt": {
         "versions": ("25.5.2", "25.5.2"),
         "chips": [(5, 0, None, "910B4", OK, "0000:41:00.0", 89.9, 39, 0, 2922, 32768)],
         "holders": [],
-        "idle": (5,),
     },
     "info_910B4_26.0.rc1_1x_OK_idle_wide.txt": {
         "versions": ("26.0.rc1", "26.0.rc1"),
         "chips": [(0, 0, None, "910B4", OK, "0000:C1:00.0", 82.6, 32, 0, 2871, 32768)],
         "holders": [],
-        "idle": (0,),
     },
     "info_910ProB_24.1.0_4of8_OK_truncated.txt": {
         "versions": ("24.1.0", "24.1.0"),
@@ -250,7 +245,6 @@ TABLES = {
             (1, 1, 3, "Ascend910", OK, "0000:39:00.0", None, 38, 0, 10568, 65536),
         ],
         "holders": [(1, 1, 990711, "python", 7746, None)],
-        "idle": (0,),
     },
     "info_A3-910_93_26.0.rc1_dual-chip_procs.txt": {
         "versions": ("26.0.rc1", "26.0.rc1"),
@@ -264,7 +258,6 @@ TABLES = {
             (0, 0, 1774110, "VLLMWorker_PP", 56684, None),
             (0, 1, 1777209, "VLLMWorker_PP", 56684, None),
         ],
-        "idle": (5,),
     },
     "info_A3-910_93_Warning-one-die_edited.txt": {
         "versions": ("", ""),
@@ -297,12 +290,6 @@ ERRORS = {
     "error_container_-8020_device-used.txt": (-8020,),
     "error_container_-9005_but-torch_npu-works.txt": (-9005,),
     "error_host_-8005_non-root-user.txt": (-8005,),
-}
-CARDS = {
-    "info-l_310B_CardCount_doc.txt": [(0, 1)],
-    "info-l_310P_product-name.txt": [(8, 1)],
-    "info-l_910B_8x.txt": [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (7, 1)],
-    "info-l_A3_doc.txt": [(0, 2)],
 }
 MAPPINGS = {  # (npu, chip, logic, physical, name)
     "info-m_310P_duo_4card.txt": [

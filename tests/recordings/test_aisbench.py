@@ -12,7 +12,7 @@ from healthcheck.probe.aisbench import config_text
 from healthcheck.probe.aisbench.grader import client_grade
 from healthcheck.probe.aisbench.layout import ClientReport, Failure, Prediction, files_of
 from healthcheck.probe.aisbench.metrics import client_results
-from healthcheck.probe.aisbench.version import KNOWN, Release, infer_config, version_of
+from healthcheck.probe.aisbench.version import KNOWN, infer_config, version_of
 from tests.support.recordings import recording
 from tests.support.rows import rows
 
@@ -115,8 +115,7 @@ def test_the_version_column_is_reproduced_for_both_releases() -> None:
     stored = dataset["infer_cfg"]
     rounds = [(turn["role"], turn["prompt"]) for turn in stored["prompt_template"]["template"]["round"]]
     assert infer_config(rounds) == stored
-    assert version_of(infer_config(rounds, Release.JUNE)) == "f588a9"
-    assert version_of(infer_config(rounds, Release.MARCH)) == "0ba9da"
+    assert version_of(infer_config(rounds)) == "f588a9"
     assert set(KNOWN) == {"f588a9", "0ba9da"}
 
 

@@ -33,7 +33,6 @@ def test_a_table_reads_as_a_person_reads_it(name):
     assert [tuple(getattr(chip, column) for column in columns) for chip in table.chips] == expected["chips"]
     holders = None if table.holders is None else [dataclasses.astuple(holder) for holder in table.holders]
     assert holders == expected["holders"]
-    assert table.idle == expected.get("idle", ())
 
 
 @pytest.mark.parametrize("name", as_read.ERRORS)
@@ -41,11 +40,6 @@ def test_an_error_is_no_table_and_its_codes_are_read(name):
     assert npu_smi.error_codes(text(name)) == as_read.ERRORS[name]
     with pytest.raises(SmiError):
         npu_smi.parse(text(name))
-
-
-@pytest.mark.parametrize("name", as_read.CARDS)
-def test_the_list_of_cards(name):
-    assert list(npu_smi_queries.cards(text(name))) == as_read.CARDS[name]
 
 
 @pytest.mark.parametrize("name", as_read.MAPPINGS)
@@ -65,7 +59,6 @@ def test_answers_of_names_and_values(name):
 
 @pytest.mark.parametrize("name", as_read.REFUSED)
 def test_a_refused_query(name):
-    assert all(npu_smi_queries.refused(line) for line in text(name).splitlines())
     assert not npu_smi_queries.fields(text(name)).chips
 
 
@@ -76,9 +69,10 @@ def test_the_memory_of_processes(name):
 
 
 def test_no_recorded_file_is_left_out():
-    known = {*as_read.TABLES, *as_read.ERRORS, *as_read.CARDS, *as_read.MAPPINGS, *as_read.FIELDS}
+    known = {*as_read.TABLES, *as_read.ERRORS, *as_read.MAPPINGS, *as_read.FIELDS}
     known |= {*as_read.REFUSED, *as_read.PROCESS_MEMORY}
-    assert {path.name for path in recording(FOLDER).iterdir()} == known
+    names = {path.name for path in recording(FOLDER).iterdir()}
+    assert {name for name in names if not name.startswith("info-l_")} == known  # which the kit does not ask
 
 
 @rows(

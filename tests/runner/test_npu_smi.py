@@ -32,7 +32,7 @@ def test_every_layout_with_every_health(layout, health):
         (32896, "Ascend910", "OK", 3400, 43693),
     ]
     assert [(h.npu, h.chip, h.pid, h.name, h.memory_mib) for h in table.holders] == HOLDERS
-    assert table.idle == (5, 32896)
+
     assert table.driver.startswith(("25.", "26."))
 
 
@@ -67,7 +67,6 @@ def test_codes(text, codes):
 def read_all(text: str) -> None:
     """Everything that reads an output; the kit's own error is the only one that may come."""
     npu_smi.error_codes(text)
-    npu_smi_queries.cards(text)
     npu_smi_queries.mapping(text)
     npu_smi_queries.fields(text)
     npu_smi_queries.process_memory(text, npu=0, chip=0)

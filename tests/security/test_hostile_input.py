@@ -208,6 +208,5 @@ def test_a_file_that_torch_cannot_load_is_told(name: str, tmp_path: Path) -> Non
     (tmp_path / "pytorch_model.bin").write_bytes(good)
     folder_ = list_folder(tmp_path)
     (found,) = inspect(folder_, folder_.entries)
-    assert found.scanned
     assert not found.foreign
     assert not found.cut_off

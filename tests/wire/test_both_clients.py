@@ -101,7 +101,7 @@ def told(reply: Reply | None) -> tuple[object, ...]:
     if reply is None:
         return ()
     completion = reply.completion
-    said = (completion.prediction, completion.faults, completion.done) if completion else reply.body
+    said = (completion.reasoning, completion.text, completion.faults, completion.done) if completion else reply.body
     return (reply.status, reply.reason, dict(reply.headers), said)
 
 

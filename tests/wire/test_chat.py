@@ -98,12 +98,6 @@ def test_the_texts_of_several_choices_are_joined_as_the_client_does() -> None:
     assert (completion.text, completion.choices) == ("ab", 5)
 
 
-def test_reasoning_comes_before_the_answer_in_the_prediction() -> None:
-    thought = 'data: {"choices": [{"delta": {"reasoning_content": "hm"}}]}\n\n'
-    assert read(thought, f"data: {DELTA}\n\n").prediction == "hm</think>a"
-    assert read(thought).prediction == "hm"
-
-
 def test_a_character_cut_between_two_deltas_is_counted() -> None:
     halves = [f'data: {{"choices": [{{"delta": {{"content": "{text}"}}}}]}}\n\n' for text in ("x�", "�y")]
     assert read(*halves).torn == 1

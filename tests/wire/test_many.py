@@ -49,8 +49,8 @@ def test_every_dialect_reads_as_the_other_client_reads_it(dialect: str) -> None:
     assert 0 < timed.first_s <= timed.seconds
 
 
-def _told(completion: Completion | None) -> tuple[str, tuple[str, ...]]:
-    return (completion.prediction, completion.faults) if completion else ("", ())
+def _told(completion: Completion | None) -> tuple[str, str, tuple[str, ...]]:
+    return (completion.reasoning, completion.text, completion.faults) if completion else ("", "", ())
 
 
 @pytest.mark.process

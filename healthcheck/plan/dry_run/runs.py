@@ -12,7 +12,6 @@ from healthcheck import contract, programs
 from healthcheck.errors import UsageError
 from healthcheck.files import read_bounded
 from healthcheck.messages import msg
-from healthcheck.plan.commands import command_text
 from healthcheck.plan.dry_run.stubbed_machine import ENTRY, Image
 from healthcheck.plan.records import (
     Api,
@@ -25,7 +24,6 @@ from healthcheck.plan.records import (
 )
 from healthcheck.plan.script import deploy_sh, trace
 from healthcheck.plan.servers import recognise
-from healthcheck.plan.servers.options import UNRESOLVED
 from healthcheck.repo import bashisms
 from healthcheck.repo import shell as shell_text
 from healthcheck.repo.facts import Submission
@@ -98,7 +96,6 @@ class DryRun:
             loading_run=loading.result(),
             script=self.text,
             settings=self._settings(),
-            unresolved=first.run.unresolved,
             observed=_observed(first),
             required=tuple(entry.name or entry.target for entry in entries(submission)),
             unshipped=(*submission.untracked, *submission.ignored),
@@ -180,7 +177,6 @@ class DryRun:
             RecordedCommand(
                 program=record.argv[0],
                 argv=record.argv,
-                env=record.env,
                 cwd=record.cwd,
                 where=deploy_sh.where_is(self.text, record.argv),
                 alive=record.alive,
@@ -197,10 +193,8 @@ class DryRun:
             stderr_after=_readable(recording.stderr_after),
             commands=commands,
             servers=tuple(self._servers(recording)),
-            unresolved=tuple(_unresolved(commands)),
             slept_s=recording.slept_s,
             polled=recording.asked,
-            seconds=recording.seconds,
         )
 
     def _servers(self, recording: Recording) -> Iterator[ServerCommand]:
@@ -268,10 +262,3 @@ def _nearest(servers: tuple[ServerCommand, ...]) -> ServerCommand | None:
         ),
         default=None,
     )
-
-
-def _unresolved(commands: tuple[RecordedCommand, ...]) -> Iterator[str]:
-    for command in commands:
-        for word in command.argv:
-            if UNRESOLVED in word:
-                yield f"{word} in: {command_text(command.argv)}"

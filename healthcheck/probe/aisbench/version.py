@@ -6,7 +6,6 @@ release, because the names of the types are part of it.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -17,39 +16,26 @@ from healthcheck.records import JsonValue
 _ROOT = "ais_bench.benchmark.openicl"
 
 
-class Release(enum.Enum):
-    """The releases whose reports are known, by how they name types: (inferencer, template, retriever)."""
-
-    MARCH = (
-        f"{_ROOT}.icl_inferencer.GenInferencer",
-        f"{_ROOT}.icl_prompt_template.PromptTemplate",
-        f"{_ROOT}.icl_retriever.ZeroRetriever",
-    )
-    JUNE = (
-        f"{_ROOT}.icl_inferencer.icl_gen_inferencer.GenInferencer",
-        f"{_ROOT}.icl_prompt_template.icl_prompt_template.PromptTemplate",
-        f"{_ROOT}.icl_retriever.icl_zero_retriever.ZeroRetriever",
-    )
-
-
+_INFERENCER = f"{_ROOT}.icl_inferencer.icl_gen_inferencer.GenInferencer"
+_TEMPLATE = f"{_ROOT}.icl_prompt_template.icl_prompt_template.PromptTemplate"
+_RETRIEVER = f"{_ROOT}.icl_retriever.icl_zero_retriever.ZeroRetriever"
 KNOWN = {
     "0ba9da": msg("the stock 4-shot GSM8K chat prompt, AISBench up to March 2026"),
     "f588a9": msg("the stock 4-shot GSM8K chat prompt, AISBench from April 2026"),
 }
 
 
-def infer_config(rounds: Sequence[tuple[str, str]], release: Release = Release.JUNE) -> dict[str, JsonValue]:
+def infer_config(rounds: Sequence[tuple[str, str]]) -> dict[str, JsonValue]:
     """AISBench's `infer_cfg` for a chat prompt of (role, text) rounds, with the template twice, as it has it."""
-    inferencer, template_type, retriever = release.value
 
     def template() -> dict[str, JsonValue]:
         turns: list[JsonValue] = [{"prompt": text, "role": role} for role, text in rounds]
-        return {"template": {"round": turns}, "type": template_type}
+        return {"template": {"round": turns}, "type": _TEMPLATE}
 
     return {
-        "inferencer": {"type": inferencer},
+        "inferencer": {"type": _INFERENCER},
         "prompt_template": template(),
-        "retriever": {"prompt_template": template(), "type": retriever},
+        "retriever": {"prompt_template": template(), "type": _RETRIEVER},
     }
 
 

@@ -126,7 +126,7 @@ class Comparison:
         return bool(self.loss_shown and self.difference and self.difference.high < -self.margin)
 
 
-def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", level: float = LEVEL) -> Comparison:
+def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all") -> Comparison:
     """Compare two runs problem by problem.
 
     Args:
@@ -134,7 +134,6 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
         second: the same problems in the same order.
         margin: the loss that does not matter, a fraction.
         tier: the name of this set of problems.
-        level: two-sided, and one-sided for the bound.
 
     Raises:
         ValueError: the runs differ in the number of problems, or have none.
@@ -143,7 +142,7 @@ def compare(first: Counts, second: Counts, *, margin: float, tier: str = "all", 
         raise ValueError("a comparison needs the same problems in both runs")
     problems = len(first)
     differences = [cb / nb - ca / na for (na, ca), (nb, cb) in zip(first, second, strict=True)]
-    difference, bound = _paired_t(differences, level, sum(n for n, _ in (*first, *second)))
+    difference, bound = _paired_t(differences, sum(n for n, _ in (*first, *second)))
     accuracy = sum(c / n for n, c in first) / problems
     p_value = loss_p(first, second)
     return Comparison(
@@ -206,16 +205,12 @@ def signs_by_problem(first: Counts, second: Counts) -> ChangeTest:
     )
 
 
-def minimal_detectable(
-    *, accuracy: float, rho: float, repeats: float, problems: int, omega: float = 0.0, power: float = 0.8
-) -> float:
-    """The drop that a paired comparison at one-sided 5 % finds with this power.
+def minimal_detectable(*, accuracy: float, rho: float, repeats: float, problems: int) -> float:
+    """The drop that a paired comparison of one model with itself finds at one-sided 5 % in four cases of five.
 
-    (z_.95 + z_power) sqrt((ω² + 2 p (1-p) (1-ρ) / n) / N), with ω the standard deviation of the true differences
-    between problems (0 for the same model).
+    (z_.95 + z_.8) sqrt(2 p (1-p) (1-ρ) / n / N)
     """
-    variance = omega**2 + 2 * accuracy * (1 - accuracy) * (1 - rho) / repeats
-    return _found(variance, problems, power)
+    return _found(2 * accuracy * (1 - accuracy) * (1 - rho) / repeats, problems)
 
 
 def _excess(first: Counts, second: Counts) -> tuple[float, float]:
@@ -244,7 +239,7 @@ def _as_large(differences: Sequence[int]) -> float:
     return ways % ((1 << width) - 1) / (1 << len(sizes))  # the remainder is the sum of the numbers of `width` bits
 
 
-def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple[Estimate | None, float]:
+def _paired_t(differences: Sequence[float], samples: int) -> tuple[Estimate | None, float]:
     problems = len(differences)
     if problems < 2:
         return None, -1.0
@@ -253,20 +248,20 @@ def _paired_t(differences: Sequence[float], level: float, samples: int) -> tuple
     wider = math.sqrt(_variance([*differences, -1.0, 1.0]) / problems)
     if not spread:  # no two problems differ: not certainty, so two that do are assumed
         spread, method = wider, "paired t, plus-2"
-    half = t_quantile((1 + level) / 2, problems - 1) * spread
+    half = t_quantile((1 + LEVEL) / 2, problems - 1) * spread
     estimate = Estimate(
         name="difference of avg@n",
         value=mean,
         low=max(-1.0, mean - half),
         high=min(1.0, mean + half),
-        level=level,
+        level=LEVEL,
         method=method,
         question=LIKE_THESE,
         problems=problems,
         samples=samples,
     )
     few = sum(map(bool, differences)) < FEW_DIFFER
-    return estimate, max(-1.0, mean - t_quantile(level, problems - 1) * (wider if few else spread))
+    return estimate, max(-1.0, mean - t_quantile(LEVEL, problems - 1) * (wider if few else spread))
 
 
 def _shift(difference: Estimate | None, excluded: bool, p_value: float) -> Shift:
@@ -282,9 +277,9 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _found(variance: float, problems: int, power: float = 0.8) -> float:
-    """The drop that is found with this power, from the variance of a problem's difference."""
-    return (normal_quantile(0.95) + normal_quantile(power)) * math.sqrt(variance / problems)
+def _found(variance: float, problems: int) -> float:
+    """The drop that is found in four cases of five, from the variance of a problem's difference."""
+    return (normal_quantile(0.95) + normal_quantile(0.8)) * math.sqrt(variance / problems)
 
 
 def _detectable(first: Counts, second: Counts, differences: Sequence[float]) -> float:

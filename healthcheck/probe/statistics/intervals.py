@@ -28,42 +28,42 @@ class Interval:
     method: str
 
 
-def plus_two_t(values: Sequence[float], level: float = LEVEL) -> Interval:
+def plus_two_t(values: Sequence[float]) -> Interval:
     """The clustered t interval for the mean of per-problem values in [0, 1], with two pseudo-problems.
 
     One all-wrong and one all-right problem are appended (M = N + 2), then m ± t(M-1) s/√M, clipped to [0, 1].
     """
-    centre, half = plus_two_centre(values, level)
-    return _around(centre, half, level, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
+    centre, half = plus_two_centre(values)
+    return _around(centre, half, "plus-2 clustered t", sum(values) / len(values) if values else 0.5)
 
 
-def plus_two_centre(values: Sequence[float], level: float = LEVEL) -> tuple[float, float]:
+def plus_two_centre(values: Sequence[float]) -> tuple[float, float]:
     """The centre and the half width of `plus_two_t` before clipping."""
     padded = (*values, 0.0, 1.0)
     mean, variance = _moments(padded)
-    return mean, t_quantile((1 + level) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
+    return mean, t_quantile((1 + LEVEL) / 2, len(padded) - 1) * math.sqrt(variance / len(padded))
 
 
-def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
+def wilson(successes: float, trials: float) -> Interval:
     """Wilson's score interval; for scores in [0, 1] give their sum, whose variance is at most a count's."""
     if trials <= 0:
-        return Interval(low=0.0, high=1.0, level=level, method="pooled Wilson")
-    z = normal_quantile((1 + level) / 2)
+        return Interval(low=0.0, high=1.0, level=LEVEL, method="pooled Wilson")
+    z = normal_quantile((1 + LEVEL) / 2)
     share, shrink = successes / trials, 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     spread = math.sqrt(max(share * (1 - share), 0.0) / trials + z * z / (4 * trials**2))
-    return _around(centre, z * spread / shrink, level, "pooled Wilson", share)
+    return _around(centre, z * spread / shrink, "pooled Wilson", share)
 
 
-def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval:
+def clopper_pearson(successes: int, trials: int) -> Interval:
     """The exact interval of a binomial share; used for rare events, such as answers that flip."""
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low = 0.0 if successes == 0 else beta_quantile(tail, successes, trials - successes + 1)
     high = 1.0 if successes == trials else beta_quantile(1 - tail, successes + 1, trials - successes)
-    return Interval(low=low, high=high, level=level, method="Clopper-Pearson")
+    return Interval(low=low, high=high, level=LEVEL, method="Clopper-Pearson")
 
 
-def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, level: float = LEVEL) -> Interval:
+def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000) -> Interval:
     """The percentile bootstrap over problems, seeded; an option to compare with other reports.
 
     It is too narrow for few problems, and [1, 1] where all agree; `plus_two_t` is the default.
@@ -71,13 +71,13 @@ def bootstrap(values: Sequence[float], *, seed: int, resamples: int = 1000, leve
     draw = random.Random(seed)
     size = len(values)
     means = sorted(math.fsum(draw.choices(values, k=size)) / size for _ in range(resamples))
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     return Interval(
-        low=percentile(means, tail), high=percentile(means, 1 - tail), level=level, method="bootstrap percentile"
+        low=percentile(means, tail), high=percentile(means, 1 - tail), level=LEVEL, method="bootstrap percentile"
     )
 
 
-Maker = Callable[[Sequence[float], float], Interval]
+Maker = Callable[[Sequence[float]], Interval]
 
 
 def _moments(values: Sequence[float]) -> tuple[float, float]:
@@ -85,9 +85,9 @@ def _moments(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _around(centre: float, half: float, level: float, method: str, value: float) -> Interval:
+def _around(centre: float, half: float, method: str, value: float) -> Interval:
     low, high = max(0.0, centre - half), min(1.0, centre + half)
-    return Interval(low=min(low, value), high=max(high, value), level=level, method=method)
+    return Interval(low=min(low, value), high=max(high, value), level=LEVEL, method=method)
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from healthcheck.messages import msg
-from healthcheck.probe.statistics.intervals import LEVEL, Interval, Maker, plus_two_t, wilson
+from healthcheck.probe.statistics.intervals import Interval, Maker, plus_two_t, wilson
 from healthcheck.probe.statistics.metrics import Matrix, avg_at_n, cons_at_k, hard, pass_all_k, pass_at_k
 from healthcheck.probe.statistics.records import LIKE_THESE, THIS_BANK, Estimate, Summary
 from healthcheck.probe.statistics.voting import Answers, agreement_at_k, best_at_k, maj_at_k, wrong_consensus
@@ -22,8 +22,6 @@ def summarize(
     matrix: Matrix,
     *,
     scores: Scores | None = None,
-    level: float = LEVEL,
-    maker: Maker = plus_two_t,
     tier: str = ALL,
 ) -> Summary:
     """The figures of a set of problems.
@@ -32,8 +30,6 @@ def summarize(
         matrix: correctness, problem-major, N × n; rows may differ in length, then k goes to the shortest. Empty
             rows are refused: a problem without samples is a failure to count, not to drop.
         scores: soft scores of the same shape, where the task has them; otherwise correctness is the score.
-        level: nominal coverage.
-        maker: how an interval about other problems is made; `intervals.bootstrap` is an option.
         tier: the name of this set.
 
     Raises:
@@ -52,27 +48,24 @@ def summarize(
         samples=samples,
         correct=sum(map(sum, matrix)),
         repeats=repeats,
-        estimates=_estimates(matrix, soft, repeats, level, maker) if matrix else (),
+        estimates=_estimates(matrix, soft, repeats) if matrix else (),
     )
 
 
-def summarize_tiers(
-    matrix: Matrix, tiers: Sequence[str], *, scores: Scores | None = None, level: float = LEVEL
-) -> tuple[Summary, ...]:
+def summarize_tiers(matrix: Matrix, tiers: Sequence[str], *, scores: Scores) -> tuple[Summary, ...]:
     """One summary for each tier, in the order in which the tiers first appear; `tiers[i]` is that of row i."""
     if len(tiers) != len(matrix):
         raise ValueError("one tier for each problem")
     summaries = []
     for tier in dict.fromkeys(tiers):
         chosen = [i for i, name in enumerate(tiers) if name == tier]
-        part = None if scores is None else [scores[i] for i in chosen]
-        summaries.append(summarize([matrix[i] for i in chosen], scores=part, level=level, tier=tier))
+        summaries.append(summarize([matrix[i] for i in chosen], scores=[scores[i] for i in chosen], tier=tier))
     return tuple(summaries)
 
 
-def summarize_scores(scores: Scores, *, level: float = LEVEL, tier: str = ALL) -> Summary:
+def summarize_scores(scores: Scores) -> Summary:
     """The figures of soft scores: soft accuracy, and correctness where a score is strictly above one half."""
-    return summarize(hard(scores), scores=scores, level=level, tier=tier)
+    return summarize(hard(scores), scores=scores)
 
 
 def per_problem(name: str, values: Sequence[float], interval: Interval, samples: int) -> Estimate:
@@ -91,12 +84,7 @@ def per_problem(name: str, values: Sequence[float], interval: Interval, samples:
 
 
 def summarize_votes(
-    matrix: Matrix,
-    answers: Sequence[Answers],
-    *,
-    ranks: Scores | None = None,
-    level: float = LEVEL,
-    maker: Maker = plus_two_t,
+    matrix: Matrix, answers: Sequence[Answers], *, ranks: Scores | None = None
 ) -> tuple[Estimate, ...]:
     """maj@k, agreement@k and the rate of wrong consensus, from the extracted answers; best@k where ranks are given.
 
@@ -108,8 +96,6 @@ def summarize_votes(
         matrix: correctness, problem-major.
         answers: the extracted answers, same shape; None if nothing could be extracted.
         ranks: what chooses the best sample (grading tier, mean token log-probability); higher is better.
-        level: nominal coverage.
-        maker: how the intervals are made.
     """
     if not matrix:
         return ()
@@ -123,7 +109,7 @@ def summarize_votes(
     if ranks is not None:
         ranked = list(zip(ranks, matrix, strict=True))
         figures += [(f"best@{k}", [best_at_k(rank, right, k) for rank, right in ranked]) for k in ks]
-    return tuple(per_problem(name, values, maker(values, level), samples) for name, values in figures)
+    return tuple(per_problem(name, values, plus_two_t(values), samples) for name, values in figures)
 
 
 def accuracy_name(repeats: int) -> str:
@@ -131,13 +117,13 @@ def accuracy_name(repeats: int) -> str:
     return "accuracy" if repeats == 1 else f"accuracy ({repeats} runs average)"
 
 
-def headline(matrix: Matrix, soft: Scores, maker: Maker, *, level: float = LEVEL) -> tuple[Estimate, ...]:
+def headline(matrix: Matrix, soft: Scores, maker: Maker) -> tuple[Estimate, ...]:
     """The service's four figures with intervals of another kind; rows are of one length."""
     n = len(matrix[0])
     counts = [(n, sum(row)) for row in matrix]
     chances = ((f"pass@{n}", pass_at_k), (f"cons@{n}", cons_at_k))
     figures = (*_averages(matrix, soft, n), *((name, [f(n, c, n) for n, c in counts]) for name, f in chances))
-    return tuple(per_problem(name, values, maker(values, level), n * len(counts)) for name, values in figures)
+    return tuple(per_problem(name, values, maker(values), n * len(counts)) for name, values in figures)
 
 
 def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, list[float]], ...]:
@@ -147,7 +133,7 @@ def _averages(matrix: Matrix, soft: Scores, repeats: int) -> tuple[tuple[str, li
     )
 
 
-def _estimates(matrix: Matrix, soft: Scores, repeats: int, level: float, maker: Maker) -> tuple[Estimate, ...]:
+def _estimates(matrix: Matrix, soft: Scores, repeats: int) -> tuple[Estimate, ...]:
     counts = [(len(row), sum(row)) for row in matrix]
     samples = sum(n for n, _ in counts)
     averages = _averages(matrix, soft, repeats)
@@ -156,13 +142,13 @@ def _estimates(matrix: Matrix, soft: Scores, repeats: int, level: float, maker: 
         for name, metric in (("pass@", pass_at_k), ("cons@", cons_at_k), ("pass^", pass_all_k))
         for k in range(1, repeats + 1)
     )
-    estimates = [per_problem(name, values, maker(values, level), samples) for name, values in (*averages, *by_k)]
-    estimates += [_again(name, values, [n for n, _ in counts], level) for name, values in averages]
+    estimates = [per_problem(name, values, plus_two_t(values), samples) for name, values in (*averages, *by_k)]
+    estimates += [_again(name, values, [n for n, _ in counts]) for name, values in averages]
     return tuple(estimates)
 
 
-def _again(name: str, values: Sequence[float], repeats: Sequence[int], level: float) -> Estimate:
+def _again(name: str, values: Sequence[float], repeats: Sequence[int]) -> Estimate:
     """The same problems sampled again. Problems weigh alike, so unequal n_i count as N² / sum(1/n_i) samples."""
     trials = len(values) ** 2 / sum(1 / n for n in repeats)
-    interval = wilson(math.fsum(values) / len(values) * trials, trials, level)
+    interval = wilson(math.fsum(values) / len(values) * trials, trials)
     return replace(per_problem(name, values, interval, sum(repeats)), question=THIS_BANK)

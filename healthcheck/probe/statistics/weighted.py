@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from healthcheck.probe.statistics.intervals import LEVEL, Maker, plus_two_t
+from healthcheck.probe.statistics.intervals import plus_two_t
 from healthcheck.probe.statistics.metrics import Matrix
 from healthcheck.probe.statistics.records import Estimate
 from healthcheck.probe.statistics.summary import Scores, per_problem
@@ -43,13 +43,7 @@ def weighted_maj_at_k(answers: Answers, correct: Sequence[int], weights: Sequenc
 
 
 def summarize_scores(
-    matrix: Matrix,
-    answers: Sequence[Answers],
-    scores: Scores,
-    *,
-    name: str,
-    level: float = LEVEL,
-    maker: Maker = plus_two_t,
+    matrix: Matrix, answers: Sequence[Answers], scores: Scores, *, name: str
 ) -> tuple[Estimate, ...]:
     """Weighted maj@k and best@k by a score of each sample; the votes are left out where a score is negative.
 
@@ -58,8 +52,6 @@ def summarize_scores(
         answers: the extracted answers, same shape; None if nothing could be extracted.
         scores: same shape; higher is better, -inf for what is never chosen before another.
         name: what the scores are, part of the figures' names.
-        level: nominal coverage.
-        maker: how the intervals are made.
     """
     rows = list(zip(answers, matrix, scores, strict=True))
     if not rows:
@@ -74,7 +66,7 @@ def summarize_scores(
         (f"best@{k} ({name})", [best_at_k(row, right, k) for _, right, row in rows]) for k in range(1, least + 1)
     ]
     samples = sum(map(len, matrix))
-    return tuple(per_problem(figure, values, maker(values, level), samples) for figure, values in figures)
+    return tuple(per_problem(figure, values, plus_two_t(values), samples) for figure, values in figures)
 
 
 def _shares_right(answers: Answers, correct: Sequence[int]) -> dict[str, float]:

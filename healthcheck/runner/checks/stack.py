@@ -61,7 +61,7 @@ def stack(facts: RunnerFacts) -> Findings:
     yield from _transformers(facts)
     nearest = stacks.nearest({**known, "python": facts.software.python})
     asked = msg("asked for") if facts.wanted.stack else "nearest"
-    other = msg("; nearest: {label}", nearest.row.label()) if nearest.row != row else ""
+    other = msg("; nearest: {label}", nearest.label()) if nearest != row else ""
     yield note(msg("compared with {label} ({asked}){other}; {source}", row.label(), asked, other, stacks.source()))
 
 
