@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from healthcheck.cli import main
+from healthcheck.secret_shapes import REMOVED
 from healthcheck.service.catalogue import catalogue
 from healthcheck.service.diagnosis import diagnose_stream
 from tests.support.rows import rows
@@ -139,3 +141,27 @@ def test_the_page_says_what_is_measured():
         rows.append(f"| {len(logs)} | {shares} | {wrong} | {missed} | {elsewhere} |")
     table = PAGE.read_text(encoding="utf-8").partition("With the table as it is now")[2]
     assert [row for row in rows if row.replace("%)", " %)") not in table] == []
+
+
+QUOTED_LINE = re.compile(r" {2}( *\d+) {2}(.*)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_each_quoted_line_stands_in_the_log(language, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("NPU_ADAPTER_LANG", language)
+    quoted, changed = 0, []
+    for log in (*LOGS, *MORE):
+        (tmp_path / "log").write_text("\n".join(log["lines"]), encoding="utf-8")
+        main(["diagnose", str(tmp_path / "log")])
+        for number, text in filter(None, map(line_of, capsys.readouterr().out.splitlines())):
+            quoted += 1
+            if text.partition(REMOVED)[0] not in "\n".join(log["lines"]).split("\n")[number - 1]:
+                changed.append((log["issue"], number, text))
+    assert quoted > len(LOGS)
+    assert changed == []
+
+
+def line_of(printed):
+    found = QUOTED_LINE.fullmatch(printed)
+    return (int(found[1]), found[2]) if found else None
