@@ -10,8 +10,6 @@ from healthcheck import contract
 from healthcheck.cli.places import place
 from healthcheck.errors import UsageError
 from healthcheck.messages import msg
-from healthcheck.probe.options.kinds import Flag, quoted
-from healthcheck.probe.options.reading import from_file, with_settings
 from healthcheck.probe.options.record import Group, Option, ProbeOptions, given, options
 
 _FILE = msg(
@@ -84,6 +82,8 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
     Raises:
         UsageError: one of them cannot be used, or a flag and `--set` name the same option.
     """
+    from healthcheck.probe.options import reading  # noqa: PLC0415 - --help reads no value
+
     flags = {option.name: getattr(options_, option.name) for option in options() if option.flag}
     said = {name: value for name, value in flags.items() if value is not None}
     for setting in options_.set:
@@ -96,14 +96,14 @@ def asked(options_: argparse.Namespace) -> ProbeOptions:
                     name,
                 )
             )
-    base = from_file(options_.config) if options_.config else ProbeOptions()
-    return ProbeOptions(**{**given(with_settings(base, options_.set)), **said})
+    base = reading.from_file(options_.config) if options_.config else ProbeOptions()
+    return ProbeOptions(**{**given(reading.with_settings(base, options_.set)), **said})
 
 
 def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
     default = option.default
     text = option.help if default in {"none", "false"} else msg("{help} (default: {default})", option.help, default)
-    if isinstance(option.kind, Flag):
+    if not option.metavar:
         part.add_argument(option.flag, action="store_true", default=None, help=text)
     else:
         part.add_argument(option.flag, type=_reader(option), metavar=option.metavar, help=text)
@@ -111,9 +111,12 @@ def _declare(part: argparse._ArgumentGroup, option: Option) -> None:
 
 def _reader(option: Option) -> Callable[[str], object]:
     def read(text: str) -> object:
+        from healthcheck.probe.options import reading  # noqa: PLC0415 - as above
+
         try:
-            return option.kind.read(text)
+            return reading.read(option.name, text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error, quoted(text))) from error
+            seen = reading.quoted(text)
+            raise argparse.ArgumentTypeError(msg("expected {error}, not {text}", error, seen)) from error
 
     return read

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from healthcheck.json_text import plain
-from healthcheck.probe.options.kinds import quoted
+from healthcheck.probe.options.reading import quoted
 from healthcheck.probe.problems import Problem, instruction, message, prompt
 from healthcheck.probe.records import QUESTION, RequestOptions
 from healthcheck.records import JsonValue

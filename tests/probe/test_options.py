@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from healthcheck.cli import main
-from healthcheck.probe.options.reading import from_file
+from healthcheck.probe.options.reading import from_file, takes
 from healthcheck.probe.options.record import options
 from healthcheck.simulator.server import Simulator
 from tests.probe.conftest import behaviour, even
@@ -162,6 +162,8 @@ def test_a_wrong_file_is_refused_by_key_and_value(
         ('extra_body={"a": null}', "values that JSON and TOML both have"),
         ("extra_body.seed=1", "use the option request_seed"),
         ("system=", "--set system: expected a text"),
+        ("extra_body.x=\udcff", "--set extra_body.x: expected values that JSON and TOML both have"),
+        ('datasets=[{"file": "a", "problems": 0}]', "maybe problems (a whole number, at least 1)"),
         (
             f"headers.Authorization=Bearer {KEY}",
             "is refused: Authorization looks like a secret, and the run folder",
@@ -395,5 +397,5 @@ def test_verify_takes_what_the_service_could_have(tmp_path: Path, capsys: pytest
 def test_every_option_says_what_it_is() -> None:
     for option in options():
         assert option.help
-        assert option.kind.words
+        assert takes()[option.name].words
         assert option.default

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+from msgspec import inspect
 
 from healthcheck import toml_text
 from healthcheck.errors import KitFailure, UsageError, reason_of
 from healthcheck.files import read_bounded, write_atomically
+from healthcheck.json_text import JsonError, load, plain
 from healthcheck.messages import msg
 from healthcheck.nearest import hint
-from healthcheck.probe.options.kinds import Names, Table, quoted, written
-from healthcheck.probe.options.limits import SecretError
-from healthcheck.probe.options.record import Option, ProbeOptions, given, options
-from healthcheck.probe.records import DataSet
+from healthcheck.probe.options import values
+from healthcheck.probe.options.record import ProbeOptions, given
+from healthcheck.probe.options.values import SecretError, Takes
+from healthcheck.records import JsonValue
+from healthcheck.toml_text import TomlError
 
 FILE = "configs/probe.toml"
 """Where a run folder has what was asked."""
 MAX_BYTES = 2**20
 _HEAD = "# What was asked; for another run like this one: npu-adapter probe URL --config FILE\n"
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LARGEST = 2**63
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def from_file(path: Path) -> ProbeOptions:
@@ -39,7 +46,7 @@ def from_file(path: Path) -> ProbeOptions:
         raise UsageError(
             msg("{path} is not UTF-8 text ({reason} at byte {start})", path, error.reason, error.start)
         ) from error
-    return _record((name, _where(path, text, name), value) for name, value in found.items())
+    return ProbeOptions(**{key: _said(key, _where(path, text, key), taken, found[key]) for key in found})
 
 
 def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
@@ -50,31 +57,25 @@ def with_settings(asked: ProbeOptions, settings: Sequence[str]) -> ProbeOptions:
     Raises:
         UsageError: one has no "=", an unknown key, or a value that its option does not take.
     """
-    known = {option.name: option for option in options()}
-    values: dict[str, Any] = {}
+    said = given(asked)
     for setting in settings:
         key, equals, text = setting.partition("=")
         name, dot, inner = key.strip().partition(".")
         if not equals or not name:
             raise UsageError(msg("--set {setting} has no '=': write --set KEY=VALUE", repr(setting)))
         where = f"--set {key.strip()}"
-        option = known.get(name) or _unknown(where, name)
         if dot:
-            before = values.get(name, getattr(asked, name)) or {}
-            if not isinstance(option.kind, (Table, Names)) or not isinstance(before, Mapping) or not inner:
-                raise UsageError(
-                    msg("{where}: {name} is {words}, without names in it", where, name, option.kind.words)
-                )
-            single = text if isinstance(option.kind, Names) else written(text)
-            values[name] = _taken(option, where, {**before, inner: single})
+            value = {**said.get(name, {}), inner: _single(name, where, inner, text)}
+            said[name] = _said(name, where, taken, value)
         else:
-            values[name] = _read(option, where, text)
-    return ProbeOptions(**{**given(asked), **values})
+            quotation = _written(text) if text.startswith(('"', "'")) else text
+            said[name] = _said(name, where, read, quotation if isinstance(quotation, str) else text)
+    return ProbeOptions(**said)
 
 
 def as_toml(asked: ProbeOptions) -> str:
     """A TOML file with these options: `from_file` reads the same from it."""
-    return "".join(f"{name} = {_literal(value)}\n" for name, value in given(asked).items())
+    return "".join(f"{name} = {_literal(plain(value))}\n" for name, value in given(asked).items())
 
 
 def keep(folder: Path, asked: ProbeOptions) -> None:
@@ -89,17 +90,90 @@ def keep(folder: Path, asked: ProbeOptions) -> None:
         raise KitFailure(msg("cannot write {folder}: {reason}", folder / FILE, reason_of(error))) from error
 
 
-def _record(found: Iterable[tuple[str, str, object]]) -> ProbeOptions:
-    known = {option.name: option for option in options()}
-    values: dict[str, Any] = {}
-    for name, where, value in found:
-        option = known.get(name) or _unknown(where, name)
-        values[name] = _taken(option, where, value)
-    return ProbeOptions(**values)
+@cache
+def takes() -> Mapping[str, Takes]:
+    """What each option takes."""
+    found = {}
+    names = {"values": values, **vars(values)}
+    for name, annotation in get_type_hints(ProbeOptions, localns=names, include_extras=True).items():
+        shape, *_ = get_args(annotation)  # without None
+        said = next((each for each in getattr(shape, "__metadata__", ()) if isinstance(each, Takes)), Takes())
+        found[name] = replace(said, words=said.words or _words(shape), shape=said.shape or shape)
+    return found
 
 
-def _unknown(where: str, name: str) -> Option:
-    names = [option.name for option in options()]
+def taken(name: str, value: object) -> object:
+    """The value of an option as the record has it.
+
+    Raises:
+        ValueError: the option does not take it; the message says what is expected.
+    """
+    option = takes()[name]
+    if not _portable(value):
+        if isinstance(value, str):
+            raise ValueError(msg("UTF-8 text"))
+        if isinstance(value, dict) and _table(option):
+            raise ValueError(
+                msg("values that JSON and TOML both have: texts, finite numbers, true or false, lists and tables")
+            )
+        raise ValueError(option.words)
+    try:
+        return option.fit(msgspec.convert(value, option.shape))
+    except msgspec.ValidationError as error:
+        raise ValueError(option.words) from error
+
+
+def read(name: str, text: str) -> object:
+    """The value that a command line wrote for an option.
+
+    Raises:
+        ValueError: as for `taken`.
+    """
+    return taken(name, _meant(takes()[name].shape, text))
+
+
+def _written(text: str) -> object:
+    """A value as TOML or JSON writes it, else the text itself."""
+    try:
+        found = toml_text.load(f"value = {text}", "value")
+    except TomlError:
+        found = {}
+    if len(found) == 1:
+        return found["value"]
+    try:
+        return load(text)
+    except (JsonError, UnicodeEncodeError):
+        return text
+
+
+def quoted(value: object) -> str:
+    """A value for a message, short."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except TypeError:  # a date, which JSON does not have
+        text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _said(name: str, where: str, take: Callable[[str, Any], object], value: object) -> Any:
+    """The value of an option, or what is wrong, with the given value if it cannot be a secret.
+
+    A colon behind the name of a secret would have the next word taken for its value, and removed.
+    """
+    option = _known(name, where)
+    try:
+        return take(name, value)
+    except SecretError as error:
+        raise UsageError(msg("{where} is refused: {error}", where, error)) from error
+    except ValueError as error:
+        hidden = _table(option) or name == "api_key_env" or str(error).endswith("?")
+        seen = "" if hidden else msg(", not {value}", quoted(value))
+        raise UsageError(msg("{where}: expected {error}{value}", where, error, seen)) from error
+
+
+def _known(name: str, where: str) -> Takes:
+    if name in takes():
+        return takes()[name]
     if name.lower().replace("-", "_") in {"api_key", "apikey", "token", "key"}:
         raise UsageError(
             msg(
@@ -108,53 +182,63 @@ def _unknown(where: str, name: str) -> Option:
                 where,
             )
         )
-    raise UsageError(msg("{where}: there is no option {name:.80}{hint}", where, repr(name), hint(name, names)))
+    raise UsageError(msg("{where}: there is no option {name:.80}{hint}", where, repr(name), hint(name, takes())))
 
 
-def _taken(option: Option, where: str, value: object) -> object:
+def _single(name: str, where: str, inner: str, text: str) -> object:
+    """One value of a table."""
+    option = _known(name, where)
+    table = _table(option)
+    if not table or not inner:
+        raise UsageError(msg("{where}: {name} is {words}, without names in it", where, name, option.words))
+    return text if isinstance(table.value_type, inspect.StrType) else _written(text)
+
+
+def _table(option: Takes) -> inspect.DictType | None:
+    """The type of the option's values, if they are tables."""
+    kind = inspect.type_info(option.shape)
+    return kind if isinstance(kind, inspect.DictType) else None
+
+
+def _words(shape: object) -> str:
+    """The values of a type in words."""
+    match inspect.type_info(shape):
+        case inspect.BoolType():
+            return msg("true or false")
+        case inspect.IntType(ge=None):
+            return msg("a whole number{range}", "")
+        case inspect.IntType(ge=low, le=None):
+            return msg("a whole number{range}", msg(", at least {low}", low))
+        case inspect.IntType(ge=low, le=high):
+            return msg("a whole number{range}", msg(" from {low} to {high}", low, high))
+        case inspect.FloatType(ge=low, le=high):
+            return msg("a number{range}", msg(" from {low} to {high}", low, high))
+        case _:
+            return msg("a text")
+
+
+def _meant(shape: object, text: str) -> object:
+    """What a text on a command line says where values have this type."""
+    kind = inspect.type_info(shape)
     try:
-        _encodable(value)
-        return option.kind.taken(value)
-    except ValueError as error:
-        raise _refused(option, where, value, error) from error
+        if isinstance(kind, (inspect.IntType, inspect.FloatType)):
+            return int(text) if isinstance(kind, inspect.IntType) else float(text)
+        if isinstance(kind, inspect.TupleType):
+            return [float(part) for part in text.strip("[]").split(",")]
+    except ValueError:
+        return text
+    found = text if isinstance(kind, inspect.StrType) else _written(text)
+    return text if isinstance(kind, inspect.UnionType) and not isinstance(found, list) else found
 
 
-def _read(option: Option, where: str, text: str) -> object:
-    if text.startswith(('"', "'")) and isinstance(quotation := written(text), str):
-        text = quotation
-    try:
-        _encodable(text)
-        return option.kind.read(text)
-    except ValueError as error:
-        raise _refused(option, where, text, error) from error
-
-
-def _refused(option: Option, where: str, value: object, error: ValueError) -> UsageError:
-    """What is wrong, with the given value if it cannot be a secret.
-
-    A colon behind the name of a secret would have the next word taken for its value, and removed.
-    """
-    if isinstance(error, SecretError):
-        return UsageError(msg("{where} is refused: {error}", where, error))
-    private = isinstance(option.kind, (Names, Table)) or option.name == "api_key_env"
-    told = str(error).endswith("?")
-    return UsageError(
-        msg(
-            "{where}: expected {error}{value}",
-            where,
-            error,
-            "" if private or told else msg(", not {value}", quoted(value)),
-        )
-    )
-
-
-def _encodable(value: object) -> None:
-    """Refuse a word of a command line that is not UTF-8: no file can hold it."""
-    if isinstance(value, str) and not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(msg("UTF-8 text")) from error
+def _portable(value: object, deepest: int = 20) -> bool:
+    """Whether JSON and TOML both have it, and all readers agree on it."""
+    if isinstance(value, (dict, list)):
+        inner = value.values() if isinstance(value, dict) else value
+        return deepest > 0 and all(_portable(item, deepest - 1) for item in inner)
+    if isinstance(value, str):
+        return not _SURROGATE.search(value)
+    return isinstance(value, (int, float)) and abs(value) < _LARGEST
 
 
 def _where(path: Path, text: str, name: str) -> str:
@@ -165,27 +249,10 @@ def _where(path: Path, text: str, name: str) -> str:
     return f"{path}:{line}: {name}" if line else f"{path}: {name}"
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, str):
-        return _string(value)
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_key(str(name))} = {_literal(item)}' for name, item in value.items())}}}"
-    if isinstance(value, DataSet):
-        table = {"file": value.file, "problems": value.problems, "columns": value.columns}
-        return _literal({name: item for name, item in table.items() if item})
+def _literal(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{_literal(name)} = {_literal(item)}" for name, item in value.items() if item is not None)
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_literal, value))}]"
-    return json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _string(name)
-
-
-def _string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + _CONTROL.sub(_escape, escaped) + '"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
